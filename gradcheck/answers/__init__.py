@@ -37,7 +37,7 @@ stands around, definitions, steps); `grammar` builds the tree, `cases` choices. 
 evaluated: the tree is built node by node from a closed vocabulary.
 """
 
-from gradcheck.answers.answer import Entries, Numbers, Plain, read_answer
+from gradcheck.answers.answer import Entries, NumberList, Plain, read_answer
 from gradcheck.answers.echo import echo
 from gradcheck.answers.formula import Formula, other_readings, read_formula
 from gradcheck.answers.outline import WorkingStep
@@ -49,7 +49,7 @@ __all__ = [
     "FUNCTIONS",
     "Entries",
     "Formula",
-    "Numbers",
+    "NumberList",
     "Plain",
     "WorkingStep",
     "echo",

@@ -22,7 +22,7 @@ GRAPH_NODE = re.compile(
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberList:
     """Numbers at the given point, row by row; half units are None for whole numbers."""
 
     shape: tuple[int, ...]
@@ -46,7 +46,7 @@ class Plain:
     value: object
 
 
-Answer = Formula | Numbers | Plain | Entries
+Answer = Formula | NumberList | Plain | Entries
 Reader = Callable[[str], Formula]
 Number = tuple[Fraction, Fraction | None]
 """A number with its half unit."""
@@ -94,7 +94,7 @@ def _listed(formula: Formula, read: Reader) -> Answer:
     if not isinstance(body, ast.List):
         return formula
     found = _array(_pieces(body, formula), read)
-    if isinstance(found, Numbers):
+    if isinstance(found, NumberList):
         return replace(found, notes=formula.notes)
     if formula.notes:
         first = replace(found.formulas[0], notes=formula.notes)
@@ -109,7 +109,7 @@ def _pieces(node: ast.expr, formula: Formula) -> object:
     return formula.piece(node)
 
 
-def _array(value: object, read: Reader) -> Numbers | Entries:
+def _array(value: object, read: Reader) -> NumberList | Entries:
     """Numbers, or formulas as soon as one entry is more than a number."""
     shape = _shape(value)
     entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
@@ -119,7 +119,7 @@ def _array(value: object, read: Reader) -> Numbers | Entries:
     found = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
     numbers = [each for each in found if each is not None]
     if len(numbers) == len(entries):
-        return Numbers(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
+        return NumberList(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
     return Entries(shape, tuple(_formula(entry, read) for entry in entries))
 
 

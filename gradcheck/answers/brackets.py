@@ -13,8 +13,9 @@ from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import in_plain
-from gradcheck.answers.formula import Formula, within_limits
+from gradcheck.answers.formula import Formula
 from gradcheck.answers.grammar import Parser
+from gradcheck.answers.limits import within_limits
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words
 from gradcheck.errors import TextError
@@ -38,10 +39,12 @@ class Other(NamedTuple):
     typed: str
 
 
-def bracketed_otherwise(formula: Formula, words: Words) -> Iterator[Other]:
+def bracketed_otherwise(formula: Formula) -> Iterator[Other]:
     """The formula with brackets put in where they may be missing, the likeliest first."""
-    tokens = formula.tokens
-    if not any(token.text in SIGNS or _is_function(token, words) for token in tokens):
+    tokens, words = formula.tokens, formula.words
+    if words is None or not any(
+        token.text in SIGNS or _is_function(token, words) for token in tokens
+    ):
         return
     singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]

@@ -1,41 +1,22 @@
-"""A formula as it was typed, the tree that was understood, and how large it may be."""
+"""A formula as it was typed, and the tree that was understood."""
 
 import ast
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-
-import numpy as np
+from functools import cached_property, lru_cache
 
 from gradcheck.answers.characters import in_plain, refused
 from gradcheck.answers.echo import echo, number
+from gradcheck.answers.limits import within_limits
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import TextError
-from gradcheck.numbers.exponents import FORMULA
 
 LENGTH = 2_000  # characters
 TURNS = 8  # doubts that are turned, each alone
 FEW = frozenset[int]()
-MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
-HEIGHT = 128
-FLOATS = 308  # decimal exponents
-
-
-OPERATIONS = {
-    ast.Add: np.add,
-    ast.Sub: np.subtract,
-    ast.Mult: np.multiply,
-    ast.MatMult: np.multiply,
-    ast.Div: np.divide,
-    ast.Pow: np.power,
-}
-
-Size = tuple[float, float]
-"""A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
 
 
 @dataclass(frozen=True)
@@ -44,25 +25,31 @@ class Formula:
 
     `tree` has the nodes Name, Constant (int or Fraction; True, False, None as arguments), BinOp,
     UnaryOp, Call, Subscript, Slice, Tuple, List, Attribute (T, size, ndim, shape) and Compare, each
-    with its place in `text`. `understood` is the tree in NumPy's spelling, `notes` say which rule
-    was applied where a spelling is ambiguous, `half_unit` is half a unit of the last digit of a
-    bare decimal. `steps` are those of the working, the formula itself the last of them; `doubts`
-    the places that another reader would have read otherwise.
+    with its place in `text`. `notes` say which rule was applied where a spelling is ambiguous,
+    `half_unit` is half a unit of the last digit of a bare decimal. `steps` are those of the
+    working, the formula itself the last of them; `doubts` the places that another reader would
+    have read otherwise, `tokens` those of the formula itself.
     """
 
     text: str
     tree: ast.Expression
-    understood: str
     notes: tuple[str, ...]
     half_unit: Fraction | None
     steps: tuple[WorkingStep, ...] = ()
     doubts: tuple[int, ...] = ()
-    tokens: tuple[Token, ...] = ()  # of the formula itself
+    tokens: tuple[Token, ...] = ()
+    words: Words | None = None  # the vocabulary it was read with, and as what
+    single: bool = False
+    by: str = ""
+
+    @cached_property
+    def understood(self) -> str:
+        """The tree in NumPy's spelling."""
+        return echo(self.tree)
 
     def piece(self, node: ast.expr) -> "Formula":
         """An entry of the formula as a formula of its own."""
-        tree = ast.Expression(node)
-        return Formula(self.text, tree, echo(tree), (), half_unit(node, self.text))
+        return Formula(self.text, ast.Expression(node), (), half_unit(node, self.text))
 
 
 def read_formula(
@@ -82,22 +69,16 @@ def read_formula(
     return _remembered(text, vocabulary(names, functions, constants), single, by, FEW)
 
 
-def other_readings(
-    formula: Formula,
-    *,
-    names: Collection[str],
-    functions: Collection[str],
-    constants: Collection[str] = ("pi", "e"),
-    single: bool = False,
-    by: str = "",
-) -> Iterator[Formula]:
+def other_readings(formula: Formula) -> Iterator[Formula]:
     """The formula as another reader might have read it: one doubt turned, then all of them."""
-    words = vocabulary(names, functions, constants)
+    if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
+        return
+    asked = formula.words, formula.single, formula.by
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
     seen = {formula.understood}
     for turned in dict.fromkeys([*each, frozenset(formula.doubts)]):
         try:
-            found = _remembered(formula.text, words, single, by, turned)
+            found = _remembered(formula.text, *asked, turned)
         except TextError:
             continue
         if found.understood not in seen:
@@ -112,18 +93,25 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
         cure = "simplify it first, or give numbers"
         raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     plain = in_plain(text)
-    outline = Outline(text, tokenize(text, plain), words, single, by, turned, list(plain.notes))
+    tokens = tokenize(text, plain)
+    outline = Outline(text, tokens, words, plain.notes, single=single, by=by, turned=turned)
     body = outline.formula()
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         outline.notes.append("square brackets are read as round ones")
     within_limits(body, text)
-    tree = ast.Expression(body)
-    notes = tuple(dict.fromkeys(outline.notes))
-    doubts = tuple(dict.fromkeys(outline.doubts))
-    steps = tuple(outline.steps)
-    half = half_unit(body, text)
-    return Formula(text, tree, echo(tree), notes, half, steps, doubts, tuple(outline.read))
+    return Formula(
+        text,
+        ast.Expression(body),
+        tuple(dict.fromkeys(outline.notes)),
+        half_unit(body, text),
+        tuple(outline.steps),
+        tuple(dict.fromkeys(outline.doubts)),
+        tuple(outline.read),
+        words,
+        single,
+        by,
+    )
 
 
 def half_unit(node: ast.expr, text: str) -> Fraction | None:
@@ -165,65 +153,3 @@ def _typed(node: ast.expr, text: str) -> str:
     """The digits of a constant as they were typed."""
     typed = text[node.col_offset : node.end_col_offset]
     return in_plain(typed).text.replace(",", ".").rstrip("`")
-
-
-def within_limits(body: ast.expr, text: str) -> None:
-    """Refuse a tree that a recursion could not bear, or with a literal power that is too large."""
-    waiting: list[tuple[ast.AST, int]] = [(body, 1)]
-    powers: list[ast.BinOp] = []
-    while waiting:
-        node, height = waiting.pop()
-        if height > HEIGHT:
-            message = f"a formula of more than {HEIGHT} steps in a row"
-            raise refused(text, 0, message, "simplify it first, or give numbers")
-        if isinstance(node, ast.BinOp):
-            powers += [node] if isinstance(node.op, ast.Pow) else []
-            waiting += ((node.left, height + 1), (node.right, height + 1))
-        elif not isinstance(node, ast.Name | ast.Constant):
-            waiting += [(child, height + 1) for child in ast.iter_child_nodes(node)]
-    for power in powers:
-        _check(power, text)
-
-
-def _check(power: ast.BinOp, text: str) -> None:
-    """Literal exponents end at 1,000, and so do their towers."""
-    exponent = _size(power.right)
-    if exponent is None:
-        return
-    at = power.right.col_offset
-    width = max((power.right.end_col_offset or 0) - at, 1)
-    if not abs(exponent[0]) <= FORMULA:
-        message = f"an exponent beyond {FORMULA:,}"
-        raise refused(text, at, message, "simplify it first", width)
-    base = _size(power.left)
-    if base and base[1] * abs(exponent[0]) > MAGNITUDE:
-        message = "a number too long to be an answer"
-        raise refused(text, at, message, "simplify it first", width)
-
-
-def _size(node: ast.AST) -> Size | None:
-    """The size of a literal number; nothing for a tree with names in it."""
-    match node:
-        case ast.Constant(value) if isinstance(value, int | Fraction):
-            if not value:
-                return 0.0, 0.0
-            exponent = math.log10(value.numerator) - math.log10(value.denominator)
-            return float(value) if exponent < FLOATS else math.inf, abs(exponent)
-        case ast.UnaryOp(op, operand):
-            inner = _size(operand)
-            return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])
-        case ast.BinOp(left, op, right):
-            a, b = _size(left), _size(right)
-            return _combine(op, a, b) if a and b else None
-    return None
-
-
-def _combine(op: ast.operator, left: Size, right: Size) -> Size:
-    """The size of a literal sum, product, quotient or power."""
-    with np.errstate(all="ignore"):
-        value = float(OPERATIONS[type(op)](left[0], right[0]))
-    if isinstance(op, ast.Pow):
-        return value, left[1] * abs(right[0])
-    if isinstance(op, ast.Add | ast.Sub):
-        return value, max(left[1], right[1]) + 1
-    return value, left[1] + right[1]

@@ -18,7 +18,7 @@ from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
 from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
 from gradcheck.answers.shapes import Shape
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, spelled
 from gradcheck.answers.words import ARITY, segmented
 from gradcheck.errors import TextError
 
@@ -45,6 +45,7 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
+RAISED = re.compile(r"T |[{(] (?:- )?T [})] ")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
@@ -238,20 +239,17 @@ class Parser(Calls):
         if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
             del self.tokens[self.at + 1]
             shape = None
-        inverted, width = self.transpose_comes(base, shape)
+        width = self.transpose_comes(shape)
         if width:
-            if number(base) is not None:
-                cure = "write sum(X, axis=0) for a row of ones times X"
-                raise self.refused(sign, "the transpose of a number", cure)
+            inverted = self.sees("-", ahead=1)
             self.at += width
+            if number(base) is not None:
+                return self.row_of_ones(base, sign, start)
             base = as_list(base)
             if inverted:
                 base = self.called("inv", [base], start)
-            self.note(
-                f"{self.text(start)} is read as the transpose {bracketed(base)}.T"
-                if not inverted
-                else f"{self.text(start)} is read as {echo(base)}.T"
-            )
+            said = f"{echo(base)}.T" if inverted else f"the transpose {bracketed(base)}.T"
+            self.note(f"{self.text(start)} is read as {said}")
             return self.suffixed(self.transposed(base, start), sign)
         first = self.tokens[self.at].start
         exponent = self.operand(self.expression(UNARY))
@@ -266,30 +264,34 @@ class Parser(Calls):
             self.note(f"{self.text(start)} is read as {bracketed(base)}**({echo(exponent)})")
         return power
 
-    def transpose_comes(self, base: ast.expr, shape: Shape | None) -> tuple[bool, int]:
-        """Whether a raised `-T` is here, and how many tokens a raised T takes; 0: there is none."""
-        braced = self.sees("{", "(")
-        minus = self.sees("-", ahead=braced)
-        token = self.look(braced + minus)
-        letter = token.text == "T" and (shape or self.meaning(token) is None)
-        together = False
-        if not (token.kind == "transpose" or letter) and token.kind == "word" and not braced:
-            rest = token.text[1:]
-            meant = rest and (self.words.meant(rest) or segmented(self.words, rest, opens=False))
-            together = token.text[0] == "T" and bool(meant) and self.meaning(token) is None
-            if together:  # X^TR
-                middle = token.start + 1
-                self.tokens[self.at : self.at + 1] = [
-                    Token("transpose", "T", token.start, middle),
-                    Token("word", token.text[1:], middle, token.end),
-                ]
-        if not (token.kind == "transpose" or letter or together):
-            return False, 0
-        if braced and not self.sees("}", ")", ahead=2 + minus):
-            return False, 0
-        if minus and not braced:
-            return False, 0
-        return minus, 1 + minus + 2 * braced
+    def transpose_comes(self, shape: Shape | None) -> int:
+        """How many tokens a raised T takes: `T`, `{T}`, `{-T}`; 0 where there is none."""
+        found = RAISED.match(spelled(self.tokens[self.at : self.at + 4]))
+        if found:
+            width = found[0].count(" ")
+            token = self.look(width // 2)
+            letter = token.kind == "word" and (shape or self.meaning(token) is None)
+            return width if letter or token.kind == "transpose" else 0
+        token = self.tokens[self.at]
+        if token.kind != "word" or token.text[0] != "T" or self.meaning(token):
+            return 0
+        middle, rest = token.start + 1, token.text[1:]  # X^TR
+        if not (self.words.meant(rest) or segmented(self.words, rest, opens=False)):
+            return 0
+        whole = Token("transpose", "T", token.start, middle)
+        self.tokens[self.at : self.at + 1] = [whole, Token("word", rest, middle, token.end)]
+        return 1
+
+    def row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
+        """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
+        inner = self.operand(self.expression(PRODUCT + 1)) if self.factor_starts() else base
+        shape = self.shape(inner)
+        if number(base) != 1 or not shape:
+            cure = "write sum(X, axis=0) for a row of ones times X"
+            raise self.refused(sign, "the transpose of a number", cure)
+        ones = self.called("ones", [self.node(ast.Constant(shape[0]), start)], start)
+        self.note("1^T is read as a row of ones")
+        return self.node(ast.BinOp(self.transposed(ones, start), ast.MatMult(), inner), start)
 
     # -- what follows a value ----------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from gradcheck.answers.characters import DERIVATIVE, refused
 from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
 from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
-from gradcheck.answers.tokens import Token, is_of_blanks
+from gradcheck.answers.tokens import Token, is_of_blanks, spelled
 
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
@@ -185,6 +185,8 @@ class Operands(Cursor):
             return self.list_()
         start = self.tokens[self.at].start
         sign = self.step().text if self.sees("-", "+") else ""
+        if self.tokens[self.at].kind != "number":
+            raise self.unexpected("a number")
         found = self.number()
         if not sign:
             return found
@@ -369,7 +371,7 @@ class Operands(Cursor):
 
     def derivative_comes(self) -> re.Match[str] | None:
         r"""`d/dx`, `∂/∂x` or `\frac{d}{dx}`."""
-        return OPERATOR.match("".join(f"{t.text} " for t in self.tokens[self.at : self.at + 8]))
+        return OPERATOR.match(spelled(self.tokens[self.at : self.at + 8]))
 
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""

@@ -1,20 +1,17 @@
-"""What a typed text is made of: words, names of the derivative, steps, definitions.
-
-Every token is in one of the formulas, or in a note that says it was left out; only dollar signs,
-quotation marks and punctuation go without one.
-"""
+"""What a typed text is made of: lists, cases, definitions, steps of working, the answer."""
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
-from gradcheck.answers.characters import DERIVATIVE, clipped, refused
+from gradcheck.answers.characters import DERIVATIVE, refused
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.tokens import Token, is_of_blanks, levels
-from gradcheck.answers.words import KEPT, STOP, Words, segmented
+from gradcheck.answers.limits import within_limits
+from gradcheck.answers.surroundings import OPERATOR, Span, Surroundings
+from gradcheck.answers.tokens import Token, is_of_blanks, levels, spelled, token_span
 from gradcheck.errors import TextError
 
 BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
@@ -25,29 +22,11 @@ AT_POINT = frozenset(
     ["at", "for", "when", "where", "with", "if", "bei", "für", "mit", "wenn", "en", "pour", "per"]
 )
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
-NEGATIONS = frozenset(
-    ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
-)
-FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
-LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
-TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 LINKS = frozenset(["=", "=>", "≈"])
-LINKED = LINKS | IS | {":"}
-PARTED = PARTING | AT_POINT | {",", ";", "\n", "\\\\", "\\newline"}
-ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
-OPERATOR = re.compile(
-    r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
-    r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
-)
-PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
-NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
+"""Where none of these is, a text is one formula and words."""
+POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 MOST = 6  # definitions
-LONG = 4  # letters: among the words of a remark there is one
-
-UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder", "ou"])
-"""Half of a case, or one formula of two."""
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -67,24 +46,16 @@ class WorkingStep:
 
 
 @dataclass
-class Outline:
-    """The tokens of a text, and what was said of them."""
+class Outline(Surroundings):
+    """What the tokens of a text are about: definitions, cases, steps."""
 
-    typed: str
-    tokens: list[Token]
-    words: Words
     single: bool = False
     by: str = ""
     turned: frozenset[int] = frozenset()
-    notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
-    own: dict[str, ast.expr] = field(default_factory=dict)
     steps: list[WorkingStep] = field(default_factory=list)
     read: list[Token] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
-    linked: bool = True  # whether equals signs, colons or words that stand for them are there
-    compared: bool = True  # whether signs of comparison are there
-    parted: bool = True  # whether commas, line breaks or words that part are there
 
     # -- the formula -------------------------------------------------------------------------------
 
@@ -94,10 +65,6 @@ class Outline:
         if not self.tokens:
             end = len(self.typed)
             raise refused(self.typed, end, "nothing was typed", "give a formula or a number")
-        texts = {token.text.lower() for token in self.tokens}
-        self.linked = not texts.isdisjoint(LINKED)
-        self.compared = not texts.isdisjoint(COMPARED)
-        self.parted = not texts.isdisjoint(PARTED)
         body = self.answer()
         if self.untaken is not None:
             message = "a derivative that is not yet taken"
@@ -108,7 +75,10 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.single and (listed := self.bare_list()):
             return self.parse(listed)
-        if self.compared and looks_like_cases(self.tokens, self.words):
+        said = {token.text.lower() for token in self.tokens}
+        if said.isdisjoint(OUTLINED):
+            return self.last_of([("", 0, len(self.tokens))])
+        if not said.isdisjoint(COMPARED) and looks_like_cases(self.tokens, self.words):
             found = by_cases(self.tokens, self.words, self.case_value)
             if found is not None:
                 return found
@@ -150,85 +120,6 @@ class Outline:
             self.leave_out(tokens[start:stop])
         return self.parse(tokens[span[0] : span[1]], single=True)
 
-    def leave_out(self, tokens: Sequence[Token]) -> None:
-        """Note that a stretch was left out."""
-        if not tokens:
-            return
-        if any(token.text.lower() in NEGATIONS for token in tokens):
-            message = "is this the answer, or is it not?"
-            raise refused(self.typed, tokens[0].start, message, "give the formula alone")
-        text = self.typed[tokens[0].start : tokens[-1].end].strip()
-        self.notes.append(f"`{clipped(text)}` is left out")
-
-    # -- frames ------------------------------------------------------------------------------------
-
-    def unframe(self) -> None:
-        """Dollar signs, quotation marks, remarks, markers and what a program says before it."""
-        self.tokens = tokens = self.named_gradients(self.tokens)
-        if not FRAMING.isdisjoint([token.text for token in tokens]):
-            self.tokens = tokens = self.without_frames(tokens)
-        self.tokens = self.without_marker(_trimmed(tokens))
-
-    def without_frames(self, tokens: list[Token]) -> list[Token]:
-        """Tokens without the signs around a formula that are no mathematics."""
-        dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
-        if len(dollars) % 2:
-            message = "a dollar sign without its partner"
-            raise refused(self.typed, dollars[0].start, message, "leave it out")
-        tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
-        tokens = self.without_remark(tokens)
-        tokens = _without_quotes(tokens)
-        if not any(t.kind == "begin" for t in tokens):
-            tokens = [t for t in tokens if t.text != "&"]
-        return _angled(tokens)
-
-    def without_remark(self, tokens: list[Token]) -> list[Token]:
-        """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
-        for at, token in enumerate(tokens):
-            if at and token.kind == "op" and token.text in ("#", "//"):
-                lines = [k for k in range(at, len(tokens)) if tokens[k].kind == "line"]
-                stop = lines[0] if lines else len(tokens)
-                if token.text == "#" or self.says_nothing(tokens[at + 1 : stop]):
-                    self.leave_out(tokens[at:stop])
-                    return self.without_remark([*tokens[:at], *tokens[stop:]])
-        return tokens
-
-    def named_gradients(self, tokens: list[Token]) -> list[Token]:
-        """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
-        names = self.words.names
-        if not any(name[0] == "d" and name[1:] in names for name in names):
-            return tokens
-        found: list[Token] = []
-        at = 0
-        while at < len(tokens):
-            first, width = tokens[at], 1
-            for length in (9, 7, 6, 5, 3):
-                piece = tokens[at : at + length]
-                match = GRADIENT.fullmatch("".join(t.text for t in piece))
-                name = "d" + next(filter(None, match.groups())) if match else ""
-                if {name, name[1:]} <= names:
-                    first = Token("word", name, first.start, piece[-1].end, first.spaced)
-                    width = len(piece)
-                    break
-            found.append(first)
-            at += width
-        return found
-
-    def without_marker(self, tokens: list[Token]) -> list[Token]:
-        """`a)`, `2)`, `(b)`, `1.` before a formula."""
-        texts = [token.text for token in tokens[:4]]
-        width = 0
-        if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
-            width = 2
-        elif len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
-            starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
-            letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
-            width = 3 if starts and letter and self.words.meaning(texts[1]) is None else 0
-        elif len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0]):
-            width = int(tokens[1].kind == "number")
-        self.leave_out(tokens[:width])
-        return tokens[width:]
-
     # -- lists -------------------------------------------------------------------------------------
 
     def bare_list(self) -> list[Token] | None:
@@ -260,9 +151,6 @@ class Outline:
 
     def clauses(self, span: Span) -> Iterator[tuple[str, int, int]]:
         """The stretches that line breaks, commas, semicolons and some words part; what did so."""
-        if not self.parted:
-            yield "", *span
-            return
         at, before = span[0], ""
         tokens = self.tokens
         for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
@@ -309,9 +197,6 @@ class Outline:
     def links(self, span: Span, tokens: Sequence[Token] | None = None) -> Iterator[Span]:
         """The stretches between equals signs, and behind a colon after a name."""
         tokens = self.tokens if tokens is None else tokens
-        if not self.linked:
-            yield span
-            return
         at = span[0]
         for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
             token = tokens[k]
@@ -340,28 +225,6 @@ class Outline:
 
     # -- words that say nothing --------------------------------------------------------------------
 
-    def is_strange(self, token: Token) -> bool:
-        """Whether a token is a word that means nothing here, whole or in pieces."""
-        if token.kind != "word" or token.text in KEPT or token.text in self.own:
-            return False
-        if token.text.lower() in UNFINISHED:
-            return False
-        if token.text.lower() in STOP:
-            return self.words.meaning(token.text) is None
-        if not token.text.isalpha() or self.words.meant(token.text):
-            return False
-        return not segmented(self.words, token.text, opens=False)
-
-    def says_nothing(self, tokens: Sequence[Token]) -> bool:
-        """Whether there are words only, and enough of them that are no names of this problem."""
-        if not all(t.kind == "word" or t.text in ("'", "-", ".", "!") for t in tokens):
-            return False
-        words = [t for t in tokens if t.kind == "word"]
-        strange = [t for t in words if self.is_strange(t)]
-        named = [t for t in words if t.text in self.words.names and t not in strange]
-        said = [t for t in strange if t.text.lower() in STOP or len(t.text) >= LONG]
-        return bool(said) and (not named or len(strange) > 1)
-
     def without_words(self, clauses: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
         """The clauses that say something; the others are noted."""
         kept = []
@@ -377,86 +240,8 @@ class Outline:
 
     def is_at_a_point(self, tokens: Sequence[Token]) -> bool:
         """`where x = 2`: a name of the problem and a number."""
-        texts = [t.text for t in tokens]
-        if len(texts) < 3 or texts[1] != "=" or texts[0] not in self.words.names:
-            return False
-        return all(t.kind == "number" or t.text in ("-", "/", ",", ".", "$") for t in tokens[2:])
-
-    def trimmed_words(self, start: int, stop: int) -> Span:
-        """A stretch without the words, asides and points `at x = 2` at its ends."""
-        before = -1, -1
-        while (start, stop) != before:
-            before = start, stop
-            start, stop = self.without_tail(self.without_head(start, stop), stop)
-        return start, stop
-
-    def without_head(self, start: int, stop: int) -> int:
-        """Where a stretch begins behind the words before it."""
-        tokens, first = self.tokens, start
-        while first < stop and (
-            tokens[first].kind == "word"
-            or tokens[first].text == "'"
-            or (tokens[first].text == "-" and not tokens[first].spaced)
-        ):
-            first += 1
-        strange = [k for k in range(start, first) if self.is_strange(tokens[k])]
-        begins = strange and (strange[0] == start or (len(strange) > 1 and strange[0] == start + 1))
-        if not begins or not self.is_said(tokens[start:first]):
-            return start
-        last = strange[-1] + 1
-        while last < stop and tokens[last].text in (".", "'"):
-            last += 1
-        if last == stop:
-            return start
-        self.leave_out(tokens[start:last])
-        return last
-
-    def is_said(self, run: Sequence[Token]) -> bool:
-        """Whether words are those of a sentence, and not a name misspelt."""
-        strange = [t for t in run if self.is_strange(t)]
-        return any(t.text.lower() in STOP for t in strange) or len(strange) > 1
-
-    def without_tail(self, start: int, stop: int) -> Span:
-        """A stretch without the words behind it, in brackets or not."""
-        tokens = self.tokens
-        if tokens[stop - 1].text in (")", "]") and stop - start > 2:
-            opening = stop - 2
-            while opening > start and tokens[opening].text not in ("(", "["):
-                opening -= 1
-            inside = tokens[opening + 1 : stop - 1]
-            spaced = tokens[opening].spaced and opening > start
-            if spaced and inside and self.says_nothing(inside):
-                self.leave_out(tokens[opening:stop])
-                return start, opening
-        last = stop
-        while last > start and (tokens[last - 1].kind == "word" or tokens[last - 1].text in "'-.!"):
-            last -= 1
-        strange = [k for k in range(max(last, start + 1), stop) if self.is_strange(tokens[k])]
-        if not strange:
-            return start, stop
-        first = strange[0]
-        ends = tokens[first - 1].kind in ("number", "word", "transpose") or (
-            tokens[first - 1].text in (")", "]", "}", "|", "|)")
-        )
-        tail = tokens[first:stop]
-        said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
-        if ends and (said or tail[0].text in ("dx", "dy", "dt")):
-            self.leave_out(tail)
-            return start, first
-        return start, stop
-
-    # -- names of the derivative -------------------------------------------------------------------
-
-    def names_a_derivative(self, tokens: Sequence[Token], label: bool = False) -> bool:
-        """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
-
-        With `label` a colon follows, and a name alone could be what is divided.
-        """
-        text = "".join(token.text for token in tokens)
-        unprimed = PRIME.sub("", text)
-        if OPERATOR.fullmatch(text):
-            return True
-        return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
+        found = POINT.fullmatch(spelled(tokens))
+        return found is not None and found[1] in self.words.names
 
     def is_label(self, tokens: Sequence[Token]) -> bool:
         """Whether what stands before an equals sign is a name, words, or a rule in other names."""
@@ -474,7 +259,7 @@ class Outline:
         self, clauses: list[tuple[str, int, int]]
     ) -> list[tuple[str, int, int]]:
         """The clauses but for those that define names which the others use; these are noted."""
-        if len(clauses) < 2 or not self.linked:
+        if len(clauses) < 2:
             return clauses
         named: dict[int, tuple[str, Span]] = {}
         for k, (sign, start, stop) in enumerate(clauses):
@@ -511,13 +296,7 @@ class Outline:
 
     def mentions(self, name: str, start: int, stop: int) -> bool:
         """Whether a stretch has a name as a word of its own, `u'` being another than u."""
-        texts = [t.text for t in self.tokens[start:stop]]
-        parts = re.findall(r"\w+|\W", name)
-        for k in range(len(texts) - len(parts) + 1):
-            primed = texts[k + len(parts) : k + len(parts) + 1] == ["'"]
-            if texts[k : k + len(parts)] == parts and not primed:
-                return True
-        return False
+        return bool(_as_tokens(name).search(spelled(self.tokens[start:stop])))
 
     def define(self, named: dict[int, tuple[str, Span]]) -> None:
         """Read what the names stand for; one may be used in another."""
@@ -527,29 +306,22 @@ class Outline:
             for n, (a, b) in waiting.items()
             if a < b
         ]
-        self.glue_names(waiting)
+        text = spelled(self.tokens)
+        for name in waiting:
+            for found in [] if name.isidentifier() else _as_tokens(name).finditer(text):
+                self.glue(*token_span(text, found), name)
         for _ in range(len(waiting)):
             for name, span in list(waiting.items()):
                 if any(self.mentions(other, *span) for other in waiting):
                     continue
                 del waiting[name]
                 tree = self.parse(self.tokens[slice(*self.trimmed_words(*span))])
+                within_limits(tree, self.typed)
                 self.own[name] = tree
         if waiting:
             first = self.tokens[next(iter(waiting.values()))[0]]
             raise refused(self.typed, first.start, "names that define each other", "write it out")
         self.notes.append("; ".join(shown))
-
-    def glue_names(self, names: Collection[str]) -> None:
-        """Names of several tokens, `u'` and `du/dx`, as one token each."""
-        for name in [name for name in names if not name.isidentifier()]:
-            parts = re.findall(r"\w+|\W", name)
-            for k in range(len(self.tokens) - len(parts), -1, -1):
-                piece = self.tokens[k : k + len(parts)]
-                if [t.text for t in piece] == parts:
-                    gone = Token("gone", "", piece[-1].end, piece[-1].end)
-                    whole = Token("word", name, piece[0].start, piece[-1].end, piece[0].spaced)
-                    self.tokens[k : k + len(parts)] = [whole, *[gone] * (len(parts) - 1)]
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -646,49 +418,12 @@ class Outline:
         return tree
 
 
-GRADIENT = re.compile(
-    r"frac\{[d∂]\w+\}\{[d∂](\w+)\}|[d∂]\w+/[d∂](\w+)|(\w+)\.grad|grad_(\w+)", re.ASCII
-)
-
-
 def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
     """Whether a line break stands in square brackets or in an environment."""
     return any(t is line and level > 0 for t, level in zip(tokens, levels(tokens), strict=True))
 
 
-def _without_quotes(tokens: list[Token]) -> list[Token]:
-    """A text without the marks of quotation at both ends."""
-    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'") and tokens[0].kind == "op":
-        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
-        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
-            break
-        tokens = [*tokens[1:last], *tokens[last + 1 :]]
-    return tokens
-
-
-def _angled(tokens: list[Token]) -> list[Token]:
-    """`<1, 2>`, a list in angle brackets."""
-    if not tokens or tokens[0].text != "<" or tokens[-1].text != ">":
-        return tokens
-    if sum(t.text in ("<", ">", "<=", ">=") for t in tokens) != 2:
-        return tokens
-    return [tokens[0]._replace(text="⟨"), *tokens[1:-1], tokens[-1]._replace(text="⟩")]
-
-
-def _trimmed(tokens: list[Token]) -> list[Token]:
-    """Tokens without the punctuation, equals signs and line breaks at both ends."""
-    start, stop = 0, len(tokens)
-    while start < stop and (
-        tokens[start].kind == "line"
-        or (tokens[start].kind == "op" and tokens[start].text in LEADING)
-    ):
-        start += 1
-    while stop > start and (
-        tokens[stop - 1].kind == "line"
-        or (tokens[stop - 1].kind == "op" and tokens[stop - 1].text in TRAILING)
-    ):
-        stop -= 1
-    tokens = tokens[start:stop]
-    if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
-        tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-    return tokens
+def _as_tokens(name: str) -> re.Pattern[str]:
+    """A name among tokens, `u'` being another than u."""
+    parts = " ".join(re.findall(r"\w+|\W", name))
+    return re.compile(rf"(?<!\S){re.escape(parts)} (?!' )")

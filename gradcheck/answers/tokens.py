@@ -89,11 +89,6 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
-def _is_brace(typed: str, token: Token) -> bool:
-    r"""Whether a token is `\{`: before `\begin{array}` it opens cases, as editors write them."""
-    return typed[token.start : token.start + 2] == r"\{"
-
-
 def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915 - one case a kind
     """The tokens of a text; what cannot be one is refused where it stands."""
     text, places = plain.text, plain.places
@@ -136,9 +131,10 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
                     cure = ADVICE["begin"]
                     raise refused(typed, start, f"\\begin{{{shown}}} is not read here", cure)
                 continue
-            if shown == "array" and kind == "begin" and tokens and _is_brace(typed, tokens[-1]):
-                tokens.pop()
-                braced = True
+            if shown == "array" and kind == "begin" and tokens:
+                last = tokens[-1].start
+                braced = typed[last : last + 2] == r"\{"  # cases, as editors write them
+                del tokens[len(tokens) - braced :]
             shown = "cases" if shown in CASES or (braced and shown == "array") else "rows"
             braced = braced and kind == "begin"
         if sized:
@@ -213,6 +209,16 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
     if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
         message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
         raise refused(typed, start, message, "write it as a formula", len(digits))
+
+
+def spelled(tokens: Iterable[Token]) -> str:
+    """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
+    return "".join([f"{token.text} " for token in tokens])
+
+
+def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
+    """The tokens that a pattern was found in."""
+    return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
 
 
 OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")

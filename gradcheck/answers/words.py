@@ -151,11 +151,6 @@ class Words:
         """The vocabulary inside a sum over a letter."""
         return replace(self, letter=letter, outer=self.outer or self, met={})
 
-    @cached_property
-    def plain(self) -> frozenset[str]:
-        """The words that are read as they are, without a note."""
-        return self.names | self.functions | self.constants
-
     def is_function(self, piece: str) -> bool:
         meaning = self.meaning(piece) if piece and not piece.isdigit() else None
         return meaning is not None and meaning.kind == "function"

@@ -173,34 +173,8 @@ def no_graph(index: int) -> str:
     return f"element {index} of tensors does not require grad and does not have a grad_fn"
 
 
-def ragged(data: Any) -> ValueError | None:
-    """PyTorch's complaint about nested lists of unequal lengths, if that is what they are."""
-
-    def lengths(entry: Any, depth: int) -> ValueError | None:
-        if not isinstance(entry, list | tuple) or not entry:
-            return None
-        first = entry[0]
-        for other in entry if isinstance(first, list | tuple) else ():
-            if not isinstance(other, list | tuple) or len(other) != len(first):
-                came = len(other) if isinstance(other, list | tuple) else "a number"
-                return ValueError(
-                    f"expected sequence of length {len(first)} at dim {depth} (got {came})"
-                )
-        return next(filter(None, (lengths(other, depth + 1) for other in entry)), None)
-
-    return lengths(data, 1)
-
-
 def not_numbers(data: Any, value: Any) -> Exception:
-    """PyTorch's complaint about data that is no array of real numbers."""
-    if isinstance(data, np.ndarray):
-        return TypeError(
-            f"can't convert np.ndarray of type numpy.{value.dtype.type.__name__}. The only "
-            "supported types are: float64, float32, float16, int64, int32, int16, int8, uint64, "
-            "uint32, uint16, uint8, and bool."
-        )
-    if isinstance(data, str):
-        return TypeError("new(): invalid data type 'str'")
+    """The complaint about data that is no array of real numbers."""
     if value.dtype.kind == "c":
         return TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
     odd = data

@@ -54,12 +54,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
 
 
 def _array(data: Any, dtype: Any) -> Any:
-    if type(data) in (list, tuple) and any(type(entry) is str for entry in data):
-        raise ValueError("too many dimensions 'str'")
-    try:
-        value = np.array(data, dtype=dtype)
-    except ValueError as error:
-        raise advice.ragged(data) or error from None
+    value = np.array(data, dtype=dtype)
     if value.dtype.kind not in NUMBERS:
         raise advice.not_numbers(data, value)
     return value

@@ -20,16 +20,20 @@ from gradcheck.ops import TABLE, everything
 
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator, Shape], Any]
-Drawn = Mapping[str, tuple[Shape, Draw] | None]
+Drawn = tuple[tuple[Shape, Draw] | None, ...]
 
 
 class Layer(Module):
-    """A function of the table of ops as a module, with its settings."""
+    """A function of the table of ops as a module, with its settings.
+
+    `held` are the names of its parameters, `printed` is what PyTorch prints of it.
+    """
 
     row: ClassVar[str]
     settings: ClassVar[Mapping[str, Any]] = {}
     held: ClassVar[tuple[str, ...]] = ()
     draws: ClassVar[bool] = False
+    printed: ClassVar[str] = ""
     __signature__: ClassVar[Signature]
 
     def __init_subclass__(cls, row: str = "", **settings: Any) -> None:
@@ -54,29 +58,28 @@ class Layer(Module):
         if self.held:
             seed = bound.arguments.get("seed", 0)
             rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
-            for name, how in self.draw().items():
+            drawn = dict(zip(self.held, self._drawn(*self.chosen.values()), strict=True))
+            for name, how in drawn.items():
                 setattr(self, name, None if how is None else Parameter(how[1](rng, how[0])))
 
-    def draw(self) -> Drawn:
+    def _drawn(self, *settings: Any) -> Drawn:
         """For each parameter its shape and how it is drawn; None where there is none."""
-        return {}
+        return ()
 
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """What the function takes; `of` has the parameters as its attributes."""
-        return (*inputs, *(getattr(of, name) for name in self.held))
+    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+        """What the function takes."""
+        return (*inputs, *(getattr(self, name) for name in self.held))
 
     def forward(self, *inputs: Any) -> Any:
         """The function of the inputs, and of the parameters or the settings."""
         named = {} if self.held else self.chosen
-        return everything()[self.row](*self.arguments(self, *inputs), **named)
-
-    def written(self) -> list[str]:
-        """The settings as PyTorch prints them."""
-        return [f"{k}={v!r}" for k, v in self.chosen.items()]
+        return everything()[self.row](*self._arguments(*inputs), **named)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
-        return f"{type(self).__name__}({', '.join(self.written())})"
+        said = self.printed or ", ".join(f"{k}={{{k}!r}}" for k in self.chosen)
+        has_bias = {"has_bias": vars(self).get("bias") is not None}
+        return f"{type(self).__name__}({said.format_map(vars(self) | self.chosen | has_bias)})"
 
 
 def evenly(bound: float) -> Draw:
@@ -106,32 +109,27 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
     """
 
     held, draws = ("weight", "bias"), True
+    printed = "in_features={in_features}, out_features={out_features}, bias={has_bias}"
 
-    def draw(self) -> Drawn:
-        """As given, or within the bound."""
-        in_features, out_features, bias, weight = self.chosen.values()
-        bound = evenly(1 / math.sqrt(in_features) if in_features else 0.0)
+    def _drawn(self, *settings: Any) -> Drawn:
+        width, count, bias, weight = settings
+        bound = evenly(1 / math.sqrt(width) if width else 0.0)
         with_bias = bias is not False and bias is not None
-        return {
-            "weight": ((out_features, in_features), _given("weight", weight, bound)),
-            "bias": ((out_features,), _given("bias", bias, bound)) if with_bias else None,
-        }
+        return (
+            ((count, width), _given("weight", weight, bound)),
+            ((count,), _given("bias", bias, bound)) if with_bias else None,
+        )
 
     def forward(self, *inputs: Any) -> Tensor:
         """The layer applied to the last axis of x; raises RuntimeError for another length."""
-        (x,) = inputs
-        if x.shape[-1] != self.chosen["in_features"]:
-            rows, sizes = math.prod(x.shape[:-1]), list(self.chosen.values())[:2]
+        (x,), (width, count, *_) = inputs, self.chosen.values()
+        if x.shape[-1] != width:
             raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x.shape[-1]} and "
-                f"{sizes[0]}x{sizes[1]})"
+                f"mat1 and mat2 shapes cannot be multiplied ({math.prod(x.shape[:-1])}x"
+                f"{x.shape[-1]} and {width}x{count})"
             )
         product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
-
-    def written(self) -> list[str]:
-        """Sizes, and whether there is a bias."""
-        return [*super().written()[:2], f"bias={self.bias is not None}"]
 
     weight: Any
     bias: Any
@@ -155,16 +153,10 @@ def _given(name: str, numbers: Any, draw: Draw) -> Draw:
 class Embedding(Layer, row="embedding", num_embeddings=..., embedding_dim=...):
     """Rows of a table of normal weights by their places: integers (...) to (..., embedding_dim)."""
 
-    held, draws = ("weight",), True
+    held, draws, printed = ("weight",), True, "{num_embeddings}, {embedding_dim}"
 
-    def draw(self) -> Drawn:
-        """From the normal distribution."""
-        normal = lambda rng, shape: rng.standard_normal(shape)
-        return {"weight": (tuple(self.chosen.values()), normal)}
-
-    def written(self) -> list[str]:
-        """Both sizes."""
-        return [str(n) for n in self.chosen.values()]
+    def _drawn(self, *settings: Any) -> Drawn:
+        return ((settings, lambda rng, shape: rng.standard_normal(shape)),)
 
 
 class Conv1d(
@@ -183,24 +175,23 @@ class Conv1d(
         """One number for each axis."""
         return setting if isinstance(setting, str | tuple) else (setting,) * self.axes
 
-    def draw(self) -> Drawn:
-        """Within the bound."""
-        channels, filters, kernel, *_, groups, bias = self.chosen.values()
+    def _drawn(self, *settings: Any) -> Drawn:
+        channels, filters, kernel, *_, groups, bias = settings
         shape = (filters, channels // groups, *self._spread(kernel))
         bound = evenly(1 / math.sqrt(math.prod(shape[1:])))
-        return {"weight": (shape, bound), "bias": ((filters,), bound) if bias else None}
+        return (shape, bound), ((filters,), bound) if bias else None
 
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The input, both parameters, and the settings."""
-        return (*super().arguments(of, *inputs), *list(self.chosen.values())[3:7])
+    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+        return (*super()._arguments(*inputs), *list(self.chosen.values())[3:7])
 
-    def written(self) -> list[str]:
+    def __repr__(self) -> str:
         """What is not the default is said."""
-        channels, rest = list(self.chosen.items())[:2], dict(list(self.chosen.items())[2:6])
+        (channels, filters, *_), rest = self.chosen.values(), dict(list(self.chosen.items())[2:6])
         usual = {"padding": self._spread(0), "dilation": self._spread(1)}
         said = {k: self._spread(v) for k, v in rest.items() if self._spread(v) != usual.get(k)}
         said |= {k: self.chosen[k] for k in ("groups", "bias") if self.chosen[k] != 1}
-        return [*(str(n) for _, n in channels), *(f"{k}={v}" for k, v in said.items())]
+        words = ", ".join(f"{k}={v}" for k, v in said.items())
+        return f"{type(self).__name__}({channels}, {filters}, {words})"
 
 
 class Conv2d(Conv1d, row="conv2d"):
@@ -218,25 +209,19 @@ class LayerNorm(
     """
 
     held = ("weight", "bias")
+    printed = "{shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={has_bias}"
 
-    def draw(self) -> Drawn:
-        """Ones and zeros."""
-        size, _, affine, bias = self.chosen.values()
+    def _drawn(self, *settings: Any) -> Drawn:
+        size, _, affine, bias = settings
         self.shape = tuple(size) if isinstance(size, tuple | list) else (size,)
-        return {
-            "weight": (self.shape, ones) if affine else None,
-            "bias": (self.shape, zeros) if affine and bias else None,
-        }
+        return (
+            (self.shape, ones) if affine else None,
+            (self.shape, zeros) if affine and bias else None,
+        )
 
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The input, the shape, both parameters."""
-        x, weight, bias = super().arguments(of, *inputs)
+    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+        x, weight, bias = super()._arguments(*inputs)
         return x, self.shape, weight, bias, self.chosen["eps"]
-
-    def written(self) -> list[str]:
-        """The shape, and what else is set."""
-        biased = getattr(self, "bias", None) is not None
-        return [str(self.shape), *super().written()[1:3], f"bias={biased}"]
 
 
 class BatchNorm1d(
@@ -250,20 +235,21 @@ class BatchNorm1d(
     """
 
     held = ("weight", "bias")
+    printed = (
+        "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={affine}, "
+        "track_running_stats={track_running_stats}"
+    )
     ranks: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def draw(self) -> Drawn:
-        """Ones and zeros; the running numbers begin with them too."""
-        channels, _, _, affine, tracking = self.chosen.values()
-        kept = (channels,)
-        self.running_mean = Tensor(np.zeros(kept)) if tracking else None
-        self.running_var = Tensor(np.ones(kept)) if tracking else None
-        begin = {"weight": (kept, ones), "bias": (kept, zeros)}
-        return {name: how if affine else None for name, how in begin.items()}
+    def _drawn(self, *settings: Any) -> Drawn:
+        channels, _, _, affine, tracking = settings
+        self.running_mean = Tensor(np.zeros(channels)) if tracking else None
+        self.running_var = Tensor(np.ones(channels)) if tracking else None
+        return (((channels,), ones), ((channels,), zeros)) if affine else (None, None)
 
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
         """Input, running numbers, parameters; raises ValueError for another number of axes."""
-        x, weight, bias = super().arguments(of, *inputs)
+        x, weight, bias = super()._arguments(*inputs)
         shape = np.shape(bare(x))
         if len(shape) not in self.ranks:
             wanted = " or ".join(f"{k}D" for k in self.ranks)
@@ -276,11 +262,6 @@ class BatchNorm1d(
             )
         how = training, self.chosen["momentum"], self.chosen["eps"]
         return x, self.running_mean, self.running_var, weight, bias, *how
-
-    def written(self) -> list[str]:
-        """The channels, and what else is set."""
-        said, affine = super().written(), self.chosen["affine"]
-        return [str(self.chosen["num_features"]), *said[1:4], f"bias={affine}", said[4]]
 
 
 class BatchNorm2d(BatchNorm1d):
@@ -299,29 +280,25 @@ class RNNCell(Layer, row="rnn_tanh_cell", input_size=..., hidden_size=..., bias=
     held = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
     draws = True
     gates: ClassVar[int] = 1
+    states: ClassVar[int] = 1
 
-    def draw(self) -> Drawn:
-        """Within the bound."""
-        input_size, hidden_size, bias = self.chosen.values()
-        bound, rows = evenly(1 / math.sqrt(hidden_size)), self.gates * hidden_size
-        shapes = [(rows, input_size), (rows, hidden_size), (rows,), (rows,)]
-        drawn = {name: (shape, bound) for name, shape in zip(self.held, shapes, strict=True)}
-        return {k: v if bias or k.startswith("weight") else None for k, v in drawn.items()}
+    def _drawn(self, *settings: Any) -> Drawn:
+        width, hidden, bias = settings
+        bound, rows = evenly(1 / math.sqrt(hidden)), self.gates * hidden
+        biases = [((rows,), bound) if bias else None] * 2
+        return ((rows, width), bound), ((rows, hidden), bound), *biases
 
-    def _begin(self, x: Any) -> Any:
-        """The state before the first step: zeros."""
-        return np.zeros((*np.shape(bare(x))[:-1], self.chosen["hidden_size"]))
-
-    def arguments(self, of: Any, *inputs: Any) -> tuple[Any, ...]:
-        """Input, state, parameters."""
+    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
         x, *state = inputs
-        begin = state[0] if state and state[0] is not None else self._begin(x)
-        return super().arguments(of, x, begin)
+        if not state or state[0] is None:
+            zero = np.zeros((*np.shape(bare(x))[:-1], self.chosen["hidden_size"]))
+            state = [zero if self.states == 1 else (zero, zero)]
+        return super()._arguments(x, *state)
 
-    def written(self) -> list[str]:
+    def __repr__(self) -> str:
         """Both sizes, and whether the biases are left out."""
         inner, outer, bias = self.chosen.values()
-        return [str(inner), str(outer), *([] if bias else ["bias=False"])]
+        return f"{type(self).__name__}({inner}, {outer}{'' if bias else ', bias=False'})"
 
 
 class GRUCell(RNNCell, row="gru_cell"):
@@ -333,10 +310,7 @@ class GRUCell(RNNCell, row="gru_cell"):
 class LSTMCell(RNNCell, row="lstm_cell"):
     """Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997)."""
 
-    gates = 4
-
-    def _begin(self, x: Any) -> Any:
-        return super()._begin(x), super()._begin(x)
+    gates, states = 4, 2
 
 
 LAYERS: Mapping[str, type[Layer]] = {
@@ -395,9 +369,10 @@ class AvgPool2d(WindowPool, row="avg_pool2d"):
 class AvgPool1d(WindowPool, row="avg_pool1d"):
     """The mean of each window along the last axis of (..., channels, length)."""
 
-    def written(self) -> list[str]:
+    def __repr__(self) -> str:
         """Each number as a tuple."""
-        return [f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items()]
+        said = (f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items())
+        return f"AvgPool1d({', '.join(said)})"
 
 
 class MaxPool1d(WindowPool, row="max_pool1d", dilation=1, ceil_mode=False):
@@ -421,6 +396,8 @@ APPLIED: Mapping[str, type[Layer]] = {
 class Dropout(Layer, row="dropout", p=0.5):
     """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
 
+    printed = "p={p}, inplace=False"
+
     def __init__(self, *args: Any, **named: Any) -> None:
         """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
         super().__init__(*args, **named)
@@ -432,10 +409,6 @@ class Dropout(Layer, row="dropout", p=0.5):
         (x,) = inputs
         mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
         return everything()["dropout"](x, self.p, self.training, mask=mask)
-
-    def written(self) -> list[str]:
-        """The chance; nothing is in place."""
-        return [f"p={self.p}", "inplace=False"]
 
     p: float
 
@@ -452,9 +425,9 @@ class LossLayer(Layer, reduction="mean"):
         if self.reduction not in ("mean", "sum", "none"):
             raise ValueError(f"{self.reduction} is not a valid value for reduction")
 
-    def written(self) -> list[str]:
-        """Nothing."""
-        return []
+    def __repr__(self) -> str:
+        """Its name alone."""
+        return f"{type(self).__name__}()"
 
     reduction: str
 
@@ -482,24 +455,6 @@ class CrossEntropyLoss(LossLayer, row="cross_entropy"):
     The input is (classes,) or (n, classes, ...). The target is whole numbers, in that shape without
     the axis of the classes, or a probability for each entry of the input.
     """
-
-    def forward(self, *inputs: Any) -> Any:
-        """The loss; raises IndexError or ValueError in PyTorch's words for a wrong target."""
-        given, target = inputs
-        labels, shape = np.asarray(bare(target)), np.shape(bare(given))
-        if labels.dtype.kind in "iu":
-            target = labels
-            if len(shape) > 1 and labels.shape[:1] != shape[:1]:
-                raise ValueError(
-                    f"Expected input batch_size ({shape[0]}) to match target batch_size "
-                    f"({labels.shape[0] if labels.ndim else 1})."
-                )
-        elif labels.shape != shape:
-            raise RuntimeError(
-                "expected target dtype to be Long or Byte, but got "
-                f"{'Double' if labels.dtype == np.float64 else labels.dtype}"
-            )
-        return super().forward(given, target)
 
 
 def _loss(name: str, row: str, words: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.answers import Entries, Formula, Numbers, Plain
+from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array
@@ -106,13 +106,13 @@ def notes(read: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def understood(read: Formula | Numbers | Plain | Entries) -> str:
+def understood(read: Formula | NumberList | Plain | Entries) -> str:
     """A formula in canonical spelling, numbers as decimals, anything else as it is."""
     if isinstance(read, Formula):
         return read.understood
     if isinstance(read, Entries):
         return _nested([f.understood for f in read.formulas], read.shape)
-    if isinstance(read, Numbers):
+    if isinstance(read, NumberList):
         return _nested([_decimal(value) for value in read.values], read.shape)
     return str(read.value)
 

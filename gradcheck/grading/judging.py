@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gradcheck.answers import Formula, Plain, misfit
+from gradcheck.answers import Formula, Plain, misfit, other_readings
 from gradcheck.answers.brackets import Other, bracketed_otherwise
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
@@ -25,7 +25,7 @@ from gradcheck.problem.record import Part
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
     point, due = key.spots[0].floats, key.due(part)
-    for other in bracketed_otherwise(formula, key.words):
+    for other in bracketed_otherwise(formula):
         if due is None or Floats(other.tree.body, point, due).is_near():
             yield other
 
@@ -57,7 +57,7 @@ def judge(
     formula = formula_of(key, part, answer)
     if formula is None:
         return judged
-    for other in key.others(part, formula):
+    for other in other_readings(formula):
         found = _as_it_stands(key, part, other, student, diagnose=False)
         if found.verdict == "right":
             return replace(found, answer=answer)
@@ -76,7 +76,7 @@ def formula_of(key: Key, part: Part, answer: Any) -> Formula | None:
 def _bracketed(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """A wrong answer, unless other brackets make it right and the problem is kind about them."""
     for other in with_other_brackets(key, part, formula):
-        read = replace(formula, tree=other.tree, understood="", doubts=())
+        read = replace(formula, tree=other.tree, doubts=())
         if _as_it_stands(key, part, read, diagnose=False).verdict == "right":
             return _with_brackets(key, judged, brackets_missing(formula, other))
     return judged

@@ -14,13 +14,11 @@ from flint import arb
 from gradcheck.answers import (
     Entries,
     Formula,
-    Numbers,
+    NumberList,
     Plain,
-    other_readings,
     read_answer,
 )
 from gradcheck.answers.answer import Answer
-from gradcheck.answers.words import Words, vocabulary
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
@@ -210,33 +208,22 @@ class Key:
         due = middle(found) if isinstance(found, arb) else math.nan
         return due if math.isfinite(due) else None
 
-    @cached_property
-    def words(self) -> Words:
-        """The vocabulary of answers."""
-        return vocabulary(self.scope.inputs, FORMULAS.functions, ("pi", "e"))
-
     def read(self, part: Part, answer: Any) -> Answer:
         """How an answer to a part is read; raises TextError at the place where it is not.
 
         What was read already stays as it is.
         """
-        if isinstance(answer, Formula | Numbers | Entries | Plain):
+        if isinstance(answer, Formula | NumberList | Entries | Plain):
             return answer
-        return read_answer(answer, **self._reading(part))
-
-    def others(self, part: Part, formula: Formula) -> Iterator[Formula]:
-        """The formula as another reader might have read it."""
-        return other_readings(formula, **self._reading(part))
-
-    def _reading(self, part: Part) -> dict[str, Any]:
         inputs = self.problem.inputs
         asked = self.run is None and part.name in inputs
-        return {
-            "names": self.scope.inputs,
-            "functions": FORMULAS.functions,
-            "single": asked and not inputs[part.name].shape,
-            "by": part.name if part.name in self.problem.wrt else "",
-        }
+        return read_answer(
+            answer,
+            names=self.scope.inputs,
+            functions=FORMULAS.functions,
+            single=asked and not inputs[part.name].shape,
+            by=part.name if part.name in self.problem.wrt else "",
+        )
 
     @property
     def single(self) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.answers import Entries, Formula, Numbers, Plain
+from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.formulas.values import Readings, floats, readings
@@ -157,7 +157,7 @@ def _shape(answer: Any) -> tuple[int, ...] | None:
     return tuple(answer) if whole else None
 
 
-def _numbers(key: Key, found: Formula | Numbers | Entries) -> Read:
+def _numbers(key: Key, found: Formula | NumberList | Entries) -> Read:
     """Numbers, or formulas at the given point."""
     ready = readings(key.scope, found)
     values = floats(ready.at(Spot(key.problem, key.points[0])))

@@ -22,3 +22,13 @@ def test_it_is_judged_as_a_teacher_does(row: Fresh) -> None:
     ready = keyed(row.expression, row.given, row.wrt)
     judged = mark(ready, ready.problem.parts[0], row.typed)
     assert (judged.verdict == "right") == row.right, judged.remarks
+
+
+@pytest.mark.parametrize("function", ["60*x**2", "60*sum(x**2)"])
+def test_a_flat_sum_is_flat(function: str) -> None:
+    """A hundred and twenty terms are no levels of nesting; a strange name among them is told."""
+    ready = keyed(function, ("x=[1, 2]",) if "sum" in function else (), "x")
+    terms = " + ".join(["x"] * 120)
+    assert mark(ready, ready.problem.parts[0], terms).verdict == "right"
+    refused = mark(ready, ready.problem.parts[0], f"{terms} + q")
+    assert "unknown name q" in str(refused)

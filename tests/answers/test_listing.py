@@ -55,9 +55,9 @@ def test_they_are_read_as_lists(typed, understood):
     assert read.understood.replace(".0,", ",").replace(".0]", "]") == understood
 
 
-@pytest.mark.parametrize("typed", ["3,5", "[1,2,3;4,5]", "x, y", "(3)(4 5)"])
+@pytest.mark.parametrize("typed", ["3,5", "[1,2,3;4,5]", "x, y", "(3)(4 5)", "1 2 -", "[3 -1 +]"])
 def test_what_may_be_something_else_is_refused(typed):
-    """A decimal comma, rows of unlike lengths, names without brackets."""
+    """A decimal comma, rows of unlike lengths, names without brackets, a sign without number."""
     with pytest.raises(TextError):
         read_formula(typed, names=INPUTS, functions=FUNCTIONS)
 

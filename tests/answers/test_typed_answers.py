@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, Formula, Numbers, read_answer, read_formula
+from gradcheck.answers import FUNCTIONS, Formula, NumberList, read_answer, read_formula
 from gradcheck.answers.brackets import bracketed_otherwise
-from gradcheck.answers.words import vocabulary
 from gradcheck.errors import TextError
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
@@ -42,7 +41,7 @@ def at(names, shift):
 def values(typed, names):
     """The values of what was read, at two points, and the remarks."""
     answer = read_answer(typed, names=inputs(names), functions=FUNCTIONS, single=True)
-    if isinstance(answer, Numbers):
+    if isinstance(answer, NumberList):
         assert answer.shape == ()
         return [float(answer.values[0])] * 2, ()
     assert isinstance(answer, Formula)
@@ -64,9 +63,8 @@ def outcome(names, meaning, typed):
         return "invalid"
     if same(got, due):
         return "meant"
-    words = vocabulary(inputs(names), FUNCTIONS, ("pi", "e"))
     formula = read_formula(typed, names=inputs(names), functions=FUNCTIONS, single=True)
-    others = bracketed_otherwise(formula, words)
+    others = bracketed_otherwise(formula)
     kept = notes or any(
         same([value(other.tree, at(names, shift)) for shift in (0.0, 0.11)], due)
         for other in others

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from gradcheck.answers import FUNCTIONS, Entries, Formula, Numbers, Plain, read_answer
+from gradcheck.answers import FUNCTIONS, Entries, Formula, NumberList, Plain, read_answer
 from gradcheck.errors import TextError
 from tests.support.typed import NAMES, read
 
@@ -65,10 +65,10 @@ def test_a_declared_name_is_no_plain_word():
 
 def test_a_number():
     """A whole number is exact; a decimal is known to within half a unit of its last digit."""
-    assert answer(16) == Numbers((), (Fraction(16),), (None,))
-    assert answer(0.1) == Numbers((), (Fraction(1, 10),), (Fraction(1, 20),))
-    assert answer(-2.25) == Numbers((), (Fraction(-9, 4),), (Fraction(1, 200),))
-    assert answer(1e22) == Numbers((), (Fraction(10**22),), (Fraction(10**22, 2),))
+    assert answer(16) == NumberList((), (Fraction(16),), (None,))
+    assert answer(0.1) == NumberList((), (Fraction(1, 10),), (Fraction(1, 20),))
+    assert answer(-2.25) == NumberList((), (Fraction(-9, 4),), (Fraction(1, 200),))
+    assert answer(1e22) == NumberList((), (Fraction(10**22),), (Fraction(10**22, 2),))
 
 
 def test_a_float_that_remembers_its_decimal():
@@ -84,7 +84,7 @@ def test_nested_lists_are_numbers_row_by_row():
     assert numbers.shape == (3, 2)
     assert numbers.values == tuple(map(Fraction, ["1", "2.5", "3", "-4", "0", "0.001"]))
     assert numbers.half_units[:3] == (None, Fraction(1, 20), None)
-    assert answer([]) == Numbers((0,), (), ())
+    assert answer([]) == NumberList((0,), (), ())
 
 
 @pytest.mark.parametrize(

@@ -79,12 +79,17 @@ def test_updates(snippet):
         lambda m, x: m.CrossEntropyLoss()(x, m.tensor([[0.2, 0.3, 0.5]]))
     ),
     outside=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([3]))),
-    batch=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([1, 2]))),
-    float_classes=of([[1.0, 2.0, 3.0]])(lambda m, x: m.CrossEntropyLoss()(x, m.tensor([1.0]))),
 )
 def test_words_and_values(snippet):
     """Complaints, warnings and prints of layers, losses and optimizers are PyTorch's."""
     same(snippet)
+
+
+@pytest.mark.parametrize("target", [[1, 2], [1.0]])
+def test_targets_that_do_not_fit(target):
+    """Refused with the shape that was expected, where PyTorch speaks of dtypes and batch sizes."""
+    with pytest.raises(ValueError, match=r"but .* was expected: class numbers"):
+        nn.CrossEntropyLoss()(tensor([[1.0, 2.0, 3.0]]), tensor(target))
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])

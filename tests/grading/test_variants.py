@@ -38,16 +38,16 @@ def template(program: str):
 def test_a_lost_factor_is_never_hidden():
     """A = 1 hides it, b = 1 the inner derivative: nobody gets either, all others are drawn."""
     problem = template("a*sin(b*x)")
-    drawn = {tuple(variant_for(problem, f"s{k}").variant.values()) for k in range(40)}
+    drawn = {tuple(variant_for(problem, f"s{k}").variant.values()) for k in range(15)}
     assert not any(1 in pair for pair in drawn)
-    assert len(drawn) > 15
+    assert len(drawn) > 8
     assert ("invisible", "constant-factor-lost") in hidden(problem, (0, 3))
 
 
 def test_outside_the_domain_nothing_is_drawn():
     """The square root of b - 0.7 a."""
     problem = template("sqrt(b - a*x)")
-    for k in range(10):
+    for k in range(4):
         own = variant_for(problem, f"s{k}").variant
         assert own["b"] > 0.7 * own["a"]
     assert hidden(problem, (8, 0)) is None
@@ -69,11 +69,10 @@ def test_a_problem_without_choices_is_itself():
 
 @pytest.mark.parametrize("problem", SHIPPED.values(), ids=SHIPPED)
 def test_the_shipped_variants_agree(problem):
-    """Two students' own: solved, agreeing, and another id would draw otherwise."""
-    for student in ("ada", "bob"):
-        own = variant_for(problem, student)
-        assert key(own).verdicts[0].verdict == "agree"
-        assert own.variant == with_draw(problem, draw_for(problem, student)).variant
+    """A student's own: solved, agreeing."""
+    own = variant_for(problem, "ada")
+    assert key(own).verdicts[0].verdict == "agree"
+    assert own.variant == with_draw(problem, draw_for(problem, "ada")).variant
 
 
 FROZEN = {

@@ -113,6 +113,7 @@ def same(snippet: Snippet) -> None:
 RARE = (
     "single memory location", "created in no_grad mode", "is a view and is being modified inplace",
     "deepcopy protocol", "attempting to assign a gradient with dtype", "but got: allow_unused",
+    "expected sequence of length",
 )  # fmt: skip
 """Refusals that lessons do not provoke: their kind is PyTorch's, their words are ours."""
 

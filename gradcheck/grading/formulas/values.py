@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Entries, Formula, Numbers
+from gradcheck.answers import Entries, Formula, NumberList
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, NoValue, Values
 from gradcheck.grading.formulas.line import Line, line_from_tree
@@ -84,9 +84,9 @@ class Readings:
         return tuple(piece for piece in flat if isinstance(piece, Line))
 
 
-def readings(problem: Problem, read: Formula | Entries | Numbers) -> Readings:
+def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
-    if isinstance(read, Numbers):
+    if isinstance(read, NumberList):
         numbers = boxed([exact_number(value) for value in read.values], read.shape)
         return Readings(numbers, frozenset(), boxed(read.half_units, read.shape))
     if isinstance(read, Formula):
