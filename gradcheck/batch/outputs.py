@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO
 
+from markupsafe import Markup
+
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
@@ -136,7 +138,7 @@ def _students(path: Path, out: Path, first: str, last: str) -> None:
         feedback, about, title = ledger.feedback(), ledger.problems(), ledger.fact("title")
 
         @lru_cache(maxsize=SECTIONS)
-        def section(id: str, judged: tuple[Marked, ...]) -> str:
+        def section(id: str, judged: tuple[Marked, ...]) -> Markup:
             lines = [told(each.told(), feedback) for each in judged]
             return problem_section(id, about[id], lines)
 
