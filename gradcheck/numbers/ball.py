@@ -80,7 +80,6 @@ class Ball(Scalar):
         return f"Ball({self.x})"
 
     def _sign(self, other: Any) -> int:
-        """The sign of self - other, beyond doubt."""
         difference = self.x - (other.x if type(other) is Ball else exact(other))
         return sign_of(difference, lambda: (self.key, key_of(other)))
 
@@ -112,7 +111,6 @@ def arbs(values: Any) -> np.ndarray[Any, Any]:
 
 
 def _each(values: Any, convert: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
-    """An object array of the same shape, each entry converted."""
     source = np.asarray(values, dtype=object)
     out = np.empty(source.size, dtype=object)
     out[:] = [convert(entry) for entry in source.flat]

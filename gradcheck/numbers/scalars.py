@@ -57,7 +57,6 @@ class Scalar:
         raise NotImplementedError
 
     def _sign(self, other: Any) -> int:
-        """The sign of self - other, beyond doubt."""
         raise NotImplementedError
 
     def __hash__(self) -> int:
@@ -230,7 +229,6 @@ def lifted(kind: type[Scalar], value: Any) -> Any:
 
 
 def _by_numpy(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
-    """NumPy's code on object arrays."""
     return (row.respelled or row.function)(*operands, **params)
 
 

@@ -82,7 +82,6 @@ def twice(case: Case) -> Case:
 
 
 def _first(case: Case, kind: str, inputs: Mapping[str, Any], name: str, value: Any) -> Any:
-    """The gradient by one input, on numbers of a kind; zeros where the value is without it."""
     x = inputs[name]
     if kind == "symbolic":
         return by_line(value, x)
@@ -102,7 +101,6 @@ def _flat(x: Any) -> Any:
 
 
 def _shaped(values: list[Any], x: Any) -> Scalars:
-    """Numbers in the shape of x."""
     out = np.empty(len(values), dtype=object)
     out[:] = values
     shaped: Scalars = wrap(out.reshape(np.shape(x)))

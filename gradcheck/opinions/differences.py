@@ -51,35 +51,19 @@ Pair = tuple[arb, arb]  # of the left and of the right
 
 
 @by_rows
-def differences(
-    case: Case, steps: tuple[int, int, int] = STEPS, directions: int = DIRECTIONS
-) -> Opinion:
+def differences(case: Case, directions: int = DIRECTIONS) -> Opinion:
     """Value and gradients by central differences, each entry (or direction) with its bar.
 
-    `steps` are the powers of two by which the steps are smaller than the input; along so many
-    `directions` the slope is taken where there are too many entries.
+    Along so many `directions` the slope is taken where there are too many entries.
     """
     try:
-        return refined(
-            lambda bits: _at(case, bits, steps, directions), max(BALL_BITS, 3 * steps[-1])
-        )
+        return refined(lambda bits: _at(case, bits, directions), BALL_BITS)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
         return Opinion("differences", abstains=reason(error))
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return black_box(case, reason(error), directions)
-
-
-def closer(case: Case, seen: Opinion) -> Opinion:
-    """The same with steps so much smaller as the largest number seen is large.
-
-    A staircase (`ceil(1e24*x)`) has the slope of a ramp until a step is less than a stair.
-    """
-    found = [e.value for e in (seen.value, *seen.gradients.values()) if e is not None]
-    top = max(float(np.max(np.abs(v), initial=1.0, where=np.isfinite(v))) for v in found)
-    by = int(np.log2(top)) + STEPS[-1]
-    return differences(case, (STEPS[0] + by, STEPS[1] + by, STEPS[2] + by))
 
 
 def open_in_floats(case: Case) -> str:
@@ -94,7 +78,7 @@ def open_in_floats(case: Case) -> str:
     return ""
 
 
-def _at(case: Case, bits: int, steps: tuple[int, int, int], count: int) -> Opinion:
+def _at(case: Case, bits: int, count: int) -> Opinion:
     point = {name: balls(values) for name, values in case.inputs.items()}
     before = RUN.made
     value, here = _value(case, point)
@@ -104,15 +88,12 @@ def _at(case: Case, bits: int, steps: tuple[int, int, int], count: int) -> Opini
     retry = bits < PATIENCE
     few = cost * (4 * case.size() + 1) <= BALLS
     ask = _each if few else partial(_some, count)
-    found = ask(case, point, here, retry, steps)
+    found = ask(case, point, here, retry)
     method = f"balls of {bits} bits"
     return Opinion("differences", estimate(value), ties=RUN.ties, method=method, **found)
 
 
-def _each(
-    case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
-) -> dict[str, Any]:
-    """The slope at every entry of every input."""
+def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
     gradients: dict[str, Any] = {}
     slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
     for name in case.wrt:
@@ -120,20 +101,17 @@ def _each(
         entries: Any = arbs(point[name])
         for index in np.ndindex(found.shape):
             along = _along(case, point, {name: unit(case.inputs[name], index)})
-            found[index], slope = slope_at(along, here, entries[index], retry, steps)
+            found[index], slope = slope_at(along, here, entries[index], retry)
             if slope is not None:
                 slopes[name, index] = slope
         gradients[name] = estimate(found)
     return {"gradients": gradients, "slopes": slopes}
 
 
-def _some(  # noqa: PLR0917 - `_each`, and a count
-    count: int, case: Case, point: Point, here: arb, retry: bool, steps: tuple[int, int, int]
-) -> dict[str, Any]:
-    """The slope along so many signed random directions, scaled to each input's own size."""
+def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
     found = []
     for along in (parts_of(case, row) for row in directions_of(case, count)):
-        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry, steps)
+        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)
         found.append(Direction(along, slope, kind))
     return {"directions": tuple(found)}
 
@@ -147,7 +125,6 @@ def _value(case: Case, point: Point) -> tuple[Array, arb]:
 
 
 def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
-    """The scalar value as a function of a step along a direction; nan outside the domain."""
 
     def at(step: arb) -> arb:
         moved = {name: stepped(point[name], u, step) for name, u in along.items()}
@@ -203,7 +180,6 @@ def slope_at(
 
 
 def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
-    """The slope of the only side on which f is defined."""
     left, right = map(middle, fine)
     if not line.here.is_finite() or not (fine[0].is_finite() or fine[1].is_finite()):
         return arb.nan(), Slope("undefined", np.nan, np.nan, "no value around the point")

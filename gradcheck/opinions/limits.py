@@ -71,7 +71,6 @@ SETTLED = 1e-6  # of the steepest slope: the widest bar of scans that settles an
 
 ENTRIES = 400  # that are looked at one by one; beyond, directions
 SCANNED = 16  # entries up to which each is scanned, whatever a quick look says
-APART = 10_000  # entries of a value up to which those that do not move are told apart
 DIRECTIONS = 8
 CONFIRMING = 2  # directions, where two opinions know every entry already
 WIDTH = math.sqrt(12)  # of even draws whose mean square is 1

@@ -135,7 +135,6 @@ def replay(
 
 
 def _applied(node: Node, operands: tuple[Any, ...], given: Given, kind: str) -> Any:
-    """One op on numbers of a kind."""
     if node.op.name == OUTPUT:
         return operands[0][given.params["index"]]
     function = user_function(node.op)

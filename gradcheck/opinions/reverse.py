@@ -60,7 +60,6 @@ def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
 def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
-    """One run, with bars from the disturbed ones."""
     whole = _flat(value, gradients)
     bars = _barred(whole, [_flat(*run) for run in others])
     found, start = [], 0
@@ -72,7 +71,6 @@ def _opinion(
 
 
 def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
-    """A value and its gradients one behind the other."""
     return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 

@@ -60,6 +60,5 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
 
 
 def _apart(run: Array, value: Array) -> Array:
-    """How far each number is from another."""
     gap: Array = np.asarray(np.subtract(run, value))
     return np.asarray(np.abs(gap, out=gap))

@@ -56,7 +56,6 @@ def stacked(case: Case, found: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
 
 
 def _joined(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
-    """One opinion of those on each entry."""
     first = found[0]
     values = stacked(case, [{n: g.balls for n, g in each.gradients.items()} for each in found])
     written = [{n: f for n, f in each.closed.items() if f is not None} for each in found]

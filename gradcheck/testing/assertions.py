@@ -242,7 +242,6 @@ def _checked(rtol: float, at: Any, explain: float) -> None:
 
 
 def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
-    """Their own gradient, judged as any backward pass."""
     places = theirs.wrt if wrt is None else wrt
     result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
     return replace(result, notes=(*result.notes, theirs.note))
@@ -264,7 +263,6 @@ def _vjp(
     weights: tuple[Any, Any] | None = None,
     pure: bool = False,
 ) -> Result:
-    """A backward pass judged, and nothing raised."""
     began = time.thread_time()
     args = arguments_of(forward, args, wrt)
     program = program_of(

@@ -176,7 +176,6 @@ class _Numpy:
 
 
 def _filled(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
-    """NumPy's maker of an array of floats, of the kind asked for."""
     made = maker(*args, **kwargs)
     if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
         made = made.astype(np.float64)

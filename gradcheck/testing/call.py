@@ -81,7 +81,6 @@ class Call:
 
     @cached_property
     def _ran(self) -> tuple[Any, Sequence[Any]]:
-        """The value for the arguments that were handed over, and how the function left those."""
         args = self.fresh()
         return copy.copy(self.program.value(*args)), args  # it may give the same memory each time
 
@@ -132,7 +131,6 @@ class Call:
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
-        """The arguments that are differentiated, in float64."""
         return {n: _doubles(self.args[i]) for n, i in self._placed}
 
     def _where(self) -> Span | None:
@@ -140,7 +138,6 @@ class Call:
 
     @cached_property
     def _file(self) -> str:
-        """Where the function was written."""
         return source.file_of(self.program.forward)
 
     @cached_property
@@ -188,7 +185,6 @@ class Call:
         return self._array(kind, program.value(*args))
 
     def _rest(self) -> list[Any]:
-        """Copies of the arguments that are not differentiated, in their places."""
         return [None if i in self.wrt else _copied(a) for i, a in enumerate(self.args)]
 
     @staticmethod
@@ -208,7 +204,6 @@ class Call:
 
     @cached_property
     def _placed(self) -> list[tuple[str, int]]:
-        """The name and the place of every differentiated argument."""
         return list(zip(self.labels, self.wrt, strict=True))
 
     def by_name(self, came: Any) -> dict[str, Any]:
@@ -250,7 +245,6 @@ def arguments_of(
 
 
 def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
-    """Whether a function takes so many arguments, as far as it says."""
     try:
         inspect.signature(f).bind(*args)
     except TypeError:
@@ -261,7 +255,6 @@ def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
 
 
 def _doubles(value: Any) -> Array:
-    """The numbers of an argument for reading only: in float64, and not copied if they are so."""
     found = np.asarray(value, dtype=np.float64).view()
     found.flags.writeable = False
     return found
@@ -269,7 +262,6 @@ def _doubles(value: Any) -> Array:
 
 @cache
 def _unit(kind: np.dtype[Any]) -> float:
-    """The unit of rounding of a kind of floats."""
     return float(np.finfo(kind).eps)
 
 
@@ -315,7 +307,6 @@ def _argument(value: Any, name: str) -> Any:
 def _positions(
     program: Program, leaves: tuple[Any, ...], wrt: int | Sequence[int] | None
 ) -> tuple[int, ...]:
-    """The places of the arrays that are differentiated."""
     count = len(program.args)
     chosen = (wrt,) if isinstance(wrt, int) else wrt
     if chosen is None:

@@ -217,13 +217,11 @@ def _products(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, ast.AST | 
 
 
 def _turned(node: ast.expr) -> ast.expr:
-    """The transpose, or what was transposed."""
     bare = isinstance(node, ast.Attribute) and node.attr == "T"
     return node.value if bare else ast.Attribute(node, "T", ast.Load())  # type: ignore[attr-defined]
 
 
 def _too_many(factor: ast.expr, words: Words, divided: bool) -> str:
-    """What a factor that does not belong there is called."""
     text = ast.unparse(factor)
     if any(size in text for size in SIZES):
         return "mean-for-sum" if divided else "sum-for-mean"
@@ -332,7 +330,6 @@ def _renamed(node: ast.Call, name: str) -> ast.Call:
 
 
 def _other_axes(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
-    """The same call along every other axis."""
     kept = [k for k in node.keywords if k.arg != "axis"]
     module = ast.unparse(node.func).startswith(("np.", "numpy."))
     args = node.args[: 1 if module else 0]
@@ -410,7 +407,6 @@ def _added(node: ast.AugAssign, words: Words) -> Iterator[tuple[str, ast.AST | N
 
 
 def _added_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
-    """Rows that are picked several times add up."""
     if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
         held = ast.unparse(target.value)
         text = f"np.add.at({held}, {ast.unparse(target.slice)}, {ast.unparse(value)})"

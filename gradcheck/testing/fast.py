@@ -81,7 +81,6 @@ def _sure(mine: Opinion) -> bool:
 
 
 def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
-    """The slopes of reverse mode's gradients along directions."""
     values = {name: g.value for name, g in mine.gradients.items()}
     errors = {name: g.error for name, g in mine.gradients.items()}
     return slopes_of(flat(case, values), flat(case, errors), chosen)

@@ -118,7 +118,6 @@ def _consulted(check: Check) -> list[Asked]:
 
 
 def _verdicts(points: Sequence[Point], claimed: bool) -> list[Verdict]:
-    """The verdicts on all questions; those about one call share its runs forward."""
     found: list[Verdict] = []
     for _, several in groupby(points, key=lambda one: id(one[0])):
         calls, cases = zip(*several, strict=True)
@@ -144,7 +143,6 @@ def _on_floats_alone(point: Point) -> Point:
 
 
 def _judged(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
-    """A claim judged, with more care before it is refused."""
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
@@ -160,7 +158,6 @@ def _judged(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
 
 
 def _is_known(asked: Asked) -> bool:
-    """Whether the opinions are one to lean on: a claim is itself a second beside a lonely one."""
     if asked.verdict.verdict in SOUND:
         return True
     claim = asked.claim
@@ -253,7 +250,6 @@ class Why:
 def _explained(
     check: Check, every: Sequence[Asked], judged: Sequence[Judged], generic: bool
 ) -> Why:
-    """What can be found out in the seconds that there are."""
     if not check.explain:
         return Why()
     if IGNORED in check.faults:

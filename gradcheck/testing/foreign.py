@@ -158,7 +158,6 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _is_of_torch(function: Any) -> bool:
-    """A module, or the `apply` of an `autograd.Function`."""
     torch = sys.modules.get("torch")
     if torch is None:
         return False
@@ -187,7 +186,6 @@ def _to_torch(value: Any) -> Any:
 
 
 def _gradient(gradient: Any, leaf: Any) -> Any:
-    """A gradient as an array: zeros where the value does not depend on the argument."""
     if not _is_tensor(leaf) or not leaf.requires_grad:
         return None
     return np.zeros(tuple(leaf.shape)) if gradient is None else gradient.detach().numpy()
@@ -262,7 +260,6 @@ def _is_of_jax(function: Any) -> bool:
 
 
 def _flattened(function: Any, args: Sequence[Any]) -> tuple[Function, tuple[Any, ...]]:
-    """The function of the leaves of its arguments, and those."""
     if not any(map(is_tree, args)):
         return function, tuple(args)
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,)))
@@ -313,7 +310,6 @@ def _is_of_ours(value: Any) -> bool:
 
 
 def _home(thing: Any) -> str:
-    """The package that the class of an object comes from."""
     return str(type(thing).__module__).partition(".")[0]
 
 
@@ -351,7 +347,6 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
 
 
 def _leaves(value: Any) -> list[Any]:
-    """The parts of such a value, one behind the other."""
     found: list[Any] = []
     _each(found.append, value)
     return found

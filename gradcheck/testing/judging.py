@@ -199,7 +199,6 @@ def within_bars(case: Case, verdict: Verdict, claims: Gradients, rtol: float, un
 
 
 def _shape(verdict: Verdict, name: str, claim: Any) -> str:
-    """Words on a shape that is not the argument's."""
     reference = verdict.parts[name].gradient
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
@@ -300,7 +299,6 @@ def _along_directions(verdict: Verdict, claims: Gradients, rtol: float) -> tuple
 
 
 def _located(case: Case, claim: Claim, parts: Parts) -> Parts:
-    """A claim that is off along a direction, with the entry to which masked probes lead."""
     where = locate(case, claim.gradients) if parts[0].part == ALL else None
     if where is None:
         return parts

@@ -126,7 +126,6 @@ def _short(found: Sequence[str], ends: Sequence[str]) -> str:
 
 
 def _first(part: Judged, name: str) -> str:
-    """Argument, entry, numbers, mistake."""
     said = f": {name}" if name else ""
     if part.shape or not part.off:
         return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
@@ -262,7 +261,6 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
-    """What this check could not have seen."""
     for part in judged:
         if part.sensitivity and part.right:
             least = f"{part.sensitivity:.1g}"

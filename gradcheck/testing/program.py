@@ -75,7 +75,6 @@ def outputs_of(value: Any, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
 
 def _several(value: Any, *, cached: bool) -> Outputs:
-    """The layout of a value of several arrays; that of one where they are no floats."""
     if cached and len(value) == 1:
         return Outputs(cached=True)
     found = tuple(paths(value)) if is_tree(value) else tuple((k,) for k in range(len(value)))
@@ -289,7 +288,6 @@ class Program:
         return {self.labels[i]: g for i, g in each.items()}
 
     def _by_argument(self, came: Any, tops: list[int], places: tuple[Path, ...]) -> dict[int, Any]:
-        """The gradient of each argument that something came for."""
         count = len(self.args)
         if isinstance(came, Mapping):
             named = {i: by_name(came, name) for i, name in enumerate(self.arguments)}
@@ -323,7 +321,6 @@ class Program:
         return self.paths is not None and leaf < len(self.paths) and len(self.paths[leaf]) > 1
 
     def _has_arrays(self, top: int, places: tuple[Path, ...]) -> bool:
-        """Whether an argument is an array or a number, or a tree that holds some array."""
         mine = [path for path in places if path[0] == top]
         return any(len(p) == 1 or isinstance(at(self.args, p), np.ndarray) for p in mine)
 
@@ -337,7 +334,6 @@ class _Both:
 
 
 def _counted(count: int, noun: str) -> str:
-    """A noun with its number."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
@@ -381,7 +377,6 @@ def program_of(
 
 
 def _run_once(made: Program, *, scalar: bool, cache: bool | None) -> Program:
-    """The program as its first run shows it."""
     leaves = made.leaves(made.args)
     left = [np.array(a) if isinstance(a, np.ndarray) else a for a in leaves]
     first = copy.copy(made._forward(left))  # it may give the same memory every time
@@ -404,7 +399,6 @@ def _run_once(made: Program, *, scalar: bool, cache: bool | None) -> Program:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two values are the same, part by part."""
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):

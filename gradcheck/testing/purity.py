@@ -72,7 +72,6 @@ def as_it_came(found: Mapping[str, Any], call: Call) -> Call:
 
 
 def _is_something(gradient: Any) -> bool:
-    """Whether it is a gradient that is not all zeros."""
     return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
 
 
@@ -136,7 +135,6 @@ def not_linear(call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
 
 
 def _smallest(g: Any) -> float:
-    """The smallest normal number of an array's kind of float."""
     kind = np.asarray(g).dtype
     return float(np.finfo(kind if kind.kind == "f" else np.float64).tiny)
 

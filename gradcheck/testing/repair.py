@@ -259,7 +259,6 @@ def _said(function: Function | None, kinds: Any) -> list[str]:
 
 
 def _divisors(function: Function | None) -> tuple[str, ...]:
-    """What a function divides by, as it is written: `np.sqrt(q.shape[-1])`."""
     built = definition_of(function)
     parts = [] if built is None else [n for n in ast.walk(built) if isinstance(n, ast.BinOp)]
     texts = (ast.unparse(n.right) for n in parts if isinstance(n.op, ast.Div))
@@ -346,7 +345,6 @@ def edited(root: Any, edit: Edit, places: Places) -> Any:
 
 
 def _compiled(built: Any, function: FunctionType) -> CodeType | None:
-    """The code of an edited definition, inside a function that holds what it is closed over."""
     name = function.__name__
     inner: Any = built
     if isinstance(built, ast.FunctionDef):

@@ -118,7 +118,6 @@ def _alone(found: list[Any]) -> Any:
 
 
 def _shown(value: Array) -> str:
-    """The entries of a small array, the shape of a large one."""
     if np.size(value) > FEW:
         return f"an array of shape {np.shape(value)}"
     return np.array2string(np.asarray(value), separator=", ").replace("\n", "")

@@ -33,5 +33,4 @@ def text_of(file: str) -> str:
 
 @lru_cache(maxsize=64)
 def _spans(code: CodeType) -> Spans:
-    """The spans of a code object, in the text of its file as it is now."""
     return Spans(Passage(text_of(code.co_filename)))

@@ -73,7 +73,6 @@ def _cells(thing: Any) -> Iterator[Any]:
 
 
 def _inside(thing: Any) -> Iterator[Any]:
-    """What a function calls or reads, what a container or an object holds."""
     if isinstance(thing, MethodType):
         yield thing.__self__
         yield thing.__func__
@@ -92,7 +91,6 @@ def _inside(thing: Any) -> Iterator[Any]:
 
 
 def _is_state(value: Any) -> bool:
-    """Whether a global variable can keep state: a container, or an object of the user's."""
     if isinstance(value, np.ndarray | dict | list):
         return True
     return _has_attributes(value) and not inspect.isbuiltin(value) and not callable(value)

@@ -43,7 +43,6 @@ def arguments(
 def _is_inside(
     f: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], box: tuple[float, float]
 ) -> bool:
-    """Whether a function is finite at some random points of a box."""
     rng = np.random.default_rng(0)
     points = ([rng.uniform(*box, shape) for shape in shapes] for _ in range(TRIED))
     return all(_is_finite(f, point) for point in points)

@@ -36,7 +36,6 @@ def is_tree(value: Any, around: Path = ()) -> bool:
 
 
 def _is_array(value: Any) -> bool:
-    """An array, NumPy's or another library's; a number is none."""
     return hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 

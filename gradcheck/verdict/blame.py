@@ -158,7 +158,6 @@ def _looked_at(applied: Applied) -> Iterator[Suspect | str]:
 
 
 def _value(applied: Applied) -> Iterator[Suspect | str]:
-    """Float, ball and closed form of one op's value."""
     row, operands = applied.node.op, [np.asarray(v) for v in applied.operands]
     if not all(map(_finite, operands)):
         return
@@ -232,7 +231,6 @@ def _pulls(applied: Applied) -> Iterator[Suspect | str]:
 def _judged(
     applied: Applied, i: int, claimed: float, slope: arb, size: float
 ) -> Iterator[Suspect | str]:
-    """What a VJP says of a slope, and what there is."""
     row, span = applied.node.op, applied.node.span
     theirs = isinstance(applied.node.y, Context)
     due = float(_floats([slope]).item())
@@ -324,5 +322,4 @@ def _finite(values: Any) -> bool:
 
 
 def _largest(values: Any) -> float:
-    """The largest finite size, which rounding inside an op is measured against."""
     return size_of_largest(np.asarray(values, dtype=float))

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.run import Undecided
-from gradcheck.opinions.differences import closer, differences, open_in_floats
+from gradcheck.opinions.differences import differences, open_in_floats
 from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLES, NOTHING
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
@@ -71,26 +71,9 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) <= BLAMABLE:  # few runs can miss what cancels
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
-    if _staircase(found, opinions[-1]):
-        found = _closer(case, opinions, found)
     if any(entry.tie for entry in found.entries):
         found = _beside_the_tie(case, found)
     return _blamed(case, found)
-
-
-def _staircase(found: Verdict, seen: Opinion) -> bool:
-    """Whether the differences alone see another slope, or see one go wild."""
-    if found.verdict == "dissent":
-        return _lonely(found) == {"differences"}
-    return any(slope.kind == "vertical" for slope in seen.slopes.values())
-
-
-def _closer(case: Case, opinions: Sequence[Opinion], found: Verdict) -> Verdict:
-    """The differences with smaller steps, where that brings agreement."""
-    if not opinions[-1].method.startswith("balls"):
-        return found
-    now = read(case, [*opinions[:-1], closer(case, opinions[-1])])
-    return now if now.verdict == "agree" else found
 
 
 def read(
@@ -127,7 +110,6 @@ def _open(opinions: Sequence[Opinion]) -> bool:
 
 
 def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
-    """Who abstains, each reason once."""
     for reason in dict.fromkeys(o.abstains for o in opinions if o.abstains):
         names = [o.name for o in opinions if o.abstains == reason]
         yield f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"

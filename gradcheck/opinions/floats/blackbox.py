@@ -1,8 +1,7 @@
 """Finite differences of a program that only takes floats: entry by entry, or along directions."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from flint import arb
@@ -17,10 +16,8 @@ from gradcheck.opinions.floats.lines import (
     value_of,
 )
 from gradcheck.opinions.floats.quick import Seen, along_these, glance, look_along, widest
-from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import (
-    APART,
     DIRECTIONS,
     ENTRIES,
     SCANNED,
@@ -91,89 +88,51 @@ def slope_along(case: Case, u: Along) -> Direction:
 def _each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
-    """The slope at every entry of every wrt input, and the loudest noise that was heard."""
+    """The slope at every entry of every wrt input, and the loudest noise that was heard.
+
+    Every bar allows for rounding that shows only when other inputs are moved: beside 1 a
+    probability of 1e-17 is lost without a trace in `log(1 + p)`. What is lost of an entry of the
+    value is no more than what is heard of it elsewhere, over the length on which the slope varies.
+    """
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
-    found = {place: looked_at(case, *place) for place in places}
-    loud = _loudness(list(found.values()))
+    moved = {place: _moved(case, *place) for place in places}
+    found = {place: _look_at(_only(case, moved[place]), *place) for place in places}
+    loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
     slopes = {}
-    for (name, index), looked in found.items():
-        gradients[name][index], slope = _ball(_within(looked, loud))
+    for (name, index), seen in found.items():
+        heard = float(np.max(loud, initial=0.0, where=moved[name, index]))
+        unheard = heard / seen.steps[1] if heard else 0.0
+        gradients[name][index], slope = _ball(replace(seen, error=seen.error + unheard))
         if slope is not None:
             slopes[name, index] = slope
-    noise = max((looked.seen.noise for looked in found.values()), default=0.0)
+    noise = float(np.max(loud, initial=0.0))
     return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
-@dataclass(frozen=True)
-class Looked:
-    """The slope at one entry, and which entries of the value it moves."""
-
-    seen: Scanned
-    moved: Array
+def _only(case: Case, moved: Array) -> Case:
+    """The question about these entries of the value: what others carry is no noise of theirs."""
+    weights = case.cotangent
+    return case if weights is None else replace(case, cotangent=np.where(moved, weights, 0.0))
 
 
-def looked_at(case: Case, name: str, index: tuple[int, ...]) -> Looked:
-    """The slope at one entry: by a quick look where there are many and it is sure, else by a scan.
+def _moved(case: Case, name: str, index: tuple[int, ...]) -> Array:
+    """Which entries of the value one entry of an input moves."""
+    value = moving(case, {name: unit(case.inputs[name], index)})
+    here = np.array(value(0.0))
+    length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
+    there = [np.asarray(value(far * length)) for far in PROBES]
+    return np.asarray(np.any([each != here for each in there], axis=0))
 
-    Only the entries of the value that it moves count: what the others carry cancels bit by bit.
-    """
+
+def _look_at(case: Case, name: str, index: tuple[int, ...]) -> Scanned:
+    """The slope at one entry: by a quick look where there are many and it is sure, else a scan."""
     f, x = of_entry(case, name, index)
     length = max(1.0, abs(x))
     quick = glance(f, x, length) if case.size() > SCANNED else None
     if quick is not None and quick.error <= SURE * abs(quick.value):
-        return Looked(Scanned("smooth", *quick, steps=(0.0, length)), np.zeros((), bool))
-    if case.cotangent is None or case.cotangent.size > APART:
-        return Looked(scan(f, x), np.ones((), bool))
-    part = _Moved(case, name, index)
-    for far in PROBES:
-        finite(part, x + far * length)
-    while True:
-        part.moved, asked = part.met.copy(), part.met.sum()
-        seen = scan(part, x)
-        if part.met.sum() == asked:
-            # beside more it may be small
-            whole = scan(f, x) if seen.kind == "unresolved" else seen
-            return Looked(seen if whole.kind == "unresolved" else whole, part.moved)
-
-
-class _Moved:
-    """The contraction of those entries of the value that one entry of an input moves.
-
-    `met` are those that were seen to move so far, `moved` those that are counted.
-    """
-
-    def __init__(self, case: Case, name: str, index: tuple[int, ...]) -> None:
-        assert case.cotangent is not None
-        self.value = moving(case, {name: unit(case.inputs[name], index)})
-        self.x = float(np.asarray(case.inputs[name])[index])
-        self.cotangent, self.here = case.cotangent, np.array(self.value(0.0))
-        self.met = np.zeros(case.cotangent.shape, bool)
-        self.moved = self.met
-
-    def __call__(self, at: float) -> float:
-        now = np.asarray(self.value(at - self.x))
-        self.met |= now != self.here
-        return float(np.sum((now * self.cotangent)[self.moved]))
-
-
-def _loudness(found: Sequence[Looked]) -> Array:
-    """The loudest noise that was heard in each entry of the value, whatever was moved."""
-    loud = np.zeros(np.broadcast_shapes(*(looked.moved.shape for looked in found)))
-    for looked in found:
-        loud[...] = np.where(looked.moved, np.maximum(loud, looked.seen.noise), loud)
-    return loud
-
-
-def _within(looked: Looked, loud: Array) -> Scanned:
-    """The slope with a bar for the rounding that shows only when other inputs are moved.
-
-    Beside 1 a probability of 1e-17 is lost without a trace in `log(1 + p)`; what is lost of the
-    value is no more than what is heard of it elsewhere, over the length on which the slope varies.
-    """
-    heard = float(np.max(loud, initial=0.0, where=looked.moved))
-    length = looked.seen.steps[1]
-    return replace(looked.seen, error=looked.seen.error + (heard / length if heard else 0.0))
+        return Scanned("smooth", *quick, steps=(0.0, length))
+    return scan(f, x)
 
 
 def _ball(seen: Scanned) -> tuple[arb, Slope | None]:

@@ -84,7 +84,6 @@ def confirm(
 
 
 def _rounding(*values: float) -> float:
-    """The rounding that some values of the function may carry."""
     return QUIET * (EPSILON * max(map(abs, values)) + TINY)
 
 
