@@ -1,11 +1,13 @@
 """A line of `grade --json` in words: the verdict, the witness, the mistakes under the program."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcheck.errors import window
-from gradcheck.grading.selftest import Fault
 from gradcheck.report.figures import plain
+
+if TYPE_CHECKING:
+    from gradcheck.grading.selftest import Fault
 
 
 def underlined(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:
@@ -113,7 +115,7 @@ def _short(value: object) -> str:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
 
 
-def fault_words(fault: Fault) -> str:
+def fault_words(fault: "Fault") -> str:
     """A self-test that does not come out."""
     typed = str(fault.answer)
     answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:TYPED].splitlines()[0]} ...`"
