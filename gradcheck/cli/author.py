@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 from gradcheck.batch.outputs import replaced
-from gradcheck.batch.submissions.tables import read_roster
+from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import named, problems, sets
 from gradcheck.cli.group import EXISTING, command, to_directory
 from gradcheck.cli.screen import fault_of, screen

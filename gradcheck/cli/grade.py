@@ -23,11 +23,10 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress
 from gradcheck.batch.statistics import ClassFacts, class_facts
-from gradcheck.batch.submissions.read import submissions
-from gradcheck.batch.submissions.submission import read_names
-from gradcheck.batch.submissions.tables import Mapped, Roster, read_mapping, read_roster
+from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
 from gradcheck.batch.workers import Worker, foresee
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import (
@@ -183,7 +182,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
     read, err = sets((problems,)), screen(stderr=True)
     with _telling(directory, err), _opened(directory, err) as ledger:
         pattern = read_names(names) if names else None
-        meant = read_mapping(mapping) if mapping else Mapped()
+        meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
         _check(read, ids)
         with closing(Crew(_executors(jobs, scheduler, tls, err))) as crew:

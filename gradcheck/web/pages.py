@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gradcheck.batch.attempts import Posed
-from gradcheck.batch.submissions.submission import NoName, student_name
+from gradcheck.batch.roster import NoName, student_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
