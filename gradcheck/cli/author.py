@@ -32,7 +32,7 @@ from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
 from gradcheck.practice.drawing import listed
 from gradcheck.problem import Problem
-from gradcheck.problem.load import misspelled
+from gradcheck.problem.section import misspelled
 from gradcheck.problem.variants import possible, sampled, with_draw
 from gradcheck.report.figures import counted
 from gradcheck.report.findings import fault_words, underlined
