@@ -44,6 +44,7 @@ from gradcheck.report.judgements import told
 from gradcheck.report.rows import TextTable
 
 EVERY = 10.0  # seconds between lines in a pipe
+GAP = 3  # blanks between columns of numbers
 SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 
@@ -273,7 +274,7 @@ def _show(
     elif directory is None or len(facts.totals) <= MANY:
         sums = {name: got for name, _, got, _ in facts.totals}
         order = ledger.order() if directory is None else sorted(sums)
-        table = TextTable(("student", "points"), right=("points",))
+        table = TextTable(("student", "points"), right=("points",), gap=GAP)
         for student in order:
             if student in sums:
                 table.add(visible(student), f"{sums[student]:g} of {facts.possible:g}")
@@ -292,7 +293,7 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
     out.print(_tabulate_problems({id: each.verdicts for id, each in facts.problems.items()}))
     if facts.mistakes:
         out.print()
-        table = TextTable(("mistake", "answers"), right=("answers",))
+        table = TextTable(("mistake", "answers"), right=("answers",), gap=GAP)
         for id, count in sorted(facts.mistakes.items(), key=lambda each: (-each[1], each[0])):
             table.add(id, str(count))
         out.print(table)
@@ -351,7 +352,7 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
 
 def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> TextTable:
     heads = [verdict.removeprefix("needs-") for verdict in VERDICTS]
-    table = TextTable(("problem", *heads), right=heads)
+    table = TextTable(("problem", *heads), right=heads, gap=GAP)
     for id, counts in verdicts.items():
         found = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
         table.add(id, *(Text(str(n), style=style if n else "dim") for n, style in found))
