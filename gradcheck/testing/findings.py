@@ -30,7 +30,7 @@ SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 HALF = 1 / 2  # of the time for explaining is left, however long the check itself took
-SHARE = 2 / 3  # of the time for explaining: for repairs, which prove what they say
+SHARE = 3 / 4  # of the time for explaining: for repairs, which prove what they say
 ONE, LEAST = 1 / 12, 0.1  # of that for one edit, and seconds
 ENDED = "explaining ended after {seconds:g} s (explain=): not everything was looked through"
 SPECIAL = (
@@ -257,7 +257,8 @@ def _explained(
     if order := _order(every[0].verdict, check.claims[0]):
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
-    budget, undo = Budget(max(check.explain - spent, HALF * check.explain)), list[Any]()
+    budget = Budget(max(check.explain - spent - LEAST, HALF * check.explain))
+    undo: list[Any] = []
     repair = None
     if generic and check.program.backward is not None and not check.program.second:
         search = _Search(check.program, every, check.rtol, budget, undo)

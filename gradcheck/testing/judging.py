@@ -203,9 +203,9 @@ def _shape(verdict: Verdict, name: str, claim: Any) -> str:
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
     if claim is None:
-        return f"None came, no gradient of shape {expected}; a constant is left out by wrt="
+        return "is None; a constant is left out by wrt="
     if expected is not None and np.shape(claim) != expected:
-        return f"has the shape {np.shape(claim)}; its argument has {expected}"
+        return f"has the shape {np.shape(claim)}, not {expected}"
     return ""
 
 

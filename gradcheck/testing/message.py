@@ -19,8 +19,7 @@ if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs 
 
 SHOWN = 3  # entries of one argument; the largest first
 LINES = 20
-WIDTH = 60  # columns of what is prose; code may take up to 80
-CODE = 80
+WIDTH = 60  # columns
 DIGITS = 17  # that tell any two floats apart
 PASSED = {
     "agree": "the opinions agree",
@@ -128,7 +127,7 @@ def _short(found: Sequence[str], ends: Sequence[str]) -> str:
 def _first(part: Judged, name: str) -> str:
     said = f": {name}" if name else ""
     if part.shape or not part.off:
-        return f"d/d{part.part} is not right{said}{part.shape and f' ({part.shape})'}"
+        return f"d/d{part.part} {part.shape}{said}"
     off = max(part.off, key=lambda off: off.distance)
     place = f"d/d{_name(off.part or part.part, off.index)}"
     if off.interval is not None:
@@ -175,14 +174,14 @@ def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
     yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
     if guess.span is not None:
         lines = underlined(source, (guess.span[-2], guess.span[-1]), "    ")
-        start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > CODE else 4
-        yield from ("    " + line[start : start + CODE - 4] for line in lines)
+        start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
+        yield from ("    " + line[start : start + WIDTH - 4] for line in lines)
 
 
 def _wrong(part: Judged) -> Iterator[str]:
     """The entries that are out, the farthest first, in columns."""
     if part.shape:
-        yield from _wrapped(f"d/d{part.part}: {part.shape}")
+        yield from _wrapped(f"d/d{part.part} {part.shape}")
         return
     kinks = [off for off in part.off if off.interval is not None]
     smooth = [off for off in part.off if off.interval is None]
@@ -198,7 +197,7 @@ def _wrong(part: Judged) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows if smooth else ():
         yield (
-            "    " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
         )
     for off in kinks[:SHOWN]:
         low, high = off.interval or (0.0, 0.0)

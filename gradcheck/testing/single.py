@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.testing.buffers import GATHERERS, MAKERS, Makers
 
 DOUBLE = float(np.finfo(np.float64).eps)
-LONGEST = 60  # characters of a line of source in a message
+LONGEST = 56  # characters of a line of source in a message
 NOT_THEIRS = ("gradcheck", "numpy")
 Look = Callable[[Any], Any]
 
