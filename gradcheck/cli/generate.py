@@ -11,7 +11,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
 from gradcheck.practice.drawing import listed
-from gradcheck.problem.load import misspelled
+from gradcheck.problem.section import misspelled
 from gradcheck.report.figures import counted
 
 DONE, FAILED = 0, 2

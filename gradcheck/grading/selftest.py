@@ -7,7 +7,7 @@ from typing import Any
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
-from gradcheck.problem.load import mistake_ids
+from gradcheck.problem.section import mistake_ids
 
 UNNAMED = "unnamed"
 

@@ -1,42 +1,123 @@
-"""A problem's section of its file: numbers and programs read from it, and what is wrong in it."""
+"""A problem's section of its file: the problem in it, and everything that is wrong in it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import ast
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcheck.documents import Document
-from gradcheck.errors import Complaint, TextError
+from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.opinions.opinion import Array
+from gradcheck.language.program import assignments, leaves
+from gradcheck.language.vocabulary import nearest
+from gradcheck.opinions.opinion import Array, pair
 from gradcheck.problem.arrays import exact_array, exact_number
-from gradcheck.problem.record import Input, too_large, unnameable
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.record import USUAL, Input, Known, Part, Problem, too_large, unnameable
+
+if TYPE_CHECKING:  # a question without a file needs no pydantic
+    from gradcheck.problem.model import InputModel, ProblemModel, SetModel
 
 Place = tuple[str | int, ...]
+ERROR = "error"
+READABLE = ("recorded", ERROR)
+"""What `ask` can read besides the variables."""
+MOST = 1_000  # values of an input: more than any class has students
+NUMBERS = (np.ndarray, np.floating, int, float, Fraction)
 
 
 @dataclass
 class Section:
-    """Where a problem stands in its document; complaints are collected, to be raised together."""
+    """Where a problem stands in its document; complaints are collected, to be raised together.
+
+    `choices` are the values of an input of which a student gets one.
+    """
 
     document: Document
     at: Place
+    model: "ProblemModel"
+    whole: "SetModel"
     complaints: list[Complaint] = field(default_factory=list)
+    choices: dict[str, tuple[Array, ...]] = field(default_factory=dict)
 
     def complain(self, path: Place, words: str, cure: str, *, key: bool = False) -> None:
         """Note what is wrong at a path, or at its key, and what would mend it."""
         self.complaints.append(self.document.complaint((*self.at, *path), words, cure, key=key))
 
-    def value(self, path: Place) -> Any:
-        """What stands at a path, its numbers as they are written."""
-        return self.document.node((*self.at, *path)).value
+    def problem(self) -> Problem:
+        """The problem; raises TextError with everything that is wrong in its section."""
+        model, whole = self.model, self.whole
+        inputs = {name: self.input(name, value) for name, value in model.inputs.items()}
+        program = None
+        if not self.complaints:  # what the program says of unread names would be no news
+            valued = model.ask is None
+            program = self.program(("program",), model.program, tuple(inputs), valued=valued)
+        own = () if program is None or inputs else leaves(program)
+        made = self.made(inputs, program)
+        wrt = self.wrt(inputs, made, bool(own))
+        parts = self.parts(wrt, program, inputs, own)
+        self.complaints += uncredited(self.document, self.at, model.credit)
+        cotangent = self.array(("cotangent",)) if model.cotangent is not None else None
+        names = [part.name for part in parts]
+        right = [self.by_part(("right", k), a, names) for k, a in enumerate(model.right)]
+        wrong = list(self.wrong(names))
+        known = list(self.known(names))
+        domain = None
+        if model.domain is not None:
+            domain = self.program(("domain",), model.domain, tuple(inputs), valued=True)
+        if self.complaints or program is None:
+            raise TextError(self.complaints)
+        own_credit = {each.id: asked.credit for each, asked in zip(known, model.known, strict=True)}
+        followed = model.follow_through
+        problem = Problem(
+            id=model.id,
+            title=model.title,
+            prompt=model.prompt,
+            inputs=inputs,
+            program=program,
+            wrt=wrt,
+            parts=parts,
+            cotangent=cotangent,
+            order=model.order,
+            jacobian=model.jacobian,
+            points=model.points,
+            credit={**_credit(whole.credit), **_credit(model.credit), **own_credit},
+            brackets=model.brackets or whole.brackets,
+            chain=model.chain or whole.chain,
+            follow_through=whole.follow_through if followed is None else followed,
+            right=tuple(right),
+            wrong=(*wrong, *((each.answer, each.id) for each in known)),
+            known_answers=tuple(known),
+            form=model.form,
+            tolerance=_tolerance(model.tolerance),
+            domain=domain,
+            file=self.document.file,
+            line=self.document.place(self.at)[0],
+            choices=self.choices,
+        )
+        given = {n: i.value for n, i in problem.inputs.items() if i.value is not None}
+        if len(given) == len(problem.inputs) and not problem.admits(given):
+            words = "the given point lies outside of the domain"
+            self.complain(("domain",), words, "move the point, or widen the domain")
+        sizes = shapes(problem) if made and not self.complaints else {}
+        for k, name in enumerate(problem.wrt):
+            if name in made and name not in sizes and not self.complaints:
+                words = f"`{name}` is no number and no array of numbers"
+                self.complain(("wrt", k), words, "drop it here")
+        if self.complaints:
+            raise TextError(self.complaints)
+        return with_made(problem, {name: sizes[name] for name in made}) if made else problem
+
+    # -- numbers and programs ----------------------------------------------------------------------
 
     def array(self, path: Place) -> Array:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
-        value = self.value(path)
+        value: Any = self.document.node((*self.at, *path)).value
         found = exact_array(value)
         if found is None and isinstance(value, str):
             self.complain(path, "a number was expected, a text came", "write it without quotes")
@@ -70,63 +151,273 @@ class Section:
             self.complaints += error.complaints
             return None
 
+    # -- inputs ------------------------------------------------------------------------------------
 
-MOST = 1_000  # values of an input: more than any class has students
-
-
-@dataclass
-class Inputs:
-    """Reads inputs from a section; `choices` are the values of which a student gets one."""
-
-    section: Section
-    choices: dict[str, tuple[Array, ...]] = field(default_factory=dict)
-
-    def read(self, name: str, value: Any) -> Input:
+    def input(self, name: str, value: "InputModel | float | list[Any]") -> Input:
         """One input; what is wrong with it is complained of."""
+        at: Place = ("inputs", name)
         if cure := unnameable(name):
-            self.section.complain(("inputs", name), f"`{name}` is not a name", cure, key=True)
+            self.complain(at, f"`{name}` is not a name", cure, key=True)
         if isinstance(value, int | float | list):
-            array = self.section.array(("inputs", name))
+            array = self.array(at)
             return Input(name, array, array.shape, True)
         ways = (value.shape, value.value, value.choose, value.integers, value.decimals)
         if sum(way is not None for way in ways) != 1:
             words = "one of `shape`, `value`, `choose`, `integers` and `decimals` was expected"
-            self.section.complain(("inputs", name), words, "give one")
+            self.complain(at, words, "give one")
+            return Input(name, None, (), value.requires_grad)
         if value.shape is not None:
             if words := too_large(value.shape):
-                self.section.complain(("inputs", name, "shape"), words, "make it smaller")
+                self.complain((*at, "shape"), words, "make it smaller")
             return Input(name, None, tuple(value.shape), value.requires_grad)
-        if value.value is None:
-            first = self._choices(name, value)[0]
-            return Input(name, first, first.shape, value.requires_grad)
-        array = self.section.array(("inputs", name, "value"))
+        array = self.choice(name, value) if value.value is None else self.array((*at, "value"))
         return Input(name, array, array.shape, value.requires_grad)
 
-    def _choices(self, name: str, value: Any) -> tuple[Array, ...]:
-        """The values of which a student gets one; complains where there is no choice."""
-        at = ("inputs", name)
+    def choice(self, name: str, value: "InputModel") -> Array:
+        """The first of the values of which a student gets one; they are kept as choices."""
+        path: Place = ("inputs", name, "choose")
         if value.choose is not None:
-            found = [self.section.array((*at, "choose", k)) for k in range(len(value.choose))]
-            path: Place = (*at, "choose")
+            found = [self.array((*path, k)) for k in range(len(value.choose))]
         else:
-            path = (*at, "integers" if value.integers is not None else "decimals")
-            found = self._between(path)
+            path = ("inputs", name, "integers" if value.integers is not None else "decimals")
+            found = _numbers_between(self.document.node((*self.at, *path)).value)
         if len({each.shape for each in found}) > 1:
-            self.section.complain(path, "the values have different shapes", "even them out")
+            self.complain(path, "the values have different shapes", "even them out")
         if len({str(each.tolist()) for each in found}) < len(found):
-            self.section.complain(
-                path, "a value stands here twice", "keep one: all are drawn alike"
-            )
+            self.complain(path, "a value stands here twice", "keep one: all are drawn alike")
         if not 2 <= len(found) <= MOST:
             many = f"more than {MOST:,}" if len(found) > MOST else len(found)
             words = f"{many} values: from 2 to {MOST:,} were expected"
-            self.section.complain(path, words, "`value:` gives one value to all")
+            self.complain(path, words, "`value:` gives one value to all")
         self.choices[name] = tuple(found)
-        return (*found, np.zeros((), dtype=object))
+        return found[0] if found else np.zeros((), dtype=object)
 
-    def _between(self, path: Place) -> list[Array]:
-        """From the first number to the second, in steps of one, or of the last decimal place."""
-        low, high, *places = map(exact_number, self.section.value(path))
-        step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
-        count = min(MOST, int((high - low) // step)) + 1
-        return [np.array(low + k * step, dtype=object) for k in range(count)]
+    # -- what is asked -----------------------------------------------------------------------------
+
+    def made(self, inputs: Mapping[str, Input], program: Program | None) -> tuple[str, ...]:
+        """The names in `wrt` of values that the program assigns."""
+        stored, asked = assigned(program) if program else {}, self.model.wrt or ()
+        made = dict.fromkeys(name for name in asked if name not in inputs and name in stored)
+        for k, name in enumerate(asked):
+            if name in made and not stored[name]:
+                words = f"`{name}` is not assigned just once, on the program's own level"
+                self.complain(("wrt", k), words, "give the value that is meant its own name")
+        return tuple(made)
+
+    def wrt(
+        self, inputs: Mapping[str, Input], made: Collection[str], has_own: bool
+    ) -> tuple[str, ...]:
+        """The names to differentiate by: those of `wrt`, or all inputs that require grad."""
+        tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
+        asked, reads = self.model.wrt, self.model.ask is not None
+        if asked is None:
+            if not (tracked or reads or has_own):
+                self.complain(("inputs",), "no input requires grad", "let one do so", key=True)
+            return tracked
+        if not asked and not reads:
+            words = "no input is differentiated"
+            self.complain(("wrt",), words, "name one, or leave `wrt:` out")
+        for k, name in enumerate(asked):
+            if name in asked[:k]:
+                self.complain(("wrt", k), f"`{name}` stands here twice", "keep one")
+            elif name in made:
+                if reads:
+                    words = f"`{name}` is no input, and `ask:` says what is asked"
+                    self.complain(("wrt", k), words, f"ask for `{name}.grad`, after retain_grad")
+            elif name not in inputs:
+                cure = f"one of {', '.join(inputs)}, or of the names that the program assigns"
+                self.complain(("wrt", k), f"`{name}` is not an input", cure)
+            elif not inputs[name].requires_grad:
+                self.complain(("wrt", k), f"`{name}` does not require grad", "drop it here")
+        return tuple(asked)
+
+    def parts(
+        self,
+        wrt: tuple[str, ...],
+        program: Program | None,
+        inputs: Mapping[str, Input],
+        own: Sequence[str],
+    ) -> tuple[Part, ...]:
+        """What is to be answered, each with its share of the points; `own` are leaves."""
+        asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
+        blocks = [pair(a, b) for k, a in enumerate(wrt) for b in wrt[k:]]  # of a Hessian
+        names = list(asks or (wrt if self.model.order == 1 else blocks))
+        weights = self.model.weights
+        for name in weights:
+            if name not in names:
+                cure = f"one of {', '.join(names)}"
+                self.complain(("weights", name), f"`{name}` is not a part", cure, key=True)
+        total = sum(weights.get(name, 1.0) for name in names) or 1.0
+        share = {name: weights.get(name, 1.0) / total for name in names}
+        self.check_rows(bool(asks), bool(set(wrt) - inputs.keys()))
+        if not asks:
+            return tuple(Part(name, share[name]) for name in names)
+        known = (*inputs, *(assigned(program) if program else ()), *READABLE)
+        asking = _asking(program)
+        parts = []
+        for name, asked in asks.items():
+            if isinstance(asked, str):
+                read = self.program(("ask", name), asked, known, asking)
+                parts.append(Part(name, share[name], read))
+            else:
+                read = self.program(("ask", name, "read"), asked.read, known, asking)
+                parts.append(Part(name, share[name], read, asked.form))
+        return tuple(parts)
+
+    def check_rows(self, has_own: bool, has_made: bool) -> None:
+        """Complain of derivatives of derivatives where they are not followed."""
+        model = self.model
+        for key, given in (("order", model.order == 2), ("jacobian", model.jacobian)):
+            if given and has_own:
+                words = "a program that goes back by itself is asked for what it leaves"
+                self.complain((key,), words, "drop it here", key=True)
+            elif given and model.cotangent is not None:
+                words = f"`{key}` asks for every entry, and `cotangent` for one sum of them"
+                self.complain((key,), words, "keep one of them", key=True)
+            elif given and has_made:
+                words = f"`{key}` is asked by inputs, not by values that the program assigns"
+                self.complain((key,), words, "name inputs in `wrt:`", key=True)
+        if model.order == 2 and model.jacobian:
+            words = "a Jacobian of second derivatives is not followed"
+            self.complain(("order",), words, "keep `order: 2` or `jacobian: true`", key=True)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def wrong(self, names: Sequence[str]) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """The answers judged wrong, each with the mistake to be named."""
+        for k, each in enumerate(self.model.wrong):
+            answer = self.by_part(("wrong", k, "answer"), each.answer, names)
+            if cure := misspelled(each.mistake):
+                words = f"`{each.mistake}` is no mistake of the catalogue"
+                self.complain(("wrong", k, "mistake"), words, cure)
+            yield answer, each.mistake
+
+    def known(self, names: Sequence[str]) -> Iterator[Known]:
+        """The wrong answers for which the teacher has words; those without a name are numbered."""
+        several = len(self.model.known) > 1
+        for k, each in enumerate(self.model.known):
+            answer = self.by_part(("known", k, "answer"), each.answer, names)
+            id = f"{each.id}-{k + 1}" if each.id == "known" and several else each.id
+            yield Known(answer, each.says, id)
+
+    def by_part(self, path: Place, answer: Any, names: Sequence[str]) -> Mapping[str, Any]:
+        """An answer by the names of its parts; of the only part it may stand alone."""
+        if isinstance(answer, dict):
+            for name in answer.keys() - set(names):
+                cure = f"one of {', '.join(sorted(names))}"
+                self.complain((*path, name), f"`{name}` is not a part", cure, key=True)
+            return answer
+        if len(names) == 1 and answer is not None:
+            return {names[0]: answer}
+        each = ", ".join(f"{name}: ..." for name in names)
+        self.complain(path, "an answer to each part was expected", f"write {{{each}}}")
+        return {}
+
+
+def _numbers_between(value: Any) -> list[Array]:
+    """From the first number to the second, in steps of one, or of the last decimal place."""
+    low, high, *places = map(exact_number, value)
+    step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
+    count = min(MOST, int((high - low) // step)) + 1
+    return [np.array(low + k * step, dtype=object) for k in range(count)]
+
+
+def _asking(program: Program | None) -> Vocabulary:
+    """The vocabulary of `ask:`: what the program recorded may be read of `recorded`."""
+    calls = [n for n in ast.walk(program.tree) if isinstance(n, ast.Call)] if program else []
+    recorded = {
+        keyword.arg
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id == "record"
+        for keyword in call.keywords
+        if keyword.arg
+    }
+    return replace(VOCABULARY, attributes=VOCABULARY.attributes | recorded)
+
+
+# -- credit, tolerance, mistakes -------------------------------------------------------------------
+
+
+def mistake_ids() -> frozenset[str]:
+    """The ids of all mistakes there are: of formulas, of training loops, of typing."""
+    from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
+    from gradcheck.mistakes.training import TRAINING  # noqa: PLC0415
+    from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
+
+    return frozenset(row.id for row in (*CATALOGUE, *TRAINING, *TYPING))
+
+
+def misspelled(mistake: str) -> str:
+    """`did you mean ...?` for an id that is nearly a mistake's."""
+    known = mistake_ids()
+    return "" if mistake in known else nearest(mistake, known, 0.8)
+
+
+def uncredited(
+    document: Document, at: Place, credit: Mapping[str, float] | str
+) -> Iterator[Complaint]:
+    """Names in a `credit:` that are nearly a mistake's."""
+    for name in _credit(credit):
+        if cure := misspelled(name):
+            words = f"`{name}` is no mistake of the catalogue"
+            yield document.complaint((*at, "credit", name), words, cure, key=True)
+
+
+def _credit(asked: Mapping[str, float] | str) -> Mapping[str, float]:
+    """What is left of the points, by mistake; of `usual` by their kind."""
+    return USUAL if isinstance(asked, str) else asked
+
+
+def _tolerance(asked: float | str | None) -> float:
+    """How far a decimal may be off, relatively; half a unit of the last of so many digits."""
+    if isinstance(asked, str):
+        return 5.0 * 10.0 ** -int(asked[0])
+    return asked or 0.0
+
+
+# -- values that the program assigns, `wrt: [z, W]` ------------------------------------------------
+
+
+def assigned(program: Program) -> Mapping[str, bool]:
+    """The names that a program assigns, and whether it does so once, outside of any block."""
+    stored = [
+        node.value if isinstance(node, ast.Subscript) else node  # as a whole, or entry by entry
+        for node in ast.walk(program.tree)
+        if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    count = Counter(target.id for target in stored if isinstance(target, ast.Name))
+    plain = {name for name, _ in assignments(program.tree)}
+    return {name: name in plain and often == 1 for name, often in count.items()}
+
+
+def shapes(problem: Problem) -> dict[str, tuple[int, ...]]:
+    """The shapes of the program's values at the given point; none where it has no such point."""
+    problem = replace(problem, wrt=tuple(name for name in problem.wrt if name in problem.inputs))
+    try:
+        inputs = {n: np.array(v, dtype=np.float64) for n, v in given_point(problem).items()}
+        found = problem.outcome_on("float", inputs).names
+    except GradcheckError:
+        return {}
+    return {n: np.asarray(v).shape for n, v in found.items() if isinstance(v, NUMBERS)}
+
+
+def with_made(problem: Problem, made: Mapping[str, tuple[int, ...]]) -> Problem:
+    """The problem with an input of zeros for each value, by name and shape, of its program.
+
+    The gradient by such a value is the gradient by what is added to it where it is assigned, at
+    zero: an input like any other, so that each opinion forms its own view of it.
+    """
+    passage = problem.program.passage
+    program = check_program(
+        passage.source,
+        declared=[*problem.inputs, *made],
+        vocabulary=VOCABULARY,
+        file=passage.file,
+        line=passage.line,
+        column=passage.column,
+        moved=made,
+        valued=True,
+    )
+    zeros = {name: np.full(shape, Fraction(0), dtype=object) for name, shape in made.items()}
+    more = {n: Input(n, z, z.shape, requires_grad=True, made=True) for n, z in zeros.items()}
+    return replace(problem, program=program, inputs={**problem.inputs, **more})

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradcheck.problem import Problem
-from gradcheck.problem.asked import ERROR
+from gradcheck.problem.section import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nested, plain
 from gradcheck.report.findings import underlined
 from gradcheck.report.rows import TextTable, indented

@@ -19,9 +19,9 @@ from gradcheck.language import Budget, RunOutcome
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.run import run
 from gradcheck.ops.row import Op
-from gradcheck.problem.asked import ERROR
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.problem.section import ERROR
 from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Holder, Ledger, LedgerVerbs
 from gradcheck.training.outputs import Value, as_value
 from gradcheck.training.recorder import Recorder

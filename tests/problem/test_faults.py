@@ -73,6 +73,11 @@ CASES = {
         "4:3",
         "give the result a name of its own",
     ),
+    "nothing of an input": (
+        "id: p\ninputs: {x: {}}\nprogram: x\n",
+        "2:13",
+        "one of `shape`, `value`, `choose`",
+    ),
     "no value of an input": ("id: p\ninputs: {x: }\nprogram: 1\n", "2:13", "nested lists of"),
     "half an axis": (
         "id: p\ninputs: {x: {shape: [2.5]}}\nprogram: sum(x)\n",
