@@ -8,7 +8,8 @@ from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.tensor import Tensor, clear
+from gradcheck.engine.state import clear
+from gradcheck.engine.tensor import Tensor
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 """What `Parameter` made, by identity: a module counts these among its parameters."""
@@ -125,9 +126,10 @@ class Sequential(Module):
     """Modules one after the other; `net[0]` is the first."""
 
     def __init__(self, *modules: Any) -> None:
-        """The modules, in the order in which they are applied."""
-        for k, module in enumerate(modules):
-            setattr(self, str(k), module)
+        """The modules, in the order in which they are applied; or a dict of them by name."""
+        one = modules[0] if len(modules) == 1 else None
+        for name, module in one.items() if isinstance(one, dict) else enumerate(modules):
+            setattr(self, str(name), module)
 
     def forward(self, x: Any) -> Any:
         """Each module applied to what the one before gave."""
@@ -136,7 +138,8 @@ class Sequential(Module):
         return x
 
     def __iter__(self) -> Iterator[Any]:
-        return (module for name, module in vars(self).items() if name.isdigit())
+        own = vars(self).items()
+        return (each for name, each in own if name.isdigit() or isinstance(each, Module))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
