@@ -23,6 +23,10 @@ Draw = Callable[[np.random.Generator, Shape], Any]
 Drawn = tuple[tuple[Shape, Draw] | None, ...]
 
 
+IN_PLACE = frozenset({"relu", "leaky_relu", "elu", "silu", "selu", "celu", "relu6", "hardtanh"})
+"""What PyTorch can write over its input: `ReLU(True)`, `F.relu(x, inplace=True)`."""
+
+
 class Layer(Module):
     """A function of the table of ops as a module, with its settings.
 
@@ -42,18 +46,21 @@ class Layer(Module):
         cls.settings = {**cls.settings, **settings}
         given = [(k, Argument.empty if v is ... else v) for k, v in cls.settings.items()]
         taken = [Argument(k, Argument.POSITIONAL_OR_KEYWORD, default=v) for k, v in given]
-        silent = {"inplace": False} | ({"seed": None} if cls.draws else {})
-        taken += [Argument(k, Argument.KEYWORD_ONLY, default=v) for k, v in silent.items()]
+        place = Argument.POSITIONAL_OR_KEYWORD if cls.row in IN_PLACE else Argument.KEYWORD_ONLY
+        taken.append(Argument("inplace", place, default=False))
+        if cls.draws:
+            taken.append(Argument("seed", Argument.KEYWORD_ONLY, default=None))
         cls.__signature__ = Signature(taken)
 
     def __init__(self, *args: Any, **named: Any) -> None:
-        """The settings, by position or name; raises TypeError for others. Nothing is in place."""
+        """The settings, by position or name; raises TypeError for others."""
         try:
             bound = self.__signature__.bind(*args, **named)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}: {error}") from None
         bound.apply_defaults()
         self.chosen = {name: bound.arguments[name] for name in self.settings}
+        self.writes = bool(bound.arguments["inplace"]) and self.row in IN_PLACE
         vars(self).update({k: v for k, v in self.chosen.items() if k not in self.held})
         if self.held:
             seed = bound.arguments.get("seed", 0)
@@ -73,11 +80,14 @@ class Layer(Module):
     def forward(self, *inputs: Any) -> Any:
         """The function of the inputs, and of the parameters or the settings."""
         named = {} if self.held else self.chosen
+        if self.writes and isinstance(inputs[0], Tensor):
+            return getattr(inputs[0], f"{self.row}_")(**named)
         return everything()[self.row](*self._arguments(*inputs), **named)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
-        said = self.printed or ", ".join(f"{k}={{{k}!r}}" for k in self.chosen)
+        settings = [*(f"{k}={{{k}!r}}" for k in self.chosen), *["inplace=True"] * self.writes]
+        said = self.printed or ", ".join(settings)
         has_bias = {"has_bias": vars(self).get("bias") is not None}
         return f"{type(self).__name__}({said.format_map(vars(self) | self.chosen | has_bias)})"
 

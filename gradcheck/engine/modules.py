@@ -125,9 +125,10 @@ class Sequential(Module):
     """Modules one after the other; `net[0]` is the first."""
 
     def __init__(self, *modules: Any) -> None:
-        """The modules, in the order in which they are applied."""
-        for k, module in enumerate(modules):
-            setattr(self, str(k), module)
+        """The modules, in the order in which they are applied; or a dict of them by name."""
+        one = modules[0] if len(modules) == 1 else None
+        for name, module in one.items() if isinstance(one, dict) else enumerate(modules):
+            setattr(self, str(name), module)
 
     def forward(self, x: Any) -> Any:
         """Each module applied to what the one before gave."""
@@ -136,7 +137,8 @@ class Sequential(Module):
         return x
 
     def __iter__(self) -> Iterator[Any]:
-        return (module for name, module in vars(self).items() if name.isdigit())
+        own = vars(self).items()
+        return (each for name, each in own if name.isdigit() or isinstance(each, Module))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -1,8 +1,11 @@
 """PyTorch's `torch.nn.functional`: the ops, by their names."""
 
+from functools import partial
 from typing import Any
 
 from gradcheck.engine.factories import one_hot
+from gradcheck.engine.layers import IN_PLACE
+from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import everything
 from gradcheck.ops.differing import FUNCTIONALS
 from gradcheck.ops.methods import pytorchs
@@ -22,4 +25,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"gradcheck.nn.functional has no {name!r}: `gradcheck ops` lists the ops"
         )
-    return found
+    return partial(_in_place, name, found) if name in IN_PLACE else found
+
+
+def _in_place(
+    name: str, function: Any, x: Any, *args: Any, inplace: bool = False, **named: Any
+) -> Any:
+    """`relu(x, inplace=True)` is `x.relu_()`."""
+    if inplace and isinstance(x, Tensor):
+        return getattr(x, f"{name}_")(*args, **named)
+    return function(x, *args, **named)

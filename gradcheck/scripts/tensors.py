@@ -4,6 +4,7 @@ import io
 import pickle
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from math import e, inf, nan, pi
 from typing import Any
 
@@ -87,6 +88,12 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return data if dtype is None else cast(data, as_dtype(dtype))
     return tensor(data, dtype=dtype)
+
+
+def _typed(dtype: np.dtype[Any], *given: Any) -> Tensor:
+    """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
+    sizes = bool(given) and all(type(each) is int for each in given)
+    return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
 
 
 def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
@@ -254,9 +261,9 @@ TORCH: dict[str, Any] = {
     "set_default_dtype": lambda dtype: None,
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    "DoubleTensor": lambda data: tensor(data, dtype=FLOAT),
-    "FloatTensor": lambda data: tensor(data, dtype=FLOAT),
-    "LongTensor": lambda data: tensor(data, dtype=np.int64),
+    "DoubleTensor": partial(_typed, FLOAT),
+    "FloatTensor": partial(_typed, FLOAT),
+    "LongTensor": partial(_typed, np.dtype(np.int64)),
 }
 CUDA: Mapping[str, Any] = {
     "is_available": lambda: False,

@@ -1,5 +1,7 @@
 """Layers, losses and optimizers: PyTorch's formulas, texts and updates."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -230,7 +232,7 @@ def test_functions_as_modules(name):
 
 def test_a_setting_that_is_not_there():
     with pytest.raises(TypeError, match="LeakyReLU: too many"):
-        nn.LeakyReLU(0.1, 0.2)
+        nn.LeakyReLU(0.1, False, 0.2)
 
 
 @pytest.mark.parametrize("name", ["Softmax", "LogSoftmax"])
@@ -238,3 +240,30 @@ def test_an_axis_has_to_be_said(name):
     """Where PyTorch guesses by the shape (and warns): axis 0 of a vector and of three axes."""
     with pytest.raises(TypeError, match="missing a required argument"):
         getattr(nn, name)()
+
+
+def test_activations_in_place_are_pytorchs():
+    """What they write over is seen by later uses, and a leaf is refused."""
+    seen = []
+    for library in (gradcheck, torch):
+        x = library.tensor([-1.0, 2.0], requires_grad=True)
+        first, second = x * 1, x * 3
+        net = library.nn.ReLU(True)
+        out = net(first) + first + library.nn.functional.leaky_relu(second, 0.1, inplace=True)
+        (out * second).sum().backward()
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+            library.nn.functional.relu(x, inplace=True)
+        seen.append((repr(net), out.tolist(), x.grad.tolist()))
+    assert seen[0][0] == seen[1][0]
+    np.testing.assert_allclose(seen[0][1:], seen[1][1:], rtol=1e-6)
+
+
+def test_named_modules_of_a_sequence_are_applied():
+    """By a dict, or one by one: none is left out."""
+    shown = []
+    for library in (nn, torch.nn):
+        net = library.Sequential(OrderedDict(first=library.ReLU(), second=library.Tanh()))
+        net.third = library.Sigmoid()
+        value = net((gradcheck if library is nn else torch).tensor([-1.0, 2.0]))
+        shown.append((repr(net), len(net), repr(net[2]), np.round(value.tolist(), 6).tolist()))
+    assert shown[0] == shown[1]
