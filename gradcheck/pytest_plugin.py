@@ -91,14 +91,14 @@ class ProblemItem(pytest.Item):
         """Raise ProblemFailed with everything that is wrong with the problem."""
         from gradcheck.grading.key import NoKey, key  # noqa: PLC0415
         from gradcheck.grading.selftest import faults  # noqa: PLC0415
-        from gradcheck.report.linting import fault_line  # noqa: PLC0415
+        from gradcheck.report.findings import fault_words  # noqa: PLC0415
 
         try:
             found = faults(key(self.problem))
         except NoKey as error:
             raise ProblemFailed(str(error)) from None
         if found:
-            raise ProblemFailed("\n".join(fault_line(fault).plain for fault in found))
+            raise ProblemFailed("\n".join(f"  {fault_words(fault)}" for fault in found))
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
         """The faults alone; a traceback only for what nobody expected."""

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.batch.ledger import Ledger, Unusable
-from gradcheck.batch.submissions.read import Read
-from gradcheck.batch.submissions.submission import Submission, Unreadable
-from gradcheck.batch.submissions.tables import Roster
+from gradcheck.batch.roster import Roster
+from gradcheck.batch.submissions import Read, Submission
 from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 
@@ -161,7 +160,7 @@ class Collector:
 
     def _take(self, read: Read) -> None:
         if not isinstance(read, Submission):
-            self.ledger.notice(read.why, grave=isinstance(read, Unreadable))
+            self.ledger.notice(read.why, grave=read.grave)
             return
         read = replace(read, student=self.roster.student(read.student))
         if not self._wanted(read.student):

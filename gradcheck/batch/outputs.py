@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO
 
+from markupsafe import Markup
+
 from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
@@ -130,23 +132,21 @@ def _table(path: Path, write: Callable[[Ledger, Path], None], out: Path) -> None
 
 def _students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
-    from gradcheck.report.pages import (  # noqa: PLC0415
-        ProblemSection,
-        Sections,
-        page_name,
-        student_page,
-    )
+    from gradcheck.report.pages import page_name, problem_section, student_page  # noqa: PLC0415
 
     with closing(Ledger(path, readonly=True, checked=True)) as ledger:
-        feedback = ledger.feedback()
-        sections, title = Sections(ledger.problems()), ledger.fact("title")
+        feedback, about, title = ledger.feedback(), ledger.problems(), ledger.fact("title")
 
         @lru_cache(maxsize=SECTIONS)
-        def answered(id: str, judged: tuple[Marked, ...]) -> ProblemSection:
-            return sections.section(id, [told(each.told(), feedback) for each in judged])
+        def section(id: str, judged: tuple[Marked, ...]) -> Markup:
+            lines = [told(each.told(), feedback) for each in judged]
+            return problem_section(id, about[id], lines)
 
+        worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
         for student in everything(ledger, between=(first, last)):
             problems = groupby(student.judged, key=lambda each: each.problem)
-            own = [answered(id, tuple(judged)) for id, judged in problems]
-            page = student_page(student.name, student.called, title, own)
+            sections = [section(id, tuple(judged)) for id, judged in problems]
+            score = sum(each.score for each in student.judged)
+            possible = sum(worth[id] for id in {each.problem for each in student.judged})
+            page = student_page(student.name, student.called, title, sections, score, possible)
             says(out / "students" / page_name(student.name), page)

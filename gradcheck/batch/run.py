@@ -8,8 +8,8 @@ from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
 from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
 from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.submissions.read import Read
-from gradcheck.batch.submissions.tables import Roster
+from gradcheck.batch.roster import Roster
+from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import Asking, Chunk, unjudged
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for

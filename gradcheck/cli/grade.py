@@ -3,7 +3,6 @@
 import sqlite3
 import sys
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from datetime import datetime
@@ -13,7 +12,6 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
-from rich.table import Table
 from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
@@ -23,11 +21,10 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress
 from gradcheck.batch.statistics import ClassFacts, class_facts
-from gradcheck.batch.submissions.read import submissions
-from gradcheck.batch.submissions.submission import read_names
-from gradcheck.batch.submissions.tables import Mapped, Roster, read_mapping, read_roster
+from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
 from gradcheck.batch.workers import Worker, foresee
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import (
@@ -42,62 +39,42 @@ from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report.figures import counted
-from gradcheck.report.findings import STYLES, VERDICTS, Line, visible
+from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import told
+from gradcheck.report.rows import TextTable
 
 EVERY = 10.0  # seconds between lines in a pipe
+GAP = 3  # blanks between columns of numbers
 SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
-    """Run a batch to its end, and show how far it is."""
-    if silent:
-        deque(steps, maxlen=0)
-    elif err.is_terminal:
-        _bar(steps, err)
-    else:
-        _lines(steps, err)
-
-
-def _bar(steps: Iterable[Progress], err: Console) -> None:
+    """Run a batch to its end, and show how far it is: in a pipe by a line now and then."""
     columns = (
         TextColumn("judging"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.description}"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[counts]}"),
     )
-    start = time.monotonic()
-    with Bar(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", rate="", counts="")
-        for step in steps:
-            rate = step.done / max(time.monotonic() - start, 1e-9)
-            bar.update(
-                task,
-                completed=step.done,
-                total=step.total,
-                rate=f"{rate:,.0f}/s",
-                counts=_counts(step),
-            )
-
-
-def _lines(steps: Iterable[Progress], err: Console) -> None:
+    piped = not (silent or err.is_terminal)
     start = last = time.monotonic()
-    for step in steps:
-        now = time.monotonic()
-        if now - last < EVERY or not step.done:
-            continue
-        last, rate = now, step.done / (now - start)
-        left = (step.total - step.done) / rate
-        words = f"{step.done:,} of {step.total:,} answers judged, {rate:,.0f} a second"
-        err.print(f"{words}, {left:,.0f} s left; {_counts(step)}", markup=False, soft_wrap=True)
-
-
-def _counts(step: Progress) -> str:
-    """`12 right, 3 wrong`, of all students' answers."""
-    found = ((step.verdicts.get(v, 0), v.replace("needs-", "")) for v in SHOWN)
-    return ", ".join(f"{count:,} {name}" for count, name in found if count)
+    with Bar(*columns, console=err, transient=True, disable=silent or piped) as bar:
+        task = bar.add_task("")
+        for step in steps:
+            now = time.monotonic()
+            rate = step.done / max(now - start, 1e-9)
+            counts = ", ".join(
+                f"{step.verdicts[verdict]:,} {verdict.removeprefix('needs-')}"
+                for verdict in SHOWN
+                if step.verdicts.get(verdict)
+            )
+            words = f"{rate:,.0f}/s  {counts}"
+            bar.update(task, completed=step.done, total=step.total, description=words)
+            if piped and step.done and now - last >= EVERY:
+                last, left = now, (step.total - step.done) / rate
+                said = f"{step.done:,} of {step.total:,} answers judged, {rate:,.0f} a second"
+                err.print(f"{said}, {left:,.0f} s left; {counts}", markup=False, soft_wrap=True)
 
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
@@ -183,7 +160,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
     read, err = sets((problems,)), screen(stderr=True)
     with _telling(directory, err), _opened(directory, err) as ledger:
         pattern = read_names(names) if names else None
-        meant = read_mapping(mapping) if mapping else Mapped()
+        meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
         _check(read, ids)
         with closing(Crew(_executors(jobs, scheduler, tls, err))) as crew:
@@ -297,7 +274,11 @@ def _show(
     elif directory is None or len(facts.totals) <= MANY:
         sums = {name: got for name, _, got, _ in facts.totals}
         order = ledger.order() if directory is None else sorted(sums)
-        out.print(_tabulate_students([(s, sums[s]) for s in order if s in sums], facts.possible))
+        table = TextTable(("student", "points"), right=("points",), gap=GAP)
+        for student in order:
+            if student in sums:
+                table.add(visible(student), f"{sums[student]:g} of {facts.possible:g}")
+        out.print(table)
     if len(facts.totals) > 1:
         _show_class(facts, out)
     if diff:
@@ -307,12 +288,15 @@ def _show(
 
 
 def _show_class(facts: ClassFacts, out: Console) -> None:
-    """How the class did: the problems, the mistakes, and the answers that nobody could name."""
+    """How the class did: the problems, the mistakes, and wrong answers without a known mistake."""
     out.print()
     out.print(_tabulate_problems({id: each.verdicts for id, each in facts.problems.items()}))
     if facts.mistakes:
         out.print()
-        out.print(_tabulate_mistakes(facts.mistakes))
+        table = TextTable(("mistake", "answers"), right=("answers",), gap=GAP)
+        for id, count in sorted(facts.mistakes.items(), key=lambda each: (-each[1], each[0])):
+            table.add(id, str(count))
+        out.print(table)
     if facts.unnamed:
         out.print("\nwrong, and no mistake of the catalogue gives it")
         for count, line in facts.unnamed[:5]:
@@ -322,31 +306,27 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
 
 def _show_changes(found: Iterable[Change], out: Console) -> None:
     """Who gains or loses what, and why; how many were judged again to the same end."""
-    told = same = 0
+    changed = same = 0
     for each in found:
         if not each.counts:
             same += 1
             continue
-        if not told:
+        if not changed:
             out.print()
-        told += 1
+        changed += 1
+        was, now = (
+            "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
+            for line in (each.before, each.after)
+        )
+        if each.before is None or each.after is None:
+            why = "new" if each.before is None else "no longer handed in"
+        else:
+            why = "the problem or its rubric changed" if each.same_answer else "another answer"
         head = f"{visible(each.student)}  {each.problem}.{each.part}"
-        change = f"{_verdict(each.before)} -> {_verdict(each.after)}"
-        out.print(Text(f"{head}  {change}  ({_why(each)})"), soft_wrap=True)
+        out.print(Text(f"{head}  {was} -> {now}  ({why})"), soft_wrap=True)
     again = f"; {same:,} answers were judged again, with the same points" if same else ""
-    has = "judgement has" if told < 2 else "judgements have"
-    out.print(f"\n{f'{told:,}' if told else 'no'} {has} changed{again}")
-
-
-def _verdict(line: Line | None) -> str:
-    """The verdict and the points of a line, which may not be there."""
-    return "nothing" if line is None else "{verdict} {score:g} of {points:g}".format_map(line)
-
-
-def _why(change: Change) -> str:
-    if change.before is None or change.after is None:
-        return "new" if change.before is None else "no longer handed in"
-    return "the problem or its rubric changed" if change.same_answer else "another answer"
+    has = "judgement has" if changed < 2 else "judgements have"
+    out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
 
 
 def _brief(value: object) -> str:
@@ -355,54 +335,25 @@ def _brief(value: object) -> str:
 
 
 def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
-    """Every answer, with what was understood; what is missing in one line."""
+    """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
     for student in everything(ledger, as_read=True):
         for marked in student.judged:
             line = told(marked.told(student.name), feedback)
-            _show_answer(out, line, about[marked.problem]["program"])
+            verdict, tags = line["verdict"], line["tags"]
+            place = f"{visible(student.name)}  {line['problem']}.{line['part']}  "
+            head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
+            head.append(f" ({', '.join(tags)})" if tags else "", style="bold dim")
+            head.append(f"  {line['score']:g} of {line['points']:g}", style="dim")
+            out.print(head, soft_wrap=True)
+            if verdict != "missing":
+                show_judged(out, line, about[marked.problem]["program"])
 
 
-def _show_answer(out: Console, line: Mapping[str, object], source: str) -> None:
-    """One answer: the verdict, what was understood, the witness, the mistake under the program."""
-    verdict, tags = str(line["verdict"]), line["tags"]
-    who = visible(str(line["student"]))
-    head = Text(f"{who}  {line['problem']}.{line['part']}  ", style="bold")
-    head.append(verdict, style=STYLES[verdict])
-    if isinstance(tags, list):
-        head.append(f" ({', '.join(tags)})", style="dim")
-    head.append(f"  {line['score']:g} of {line['points']:g}", style="not bold dim")
-    out.print(head, soft_wrap=True)
-    if verdict != "missing":
-        show_judged(out, line, source)
-
-
-def _table(*headers: str) -> Table:
-    """A table without lines, its first column to the left."""
-    found = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
-    for k, header in enumerate(headers):
-        found.add_column(header, justify="right" if k else "left", overflow="fold")
-    return found
-
-
-def _tabulate_students(totals: Iterable[tuple[str, float]], possible: float) -> Table:
-    found = _table("student", "points")
-    for name, got in totals:
-        found.add_row(Text(visible(name), style="bold"), f"{got:g} of {possible:g}")
-    return found
-
-
-def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> Table:
-    found = _table("problem", *(v.replace("needs-", "") for v in VERDICTS))
+def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> TextTable:
+    heads = [verdict.removeprefix("needs-") for verdict in VERDICTS]
+    table = TextTable(("problem", *heads), right=heads, gap=GAP)
     for id, counts in verdicts.items():
-        cells = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
-        row = [Text(str(count), style=style if count else "dim") for count, style in cells]
-        found.add_row(Text(id, style="bold"), *row)
-    return found
-
-
-def _tabulate_mistakes(counts: Mapping[str, int]) -> Table:
-    found = _table("mistake", "answers")
-    for id, count in sorted(counts.items(), key=lambda each: (-each[1], each[0])):
-        found.add_row(Text(id, style="bold"), str(count))
-    return found
+        found = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
+        table.add(id, *(Text(str(n), style=style if n else "dim") for n, style in found))
+    return table

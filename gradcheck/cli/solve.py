@@ -70,7 +70,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
 
     codes = [*ran, solve_all(chosen, steps, entries, as_json, plot)]
     if lint and not as_json:
-        from gradcheck.cli.lint import lint_all  # noqa: PLC0415
+        from gradcheck.cli.author import lint_all  # noqa: PLC0415
 
         lint_all(chosen, self_tests_only=False)
     sys.exit(max(codes))

@@ -83,7 +83,7 @@ def findings(ready: Key) -> tuple[Finding, ...]:
 def _hidden(found: Finding) -> Iterator[Hidden]:
     """A finding in comparable pieces: each mistake, or each pair that looks alike.
 
-    Vague mistakes do not count: they are said only where nothing else fits.
+    Vague mistakes are left out: they are named only where nothing else fits.
     """
     ids = sorted({row.id for row in found.mistakes if row.rank < VAGUE})
     if found.kind == "invisible":

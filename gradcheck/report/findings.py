@@ -1,10 +1,13 @@
 """A line of `grade --json` in words: the verdict, the witness, the mistakes under the program."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcheck.errors import window
 from gradcheck.report.figures import plain
+
+if TYPE_CHECKING:
+    from gradcheck.grading.selftest import Fault
 
 
 def underlined(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:
@@ -32,6 +35,7 @@ STYLES = {
     "needs-review": "magenta",
 }
 LONGEST_VALUE = 40
+TYPED = 60  # characters of an answer in a line
 BEYOND = "a number beyond 1e308"  # a gradient has a value at every point
 SEVERAL = "several mistakes give just this answer:"
 NONE = "no mistake of the catalogue gives this answer"
@@ -109,3 +113,11 @@ def _number(value: float | None, digits: int) -> str:
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+
+
+def fault_words(fault: "Fault") -> str:
+    """A self-test that does not come out."""
+    typed = str(fault.answer)
+    answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:TYPED].splitlines()[0]} ...`"
+    expected = f"expected {fault.expected}, came {fault.came}"
+    return f"self-test: {fault.part} answered {answer}: {expected}"

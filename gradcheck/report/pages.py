@@ -4,15 +4,13 @@ import base64
 import hashlib
 import json
 import re
-import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from gradcheck.problem.variants import filled, titled
 from gradcheck.report.findings import VERDICTS, Line, mistake_name, unnamed, witness_words
@@ -21,7 +19,6 @@ from gradcheck.report.prose import inline, mathml, prose
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
 BINS = 10
-FRAMES = 2_000  # sections that are remembered without their answers: some kilobytes each
 
 
 def page_name(student: str) -> str:
@@ -49,87 +46,34 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
     )
 
 
-@dataclass(frozen=True)
-class ProblemSection:
-    """A problem on a student's page, and the lines of the answers to it."""
-
-    html: Markup
-    lines: Sequence[Line]
-
-
-class Sections:
-    """Problems on the pages of students; `about` says what is told of each.
-
-    Answers that are judged alike have sections that differ in what was typed, and in how that was
-    understood: the rest of a section is rendered once, and remembered.
-    """
-
-    def __init__(self, about: Mapping[str, Mapping[str, Any]]) -> None:
-        self.about = about
-        self.frames: dict[str, list[str]] = {}
-
-    def section(self, id: str, lines: Sequence[Line]) -> ProblemSection:
-        """A problem on the page of a student who gave these answers, whoever that is."""
-        blank = [_blank(line, k) for k, line in enumerate(lines)]
-        known = repr((id, blank))
-        if known not in self.frames:
-            if len(self.frames) >= FRAMES:
-                self.frames.clear()
-            self.frames[known] = HOLE.split(self._frame(id, blank))
-        pieces = list(self.frames[known])
-        for at in range(1, len(pieces), 3):
-            pieces[at : at + 2] = _filled(pieces[at], lines[int(pieces[at + 1])]), ""
-        return ProblemSection(Markup("".join(pieces)), lines)
-
-    def _frame(self, id: str, lines: Sequence[Line]) -> str:
-        """A section with holes for what was typed and understood."""
-        return (
-            environment()
-            .get_template("section.html")
-            .render(
-                id=id,
-                about=_own(self.about[id], lines[0]),
-                lines=lines,
-                score=sum(line["score"] for line in lines),
-                worth=sum(line["points"] for line in lines),
-            )
-        )
-
-
-# What stands in a frame for what is to be put in: nobody can type it, as nobody knows the number.
-SECRET = secrets.token_hex(16)
-HOLE = re.compile(rf"{SECRET}-(typed|formula)-(\d+)-")
-
-
-def _blank(line: Line, k: int) -> Line:
-    """A line with holes for what its student typed, and how that was understood."""
-    understood = _hole("formula", k) if line["understood"] else None
-    return {**line, "answer": _hole("typed", k), "understood": understood}
-
-
-def _hole(kind: str, k: int) -> Markup:
-    return Markup(f"{SECRET}-{kind}-{k}-")
-
-
-def _filled(kind: str, line: Line) -> str:
-    """What a line has for a hole."""
-    return formula(line["understood"]) if kind == "formula" else escape(typed(line["answer"]))
-
-
-def student_page(student: str, called: str, title: str, sections: Sequence[ProblemSection]) -> str:
-    """The page of one student."""
-    lines = [line for each in sections for line in each.lines]
-    return (
+def problem_section(id: str, about: Mapping[str, Any], lines: Sequence[Line]) -> Markup:
+    """A problem on the page of a student who gave the answers of these lines."""
+    found = (
         environment()
-        .get_template("student.html")
+        .get_template("section.html")
         .render(
-            student=student,
-            called=called,
-            title=title,
-            sections=sections,
+            id=id,
+            about=_own(about, lines[0]),
+            lines=lines,
             score=sum(line["score"] for line in lines),
-            possible=sum(line["points"] for line in lines),
+            worth=sum(line["points"] for line in lines),
         )
+    )
+    return Markup(found)
+
+
+def student_page(  # noqa: PLR0917 - who it is of, and what stands on it
+    student: str, called: str, title: str, sections: Sequence[Markup], score: float, possible: float
+) -> str:
+    """The page of one student."""
+    template = environment().get_template("student.html")
+    return template.render(
+        student=student,
+        called=called,
+        title=title,
+        sections=sections,
+        score=score,
+        possible=possible,
     )
 
 
@@ -177,8 +121,6 @@ def templates(package: str) -> Environment:
 @lru_cache(maxsize=20_000)
 def formula(understood: str) -> Markup:
     """What was understood as mathematics, or as text where it is no formula."""
-    if isinstance(understood, Markup):
-        return understood
     found = mathml(understood)
     return Markup(found) if found else Markup("<code>{}</code>").format(understood[:LONGEST])
 

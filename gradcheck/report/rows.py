@@ -19,6 +19,7 @@ class TextTable:
 
     heads: Sequence[str]
     right: Sequence[str] = ()
+    gap: int = 2  # blanks between columns
     rows: list[Sequence[Cell]] = field(default_factory=list)
 
     def add(self, *cells: Cell) -> None:
@@ -35,7 +36,7 @@ class TextTable:
             yield from self._paragraphs()
 
     def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
         for k, head in enumerate(self.heads):
             table.add_column(head, no_wrap=True, style="bold" if k == 0 else "")
             if head in self.right:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gradcheck.batch.attempts import Posed
-from gradcheck.batch.submissions.submission import NoName, student_name
+from gradcheck.batch.roster import NoName, student_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
@@ -37,7 +37,7 @@ VERDICTS = {
 STATES = {
     "open": "not yet corrected",
     "corrected": "corrected, not yet tried elsewhere",
-    "gone": "gone",
+    "gone": "settled",
 }
 SHORT = 60  # characters of a program that is shown in the list
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
@@ -279,7 +279,7 @@ async def free(request: Request) -> Response:
 
 
 async def mistakes(request: Request) -> Response:
-    """The mistakes that the student has made, and which have gone."""
+    """The mistakes that the student has made, and which are settled."""
     practice, student = practice_of(request), student_of(request)
     level = practice.settings.feedback
     history = await practice.book.history(student) if level != "verdict" else ()

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from gradcheck.batch.submissions.submission import Unreadable
-
 STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
-ENTRIES = 2 * MEMBERS  # with directories, and files that are no answers
-TAIL = 1 << 17  # bytes: the end of an archive with its longest comment
 EXPANDED = 4_000_000_000  # bytes of all of them
 RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts about 10
 SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
 LEFT_BY_SYSTEMS = ("__MACOSX",)
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What is said of a file or a row; `grave` where nobody is graded by it."""
+
+    why: str
+    grave: bool = True
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class File:
         return bytes(content[: limit + 1])
 
 
-def files(paths: Iterable[Path]) -> Iterator[File | Unreadable]:
+def files(paths: Iterable[Path]) -> Iterator[File | Notice]:
     """Every file of the paths, in order; what cannot be opened is said and passed over."""
     for path in paths:
         if path.is_dir():
@@ -65,28 +69,28 @@ def files(paths: Iterable[Path]) -> Iterator[File | Unreadable]:
             yield from _one(path, path.name)
 
 
-def _below(root: Path, directory: Path) -> Iterator[File | Unreadable]:
+def _below(root: Path, directory: Path) -> Iterator[File | Notice]:
     """What lies in a directory, sorted by name; links are not followed out of it."""
     try:
         with os.scandir(directory) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
-        yield Unreadable(str(directory), f"{directory}: {error.strerror}")
+        yield Notice(f"{directory}: {error.strerror}")
         return
     for entry in entries:
         path = Path(entry.path)
-        if _ignored(entry.name):
+        if _is_ignored(entry.name):
             continue
         if entry.is_symlink():
             if path.suffix.lower() in ENDINGS:
-                yield Unreadable(str(path), f"{path}: a link is not followed - copy the file there")
+                yield Notice(f"{path}: a link is not followed - copy the file there")
         elif entry.is_dir(follow_symlinks=False):
             yield from _below(root, path)
         elif path.suffix.lower() in ENDINGS and entry.is_file(follow_symlinks=False):
             yield from _one(path, path.relative_to(root).as_posix())
 
 
-def _one(path: Path, below: str) -> Iterator[File | Unreadable]:
+def _one(path: Path, below: str) -> Iterator[File | Notice]:
     """A file, the members of an archive, or one document from standard input."""
     if path == STDIN:
         text = sys.stdin.buffer.read()
@@ -97,79 +101,61 @@ def _one(path: Path, below: str) -> Iterator[File | Unreadable]:
         yield File(str(path), below, lambda: path.open("rb"))
 
 
-def _ignored(name: str) -> bool:
+def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name in LEFT_BY_SYSTEMS
 
 
 # -- archives --------------------------------------------------------------------------------------
 
 
-def _members(path: Path) -> Iterator[File | Unreadable]:
+def _members(path: Path) -> Iterator[File | Notice]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
-        many = _announced(path)
-        if many > ENTRIES:
-            why = f"{many:,} entries in one archive, at most {ENTRIES:,} are read - split it"
-            yield Unreadable(str(path), f"{path}: {why}")
-            return
         with zipfile.ZipFile(path) as archive:
-            wanted = [info for info in archive.infolist() if _wanted(info)]
-            yield from _refused_whole(path, wanted) or (
-                _member(path, archive, info) for info in sorted(wanted, key=lambda i: i.filename)
-            )
+            wanted = [info for info in archive.infolist() if _is_wanted(info)]
+            if why := _too_much(wanted):
+                yield Notice(f"{path}: {why} - split it")
+                return
+            for info in sorted(wanted, key=lambda info: info.filename):
+                yield _member(path, archive, info)
     except BROKEN as error:
-        yield Unreadable(str(path), f"{path}: not readable as a zip archive: {error}")
+        yield Notice(f"{path}: not readable as a zip archive: {error}")
 
 
-def _announced(path: Path) -> int:
-    """How many entries the end of an archive announces: a million take a gigabyte to read.
-
-    APPNOTE.TXT of PKWARE, 4.3.16 and, where two bytes do not hold the number, 4.3.14.
-    """
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - TAIL))
-        end = file.read()
-    at = end.rfind(b"PK\x05\x06")
-    count = end[at + 10 : at + 12] if at >= 0 else b""
-    far = end.rfind(b"PK\x06\x06")
-    if count == b"\xff\xff" and far >= 0:
-        count = end[far + 32 : far + 40]
-    return int.from_bytes(count, "little")
-
-
-def _wanted(info: zipfile.ZipInfo) -> bool:
+def _is_wanted(info: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(info.filename)
-    hidden = any(_ignored(part) and part != ".." for part in path.parts)
+    hidden = any(_is_ignored(part) and part != ".." for part in path.parts)
     return not info.is_dir() and not hidden and path.suffix.lower() in ENDINGS
 
 
-def _refused_whole(path: Path, wanted: list[zipfile.ZipInfo]) -> list[Unreadable]:
-    """The complaint about an archive that is too much altogether."""
+def _too_much(wanted: list[zipfile.ZipInfo]) -> str:
+    """The complaint about an archive that is too much altogether; empty without one."""
     total = sum(info.file_size for info in wanted)
     if len(wanted) > MEMBERS:
-        why = f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read - split it"
-    elif total > EXPANDED:
-        why = f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read - split it"
-    else:
-        return []
-    return [Unreadable(str(path), f"{path}: {why}")]
+        return f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
+    if total > EXPANDED:
+        return f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read"
+    return ""
 
 
-def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Unreadable:
+def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:
     """One file of an archive, or why it is not read."""
     name = f"{path}/{_visible(info.filename)}"
+    times = info.file_size // max(info.compress_size, 1)
+    why = ""
     if ".." in PurePosixPath(info.filename).parts or info.filename.startswith(("/", "\\")):
-        return Unreadable(name, f"{name}: the name leads out of the archive - it is not read")
-    if stat.S_ISLNK(info.external_attr >> 16):
-        return Unreadable(name, f"{name}: a link is not followed - pack the file itself")
-    if info.flag_bits & 1:
-        return Unreadable(name, f"{name}: it is encrypted - unpack it with its password first")
-    if info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1):
-        times = info.file_size // max(info.compress_size, 1)
-        return Unreadable(name, f"{name}: grows {times:,}-fold when unpacked - it is not read")
-    if PurePosixPath(info.filename).suffix.lower() == ".zip":
-        return Unreadable(name, f"{name}: an archive in an archive - unpack it first")
-    return File(name, info.filename, lambda: archive.open(info))
+        why = "the name leads out of the archive - it is not read"
+    elif stat.S_ISLNK(info.external_attr >> 16):
+        why = "a link is not followed - pack the file itself"
+    elif info.flag_bits & 1:
+        why = "it is encrypted - unpack it with its password first"
+    elif info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1):
+        why = f"grows {times:,}-fold when unpacked - it is not read"
+    elif PurePosixPath(info.filename).suffix.lower() == ".zip":
+        why = "an archive in an archive - unpack it first"
+    return (
+        Notice(f"{name}: {why}") if why else File(name, info.filename, lambda: archive.open(info))
+    )
 
 
 def _visible(name: str) -> str:

@@ -1,0 +1,101 @@
+"""Who the students are: names as they are kept, names in those of files, and the roster."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gradcheck.documents.table import read_table
+from gradcheck.errors import Complaint, TextError
+from gradcheck.problem.variants import plain
+
+LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
+# Control characters and the marks that turn the direction of the text around them (Trojan source).
+BARRED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+WORDS = frozenset({"name", "section"})  # columns that tell something, and name nobody
+
+
+class NoName(ValueError):
+    """A student's name that cannot be used; the message says why."""
+
+
+def student_name(written: str) -> str:
+    """A name as it is kept: composed (NFC), single spaces; NoName if it is none."""
+    name = " ".join(unicodedata.normalize("NFC", written).split())
+    if not name:
+        raise NoName("the student's name is empty")
+    if len(name) > LONGEST:
+        raise NoName(f"a student's name of {len(name):,} characters, at most {LONGEST} are read")
+    for letter in name:
+        if letter in BARRED or unicodedata.category(letter) in ("Cc", "Cs"):
+            raise NoName(f"the character U+{ord(letter):04X} in a student's name")
+    return name
+
+
+# Canvas: `doejane_12345_678_homework.yaml`, `doejane_LATE_12345_678_homework-1.yaml`; the first
+# number is the user's, as in the column `ID` of its gradebook. Moodle: `Jane Doe_12345_assign...`,
+# with the participant's number, as in `Participant 12345` of its grading sheet. Names may be
+# shared by two students, numbers never are: these are the students' names in a batch.
+PRESETS = {
+    "canvas": r"(?:^|/)(?P<called>[^/_]+)_(?:LATE_)?(?P<student>\d+)_\d+_[^/]*$",
+    "moodle": r"(?:^|/)(?P<called>[^/_]+)_(?P<student>\d+)_assignsubmission_[a-z]+_?[^/]*(?:/|$)",
+}
+
+
+def read_names(written: str) -> re.Pattern[str]:
+    """A preset, or a regular expression with the group `student`, and perhaps `called`.
+
+    ValueError says what is wrong with it.
+    """
+    try:
+        pattern = re.compile(PRESETS.get(written, written))
+    except re.error as error:
+        raise ValueError(f"not a regular expression: {error}") from None
+    if "student" not in pattern.groupindex:
+        presets = ", ".join(PRESETS)
+        raise ValueError(f"write {presets}, or a regular expression with (?P<student>...)")
+    return pattern
+
+
+@dataclass(frozen=True)
+class Roster:
+    """What people call each student, and the student of every other name: a number, an address."""
+
+    called: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def student(self, name: str) -> str:
+        """Who goes by a name: the student of the roster, or the name itself."""
+        return name if name in self.called else self.names.get(plain(name), name)
+
+
+def read_roster(path: Path) -> Roster:
+    """A table with a column `student`; every other but `name` and `section` names students, too.
+
+    What two of them share names neither.
+    """
+    table = read_table(lambda: path.open("rb"), str(path)).rows
+    headers = [header.strip().lower() for header in next(table, (0, list[str]()))[1]]
+    if "student" not in headers:
+        came = ", ".join(f"`{name}`" for name in headers) or "nothing"
+        words = f"a column `student` was expected, {came} came"
+        raise TextError([Complaint(words, "", str(path), 1)])
+    called: dict[str, str] = {}
+    owners: dict[str, set[str]] = {}
+    for line, row in table:
+        cells = dict(zip(headers, row, strict=False))
+        if not cells.get("student", "").strip():
+            continue
+        try:
+            student = student_name(cells["student"])
+        except NoName as error:
+            raise TextError(
+                [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
+            ) from None
+        called[student] = cells.get("name", "")
+        for header, cell in cells.items():
+            if header not in WORDS and cell.strip():
+                owners.setdefault(plain(cell), set()).add(student)
+    names = {name: min(found) for name, found in owners.items() if len(found) == 1}
+    return Roster(called, names)

@@ -1,0 +1,307 @@
+"""What students handed in: files, notebooks and rows of tables, read without running anything."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from gradcheck.batch.files import BROKEN, File, Notice, files
+from gradcheck.batch.roster import NoName, student_name
+from gradcheck.documents import WrittenFloat, read_yaml
+from gradcheck.documents.table import COLUMNS, WINDOWS, decode, read_table
+from gradcheck.errors import Complaint, GradcheckError, TextError
+
+BYTES = 1_000_000
+NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
+MOST = 1_000  # answers in one file
+NAMED = 5  # names in a notice
+TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
+TIMES = frozenset(
+    {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
+)
+# As Google's and Microsoft's forms write it, in America and elsewhere.
+FORMS = ("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%d.%m.%Y %H:%M:%S",
+         "%d.%m.%Y %H:%M")  # fmt: skip
+ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
+NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
+"""Words in the headers that forms give to the column of who answered."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's answers: problem id -> part -> what was typed; `called` is a name for people.
+
+    `table` is the file that it is a row of, where it is one: a later row of it replaces an earlier
+    one, in all that its columns have `asked`. `at` is when it was handed in, where that is known.
+    """
+
+    student: str
+    answers: Mapping[str, Mapping[str, Any]]
+    file: str = ""
+    called: str = ""
+    table: str = ""
+    asked: tuple[str, ...] = ()
+    at: datetime | None = None
+
+
+Read = Submission | Notice
+
+
+class NoAnswers(GradcheckError):
+    """A file by which nobody can be graded; the message says why."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A mapping file: the column that names the student, and what the others answer."""
+
+    student: str = "student"
+    answers: Mapping[str, str] | None = None  # header -> problem or problem.part; None: as they are
+    time: str = ""  # the column that says when; by its usual names, if empty
+    ignore: frozenset[str] = field(default_factory=frozenset)
+
+    def target(self, header: str) -> str | None:
+        """The problem (and part) that a column answers; None where it answers none."""
+        if self.answers is not None:
+            return self.answers.get(header)
+        return None if self.tells_when(header) else header
+
+    def tells_when(self, header: str) -> bool:
+        """Whether a column says when an answer was given."""
+        return header == self.time if self.time else header.lower() in TIMES
+
+
+AS_THEY_ARE = Mapped()
+
+
+def submissions(
+    paths: Iterable[Path], names: re.Pattern[str] | None = None, mapping: Mapped = AS_THEY_ARE
+) -> Iterator[Read]:
+    """Every submission in order; what cannot be read does not stop the others.
+
+    `names` tells who handed a file in, `mapping` what the columns of tables mean.
+    """
+    for file in files(paths):
+        if isinstance(file, Notice):
+            yield file
+            continue
+        try:
+            for read in _read(file, names, mapping):
+                yield _with_name(read) if isinstance(read, Submission) else read
+        except (TextError, NoAnswers) as error:
+            yield Notice(str(error))
+        except BROKEN as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            yield Notice(f"{file.name}: cannot be read: {reason}")
+
+
+def _with_name(read: Submission) -> Read:
+    """A submission with its student's name as it is kept."""
+    try:
+        return replace(read, student=student_name(read.student))
+    except NoName as error:
+        return Notice(f"{read.file}: {error}")
+
+
+def _read(file: File, names: re.Pattern[str] | None, mapping: Mapped) -> Iterator[Read]:
+    """What one file holds: a table many submissions, any other file one."""
+    if file.ending in (".csv", ".xlsx"):
+        yield from _rows(file, mapping)
+        return
+    student, called = None, ""
+    if names is not None:
+        found = names.search(file.path)
+        if found is None:
+            why = "the name does not fit --names, so nobody is graded by it"
+            raise NoAnswers(f"{file.name}: {why}")
+        student, called = found["student"] or "", found.groupdict().get("called") or ""
+    if file.ending == ".ipynb":
+        answers = _cells(file)
+        twice = [name for name, times in Counter(name for name, _ in answers).items() if times > 1]
+        if twice:
+            more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
+            listed = ", ".join(f"`{name}`" for name in twice[:NAMED])
+            words = f"answered in several cells, of which the last counts: {listed}{more}"
+            yield Notice(f"{file.name}: {words}", grave=False)
+        student = file.stem if student is None else student
+        read = Submission(student, {name: {"": text} for name, text in answers}, file.name)
+    else:
+        read = _document(file, student)
+    yield replace(read, called=called)
+
+
+# -- YAML, JSON and notebooks ----------------------------------------------------------------------
+
+
+def _content(file: File, most: int, cure: str) -> str:
+    content = file.read(most)
+    if len(content) > most:
+        raise NoAnswers(f"{file.name}: more than {most:,} bytes{cure}")
+    return decode(content, file.name)
+
+
+def _document(file: File, student: str | None) -> Submission:
+    """The one submission of a file; the student is who is named in it, unless one is given."""
+    text = _content(file, BYTES, " are no answers - split the file")
+    value: Any = read_yaml(text, file.name).value
+    if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
+        cure = "write `answers:`, and under it a line for each problem: `id: answer`"
+        raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
+    named = value.get("student", file.stem) if student is None else student
+    if named is None or isinstance(named, dict | list):
+        raise NoAnswers(f"{file.name}: `student:` holds no name - write one, as text")
+    answers = {_word(problem): _by_part(given) for problem, given in value["answers"].items()}
+    if sum(map(len, answers.values())) > MOST:
+        raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
+    return Submission(_word(named), answers, file.name)
+
+
+def _by_part(given: Any) -> Mapping[str, Any]:
+    """Parts by name; a bare answer goes to the only part, whose name is looked up later."""
+    if isinstance(given, dict):
+        return {_word(part): answer for part, answer in given.items()}
+    return {"": given}
+
+
+def _word(name: Any) -> str:
+    """A name as it was written, though YAML saw a number in it."""
+    return name.written if isinstance(name, WrittenFloat) else str(name)
+
+
+def _cells(file: File) -> list[tuple[str, str | None]]:
+    """What the tagged cells of a notebook answer, in order."""
+    text = _content(file, NOTEBOOK_BYTES, " - clear its outputs")
+    try:
+        value: Any = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise NoAnswers(f"{file.name}: not readable as a notebook: {error}") from None
+    cells = value.get("cells") if isinstance(value, dict) else None
+    if not isinstance(cells, list):
+        raise NoAnswers(f"{file.name}: not a notebook - it has no cells")
+    found = list(islice(_tagged(cells), MOST + 1))
+    if not found:
+        cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
+        raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
+    if len(found) > MOST:
+        raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
+    return found
+
+
+def _tagged(cells: list[Any]) -> Iterator[tuple[str, str | None]]:
+    """The problem (and part) that a cell names, and the rest of the cell; None if it is empty."""
+    for cell in cells:
+        source = cell.get("source", "") if isinstance(cell, dict) else ""
+        if isinstance(source, list):
+            source = "".join(line for line in source if isinstance(line, str))
+        if isinstance(source, str) and (tag := TAG.match(source)):
+            yield tag[1], source[tag.end() :].strip() or None
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def read_mapping(path: Path) -> Mapped:
+    """The mapping in a YAML file; TextError names what is wrong in it."""
+    document = read_yaml(path.read_bytes(), str(path))
+    value: Any = document.value
+    for key in value if isinstance(value, dict) else ():
+        if key not in ("student", "answers", "time", "ignore"):
+            cure = "`student`, `answers`, `time` and `ignore` are"
+            raise TextError([document.complaint((key,), f"`{key}` is no key here", cure, key=True)])
+    answers = value.get("answers") if isinstance(value, dict) else ""
+    if not value or not isinstance(answers, dict | None):
+        words = "`student:`, and `answers:` where headers are no problems, were expected"
+        raise TextError([document.complaint((), words, "under `answers:`, `header: problem`")])
+    ignore = value.get("ignore") or []
+    if not isinstance(ignore, list):
+        raise TextError([document.complaint(("ignore",), "a list was expected", "write `[...]`")])
+    targets = answers and {str(header): str(target) for header, target in answers.items()}
+    student, time = str(value.get("student", "student")), str(value.get("time", ""))
+    return Mapped(student, targets, time, frozenset(map(str, ignore)))
+
+
+def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
+    """A submission a row, as it is read; a column that says nothing is said once."""
+    table = read_table(file.open, file.name)
+    if table.encoding == WINDOWS:
+        words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
+        yield Notice(f"{file.name}: {words}", grave=False)
+    _, first = next(table.rows, (0, list[str]()))
+    headers = [header.strip() for header in first]
+    columns = _columns(file, headers, mapping)
+    when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), None)
+    yield from (Notice(why, grave=False) for why in _strange(file, headers, mapping))
+    for line, row in table.rows:
+        if any(cell.strip() for cell in row[len(headers) :]):
+            yield _too_long(f"{file.name}:{line}", row, headers, table.delimiter)
+        elif any(cell.strip() for cell in row):
+            at = moment(row[when]) if when is not None and when < len(row) else None
+            yield replace(_row(file.name, line, row, columns), at=at)
+
+
+def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
+    """The student's column, and what the others answer; TextError if nobody is named."""
+    if mapping.student not in headers:
+        came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
+        names = (h for h in headers if NAMING & set(h.lower().replace("-", "").split()))
+        cure = f"write `student: {next(names, 'its header')}` into a file for --mapping"
+        words = f"a column `{mapping.student}` was expected, {came} came"
+        raise TextError([Complaint(words, cure, file.name, 1)])
+    if len(headers) > COLUMNS:
+        raise TextError([Complaint(f"{len(headers):,} columns", "split the file", file.name, 1)])
+    found = {k: target for k, header in enumerate(headers) if (target := mapping.target(header))}
+    student = headers.index(mapping.student)
+    found.pop(student, None)
+    return student, {k: t for k, t in found.items() if headers[k] not in mapping.ignore}
+
+
+def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
+    """What a mapping neither uses nor ignores, and what it names that is not there."""
+    for header, times in Counter(headers).items():
+        if header and times > 1 and mapping.target(header):
+            words = f"{times} columns are called `{header}`: the last answer in a row counts"
+            yield f"{file.name}:1: {words}"
+    if mapping.answers is None:
+        return
+    for header in headers:
+        known = header in mapping.answers or header in mapping.ignore
+        if header and header != mapping.student and not (known or mapping.tells_when(header)):
+            yield f"{file.name}:1: the column `{header}` is not in the mapping"
+    for header in mapping.answers:
+        if header not in headers:
+            yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
+
+
+def _row(table: str, line: int, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
+    """One student's answers: empty cells are missing ones."""
+    student, targets = columns
+    cells = ((targets[k], cell.strip()) for k, cell in enumerate(row) if k in targets)
+    answers = {target: {"": cell} for target, cell in cells if cell}
+    name = row[student] if student < len(row) else ""
+    return Submission(name, answers, f"{table}:{line}", table=table, asked=tuple(targets.values()))
+
+
+def moment(text: str) -> datetime | None:
+    """The time that a form wrote, on the clock of where it was; None where it cannot be read."""
+    bare = ZONE.sub("", " ".join(text.split()))
+    try:
+        return datetime.fromisoformat(bare).replace(tzinfo=None)
+    except ValueError:
+        pass
+    for form in FORMS:
+        with suppress(ValueError):
+            return datetime.strptime(bare, form)
+    return None
+
+
+def _too_long(place: str, row: list[str], headers: list[str], delimiter: str) -> Notice:
+    """A row in which an answer was cut in two, most likely: nobody is graded by half of it."""
+    sign = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[delimiter]
+    words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
+    return Notice(f"{place}: {words} - put an answer with {sign} in quotation marks")

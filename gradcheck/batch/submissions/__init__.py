@@ -1,1 +1,0 @@
-"""What students handed in, read lazily and without running anything."""

@@ -1,0 +1,261 @@
+"""What authors of problems call: `gradcheck lint`, `variants` and `generate`."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.text import Text
+
+from gradcheck.batch.outputs import replaced
+from gradcheck.batch.roster import read_roster
+from gradcheck.cli.files import named, problems, sets
+from gradcheck.cli.group import EXISTING, command, to_directory
+from gradcheck.cli.screen import fault_of, screen
+from gradcheck.diagnosis.lint import Finding
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.key import key
+from gradcheck.grading.selftest import Fault, faults
+from gradcheck.grading.variants import (
+    SAMPLE,
+    Hidden,
+    admitted,
+    findings,
+    hidden,
+    usual,
+    variant_for,
+)
+from gradcheck.mistakes import CATALOGUE
+from gradcheck.practice import exercises
+from gradcheck.practice.drawing import listed
+from gradcheck.problem import Problem
+from gradcheck.problem.section import misspelled
+from gradcheck.problem.variants import possible, sampled, with_draw
+from gradcheck.report.figures import counted
+from gradcheck.report.findings import fault_words, underlined
+from gradcheck.report.gradebooks import cells
+from gradcheck.report.pages import page_name
+from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
+from gradcheck.training.preparing import programs
+
+CLEAN, FINDINGS, FAILED = 0, 1, 2
+COPIED = "a program of nothing but the right numbers would pass: give an input by its shape"
+NONE_SHOWS_ALL = (
+    "every variant hides a mistake that another one shows: choose values that differ less"
+)
+ALL, TABLE = "all.html", "variants.csv"
+
+
+# -- lint ------------------------------------------------------------------------------------------
+
+
+@command(epilog="gradcheck lint problems/chain-rule.yaml")
+@named
+@click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
+def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
+    """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
+
+    Exit code 0: clean, 1: findings, 2: malformed.
+    """
+    sys.exit(lint_all(problems(paths), self_tests_only))
+
+
+def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
+    """Print the findings of every problem; the exit code of the command."""
+    out = screen()
+    found = 0
+    for problem in chosen:
+        try:
+            wrong, facts = _lint(problem, self_tests_only)
+        except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
+            theirs = isinstance(error, GradcheckError | ValueError)
+            words = error if theirs else fault_of(error)
+            out.print(Text(f"{problem.id}: {words}", style="red"))
+            found += 1
+            continue
+        found += len(wrong)
+        if wrong or facts:
+            out.print(Text(problem.id, style="bold"))
+        for line in wrong + facts:
+            out.print(line)
+    out.print(f"{counted(len(chosen), 'problem')}, {counted(found, 'finding')}")
+    return FINDINGS if found else CLEAN
+
+
+def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
+    """What should be mended in a problem, and what is good to know."""
+    ready = key(variant_for(problem, ""))
+    wrong = [_fault_line(fault) for fault in faults(ready)]
+    if self_tests_only:
+        return [*wrong, *_check_variants(problem)], []
+    found = findings(ready)
+    wrong += [_finding_line(problem, finding) for finding in found if finding.cure]
+    if ready.run is not None and programs(ready.problem) and not ready.elsewhere:
+        wrong.append(_warning(COPIED))  # they are compared at the given point alone
+    if names := [part.name for part in ready.problem.parts if ready.stands_at_one_point(part)]:
+        cure = "let an input be differentiated, or give it by its shape"
+        wrong.append(
+            _warning(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
+        )
+    wrong += _check_variants(problem)
+    facts = [_fact_line(finding) for finding in found if finding.why and not finding.cure]
+    return wrong, [*facts, *_never_drawn(problem)]
+
+
+def _warning(words: str) -> Text:
+    return Text(f"  {words}", style="yellow")
+
+
+def _fault_line(fault: Fault, where: str = "") -> Text:
+    return Text(f"  {fault_words(fault)}{where}", style="red")
+
+
+def _finding_line(problem: Problem, finding: Finding) -> Text:
+    """`cannot reveal ...` or `cannot tell ... apart`, where, and the cure."""
+    what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
+    why = f" ({finding.why})" if finding.why else ""
+    text = _warning(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
+    for line in underlined(problem.program.source, finding.span, indent="      "):
+        text.append(f"\n{line}", style="not yellow")
+    return text
+
+
+def _fact_line(finding: Finding) -> Text:
+    """What is so in every such problem: said, and not counted."""
+    names = ", ".join(finding.ids)
+    between = " gives the answers of " if finding.kind == "fact" else ": " if names else ""
+    return Text(f"  {names}{between}{finding.why}", style="dim")
+
+
+def _check_variants(problem: Problem) -> Iterator[Text]:
+    """The self-tests that do not come out in a sample of the variants that are drawn."""
+    drawn = sampled(problem, SAMPLE) if problem.choices else []
+    good = [with_draw(problem, each) for each in drawn if admitted(problem, each)]
+    if drawn and not good:
+        yield _warning(NONE_SHOWS_ALL)
+    for each in good:
+        for fault in faults(key(each)):
+            yield _fault_line(fault, f" (where {_numbers(each)})")
+
+
+def _never_drawn(problem: Problem) -> Iterator[Text]:
+    """The variants of a sample that hide what others show, or cannot be graded: nobody gets one."""
+    if not problem.choices:
+        return
+    groups: dict[frozenset[Hidden] | None, list[str]] = {}
+    drawn = sampled(problem, SAMPLE)
+    for each in drawn:
+        if not admitted(problem, each):
+            found = hidden(problem, each)
+            more = None if found is None else found - usual(problem)
+            groups.setdefault(more, []).append(_numbers(with_draw(problem, each)))
+    left, most = len(drawn) - sum(map(len, groups.values())), possible(problem)
+    yield Text(f"  {left} of {len(drawn)} variants looked at are drawn (of {most:,})", "dim")
+    for group, variants in groups.items():
+        unseen = sorted(ids[0] for kind, *ids in group or () if kind == "invisible")
+        alike = sorted(" and ".join(ids) for kind, *ids in group or () if kind == "alike")
+        why = [f"hides {', '.join(unseen)}"] if unseen else []
+        why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
+        words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
+        yield Text(f"  never drawn: {'; '.join(variants)}: {words}", "dim")
+
+
+def _numbers(problem: Problem) -> str:
+    """`a = 3, b = 0.5`: what was drawn for a variant."""
+    return ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
+
+
+# -- variants --------------------------------------------------------------------------------------
+
+
+@command(epilog="gradcheck variants problems/variants.yaml --students roster.csv -o sheets")
+@named
+@click.option("--students", type=EXISTING, required=True, metavar="ROSTER", help="Who they are.")
+@to_directory("Where the sheets go.", required=True)
+def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
+    """Write each student's sheet, with numbers of their own, as HTML and Markdown.
+
+    ROSTER has a column `student` (and `name`, what people call them). Numbers are drawn from the
+    name: `gradcheck grade` finds the same ones. Exit code 0: written, 2: it cannot be.
+    """
+    read = sets(paths)
+    problems = [problem for each in read for problem in each.problems]
+    title = next((each.title for each in read if each.title), "")
+    expected = read_roster(students).called
+    if not expected:
+        raise GradcheckError(f"{students}: nobody is on this roster - one row a student is due")
+    sheets = [
+        Sheet(name, called, [variant_for(problem, name) for problem in problems])
+        for name, called in sorted(expected.items())
+    ]
+    try:
+        _write_sheets(title, sheets, directory)
+    except OSError as error:
+        raise GradcheckError(f"{directory}: cannot be written: {error.strerror}") from None
+    for k, problem in enumerate(problems):
+        if problem.choices:
+            click.echo(_count_shares(problem, [sheet.problems[k].variant for sheet in sheets]))
+    click.echo(f"{len(sheets)} sheets: {directory / ALL}, and {TABLE} says who has which numbers")
+
+
+def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
+    """Each sheet as HTML and Markdown, all of them for the printer, and the table."""
+    out.mkdir(parents=True, exist_ok=True)
+    rows = [cells(["student", "problem", "input", "value"])]
+    for sheet in sheets:
+        path = out / page_name(sheet.name)
+        _write(path, sheets_page(title, [sheet]))
+        _write(path.with_suffix(".md"), sheet_markdown(title, sheet))
+        for problem in sheet.problems:
+            numbers = problem.variant.items()
+            rows += [cells([sheet.name, problem.id, n, str(v)], texts=3) for n, v in numbers]
+    _write(out / ALL, sheets_page(title, sheets))
+    _write(out / TABLE, "".join(f"{row}\r\n" for row in rows))
+
+
+def _write(path: Path, text: str) -> None:
+    with replaced(path) as file:
+        file.write(text)
+
+
+def _count_shares(problem: Problem, drawn: Sequence[Mapping[str, Any]]) -> str:
+    """How many different variants were drawn, and how many students share one."""
+    counts = Counter(str(each) for each in drawn)
+    most = max(counts.values())
+    shared = "nobody shares one" if most == 1 else f"at most {most} share one"
+    return f"{problem.id}: {len(counts)} of {possible(problem):,} variants, {shared}"
+
+
+# -- generate --------------------------------------------------------------------------------------
+
+GENERATE_EXAMPLES = """gradcheck generate --rules chain,product --level 2 --count 5
+gradcheck generate --reveals missing-inner-derivative > practice.yaml"""
+
+
+@command(epilog=GENERATE_EXAMPLES)
+@click.option("--rules", default="", metavar="NAMES", help="power, sum, product, chain, ...")
+@click.option("--level", type=click.IntRange(1, 3), help="1: the rule alone, 3: several in one.")
+@click.option("--count", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
+@click.option("--reveals", default="", metavar="MISTAKE-ID", help="Each must show this mistake.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Another seed, other problems.")
+def generate(rules: str, level: int | None, count: int, reveals: str, seed: int) -> None:
+    """Write a set of practice problems, solved and with self-tests, to standard output.
+
+    Without --rules all of them in turn, without --level from easy to hard. Exit code 0: written,
+    2: there is no such rule or mistake.
+    """
+    names = [name.strip() for name in rules.split(",") if name.strip()]
+    if reveals and reveals not in {row.id for row in CATALOGUE} | {"brackets-missing"}:
+        hint = misspelled(reveals) or "see `gradcheck mistakes`"
+        raise GradcheckError(f"no mistake is called {reveals} - {hint}")
+    found = list(islice(exercises(names, level, seed, reveals), count))
+    title = f"Practice: {', '.join(names) or 'all rules'}"
+    title += f", level {level}" if level else ""
+    title += f", to reveal {reveals}" if reveals else ""
+    click.echo(listed(f'"{title}"', [each.entry for each in found]), nl=False)
+    if len(found) < count:
+        click.echo(f"{counted(len(found), 'problem')}: there are no more of this kind", err=True)
+    sys.exit(CLEAN if found else FAILED)
