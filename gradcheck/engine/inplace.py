@@ -1,6 +1,6 @@
 """Writing in place: the value changes where it lies, the version is counted, the node replaced."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcheck.engine import advice, views
 from gradcheck.engine.recording import MODE, UNUSUAL, Recording
-from gradcheck.engine.state import move_keeper
-from gradcheck.engine.tensor import OPERATORS, Tensor, apply, bare, boxed, tracked
+from gradcheck.engine.state import State, bare, move_keeper
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, passed
 from gradcheck.ops.shapes import is_basic
@@ -17,9 +16,13 @@ from gradcheck.ops.shapes import is_basic
 KINDS = "buif"
 
 
+def _tracked(value: Any) -> bool:
+    return isinstance(value, State) and value.requires_grad
+
+
 def write(
-    t: Tensor, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool = False
-) -> Tensor:
+    t: Any, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool = False
+) -> Any:
     """Replace the value by row(t, *others), bump the version, and take over the node.
 
     An assignment takes any number into its own dtype; arithmetic only within its kind.
@@ -32,15 +35,15 @@ def write(
 
 
 def _write(
-    t: Tensor, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool
+    t: Any, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool
 ) -> None:
-    recorded = MODE.recording and any(map(tracked, (t, *others)))
+    recorded = MODE.recording and any(map(_tracked, (t, *others)))
     if recorded:
         refuse_if_leaf(t)
     if not assigns:
         _refuse_overlap(t._value, others)
     before = _as_it_was(t, row, others) if recorded else t.detach()
-    result = apply(row, (before, *others), params)
+    result = before.__apply_op__(row, (before, *others), params)
     _refuse_misfit(t, result, assigns)
     t._share()
     if not t._value.flags.writeable or _overlaps_itself(t._value):
@@ -51,12 +54,12 @@ def _write(
         _take_over(t, result)
 
 
-def set_item(t: Tensor, index: Any, value: Any) -> None:
+def set_item(t: Any, index: Any, value: Any) -> None:
     """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
     index = bare(index)
-    if MODE.recording and (tracked(t) or tracked(value)):
+    if MODE.recording and (_tracked(t) or _tracked(value)):
         refuse_if_leaf(t, region=is_basic(index))
-    if isinstance(value, Tensor):
+    if isinstance(value, State):
         t._share()
         region = t._value[index]
         if _same_place(region, value._value) and _family(t) is _family(value):
@@ -64,12 +67,12 @@ def set_item(t: Tensor, index: Any, value: Any) -> None:
             return
         _refuse_overlap(region, (value,))
     if _overlaps_itself(t._value) and is_basic(index):
-        write(t[index], COPY_FROM, (boxed(value),), {}, assigns=True)
+        write(t[index], COPY_FROM, (value,), {}, assigns=True)
     else:
         write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
 
 
-def refuse_if_leaf(t: Tensor, region: bool = False) -> None:
+def refuse_if_leaf(t: Any, region: bool = False) -> None:
     """PyTorch's refusals of a recorded write; raises RuntimeError."""
     view = t._view
     if view is not None:
@@ -83,12 +86,12 @@ def refuse_if_leaf(t: Tensor, region: bool = False) -> None:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 
-def _as_it_was(t: Tensor, row: Op, others: tuple[Any, ...]) -> Tensor:
+def _as_it_was(t: Any, row: Op, others: tuple[Any, ...]) -> Any:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it."""
-    wanted = tuple(map(tracked, (t, *others)))
+    wanted = tuple(map(_tracked, (t, *others)))
     keep, _ = row.keeps(wanted)
     node = t._node if t._view is None else views.past_hooks(t._node)
-    return Tensor(np.array(t._value) if keep[0] else t._value, t._tracked, node)
+    return type(t)(np.array(t._value) if keep[0] else t._value, t._tracked, node)
 
 
 def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
@@ -115,7 +118,7 @@ def _same_place(a: Any, b: Any) -> bool:
     return _layout(a) == _layout(b)
 
 
-def _family(t: Tensor) -> Any:
+def _family(t: Any) -> Any:
     """The tensor whose writes this one follows: the base of a view, or itself."""
     return t if t._view is None else t._view.base
 
@@ -124,7 +127,7 @@ def _layout(a: Any) -> tuple[Any, ...]:
     return a.__array_interface__["data"], a.shape, a.strides, a.dtype
 
 
-def _refuse_misfit(t: Tensor, result: Tensor, assigns: bool) -> None:
+def _refuse_misfit(t: Any, result: Any, assigns: bool) -> None:
     if result.shape != t.shape:
         raise RuntimeError(
             f"output with shape {list(t.shape)} doesn't match the broadcast shape "
@@ -137,7 +140,7 @@ def _refuse_misfit(t: Tensor, result: Tensor, assigns: bool) -> None:
         )
 
 
-def _take_over(t: Tensor, result: Tensor) -> None:
+def _take_over(t: Any, result: Any) -> None:
     """The tensor is now what the result's node made; a view hands that on to its base."""
     before, node = t._node, result._node
     if node is not None and node.y is not None:
@@ -177,7 +180,7 @@ FILL_WITH = _replaced("fill_with", "FillBackward3", 2)
 COPY_FROM = _replaced("copy_from", "CopyBackwards", 2)
 
 
-def zero_(t: Tensor) -> Tensor:
+def zero_(t: Any) -> Any:
     """Fill with zeros, in place."""
     if UNUSUAL and MODE.ledger is not None:
         MODE.ledger.zero(t, partial(_write, t, ZERO, (), {"value": 0.0}, assigns=True))
@@ -185,9 +188,9 @@ def zero_(t: Tensor) -> Tensor:
     return write(t, ZERO, (), {"value": 0.0}, assigns=True)
 
 
-def fill_(t: Tensor, value: Any) -> Tensor:
+def fill_(t: Any, value: Any) -> Any:
     """Fill with one number, in place."""
-    if not isinstance(value, Tensor):
+    if not isinstance(value, State):
         return write(t, FILL, (), {"value": value}, assigns=True)
     if value.ndim:
         raise RuntimeError(
@@ -197,11 +200,11 @@ def fill_(t: Tensor, value: Any) -> Tensor:
     return write(t, FILL_WITH, (value,), {}, assigns=True)
 
 
-def copy_(t: Tensor, source: Any) -> Tensor:
+def copy_(t: Any, source: Any) -> Any:
     """Copy the entries of another tensor, broadcast and cast, in place."""
     if isinstance(source, int | float):
-        source = Tensor(np.asarray(source)[()])
-    if not isinstance(source, Tensor):
+        source = type(t)(np.asarray(source)[()])
+    if not isinstance(source, State):
         raise TypeError(
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
         )
@@ -209,63 +212,26 @@ def copy_(t: Tensor, source: Any) -> Tensor:
     return write(t, COPY_FROM, (source,), {}, assigns=True)
 
 
-def add_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def add_(t: Any, other: Any, *, alpha: float = 1) -> Any:
     """`t += alpha * other`."""
     return write(t, TABLE["add"], (other if alpha == 1 else other * alpha,), {})
 
 
-def sub_(t: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+def sub_(t: Any, other: Any, *, alpha: float = 1) -> Any:
     """`t -= alpha * other`."""
     return write(t, TABLE["subtract"], (other if alpha == 1 else other * alpha,), {})
 
 
-def nth_(t: Tensor, n: int) -> Tensor:
+def nth_(t: Any, n: int) -> Any:
     """`t.polygamma_(n)`."""
     row = TABLE["polygamma"]
     return write(t, row, (), row.normal((n, t), {})[1])
 
 
-def _assign(t: Tensor, source: Any) -> None:
+def assign(t: Any, source: Any) -> None:
     """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
     came = np.shape(bare(source))
     if t.shape != came:
         raise RuntimeError(f"`.data` of shape {t.shape} cannot become {came}: make a new tensor")
     with Recording(False):
         copy_(t, source)
-
-
-# -- the methods that write ------------------------------------------------------------------------
-
-
-def _augmented(row: Op) -> Callable[[Tensor, Any], Tensor]:
-    """`t += other`."""
-    return lambda self, other: write(self, row, (other,), {})
-
-
-def _writing(row: Op) -> Callable[..., Tensor]:
-    """`t.row_(...)`: the same op, in place."""
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        operands, params = row.normal((self, *args), kwargs)
-        return write(self, row, operands[1:], params)
-
-    method.__doc__ = f"`{row.name}` of this tensor and the further arguments, in its place."
-    return method
-
-
-def _equip() -> None:
-    """Give Tensor its writing methods: of clip, too, which is one entry by entry."""
-    for own in (zero_, fill_, copy_, add_, sub_):
-        setattr(Tensor, own.__name__, own)
-    for symbol, name in OPERATORS.items():
-        setattr(Tensor, f"__i{symbol}__", _augmented(TABLE[name]))
-    for row in (*(row for row in TABLE.values() if row.elementwise), TABLE["clip"]):
-        for spelling in (row.name, *row.school):
-            if not hasattr(Tensor, f"{spelling}_"):
-                setattr(Tensor, f"{spelling}_", _writing(row))
-    Tensor.polygamma_ = nth_  # type: ignore[attr-defined]
-    Tensor.__setitem__ = set_item
-    Tensor.data = property(Tensor.detach, _assign)
-
-
-_equip()

@@ -8,7 +8,8 @@ from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_
-from gradcheck.engine.tensor import Tensor, clear
+from gradcheck.engine.state import clear
+from gradcheck.engine.tensor import Tensor
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 """What `Parameter` made, by identity: a module counts these among its parameters."""

@@ -1,7 +1,7 @@
 """Small questions that the hot path asks again and again.
 
 Compiled modules have them answered in C: the `.pxd` beside this file says the same without making
-tuples or numbers for it (see setup.py), and `tests/test_engine_native.py` holds one to the other.
+tuples or numbers for it (see setup.py), and `tests/engine/test_native.py` holds one to the other.
 """
 
 from collections.abc import Callable

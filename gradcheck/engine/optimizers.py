@@ -8,8 +8,8 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.state import moved
-from gradcheck.engine.tensor import Tensor, clear, descend
+from gradcheck.engine.state import clear, descend, moved
+from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 
 SAFE = 1e-6  # PyTorch's, added to the norm that is divided by

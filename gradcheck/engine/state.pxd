@@ -8,9 +8,11 @@ cdef class State:
     cdef public list _writes
     cdef public bint _tracked
 
-cdef object ndarray
+cdef list UNUSUAL
+cdef object ndarray, float64
 
 cpdef list cell_of(State t)
 cpdef object step_of(State t)
 cpdef object wrapped(type kind, object value, bint tracked, Node node)
 cpdef object moved(State t, object by)
+cdef _deposit(State target, object g, bint create_graph, bint own)

@@ -2,13 +2,13 @@
 # With binding, `State.requires_grad_(3)` would take the 3 for a State and crash.
 """What a tensor holds: value, place on the tape, gradient, count of writes; how it is recorded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 from weakref import ref
 
 import numpy as np
-from numpy import ndarray
+from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
 from gradcheck.engine.printing import TorchSize
@@ -216,6 +216,69 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
     out._node, out._tracked = node, True
     if MODE.observe is not None:
         MODE.observe(node, out, operands)
+
+
+def bare(value: Any) -> Any:
+    """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
+    if isinstance(value, State):
+        return value._value
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    return value
+
+
+# -- where gradients land -----------------------------------------------------------------------
+
+
+def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
+    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
+    ledger = MODE.ledger if UNUSUAL else None
+    for step, g in landed.items() if ledger is None else ledger.ordered(landed):
+        if type(step) is Leaf:
+            leaf: Leaf = step
+            target, own = leaf.variable, not leaf.hooks
+            if ledger is None:
+                _deposit(target, g, create_graph, own)
+            else:
+                ledger.deposit(target, g, partial(_deposit, target, g, create_graph, own))
+
+
+def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
+    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
+    held: Any = target._grad
+    if not target._tracked:  # it was asked for when the graph was made, and is no longer
+        return
+    if create_graph:
+        live: Any = g if isinstance(g, State) else type(target)(g)
+        target._grad = live.clone() if held is None else held + g
+    elif held is None:
+        mine = type(g) is float64 or (own and type(g) is ndarray)
+        target._grad = wrapped(type(target), g if mine else np.array(bare(g)), False, None)
+    else:
+        held._share()
+        np.add(held._value, bare(g), out=held._value, casting="same_kind")
+        cell_of(held)[0] += 1
+
+
+def descend(parameters: Iterable[State], rate: Any) -> None:
+    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
+    for p in parameters:
+        t: State = p
+        g: State | None = t._grad
+        if g is not None:
+            moved(t, rate * g._value)
+
+
+def clear(parameters: Iterable[State], set_to_none: bool) -> None:
+    """zero_grad: drop every `.grad`, or fill it with zeros."""
+    for p in parameters:
+        t: Any = p
+        held: Any = t._grad
+        if set_to_none or held is None:
+            del t.grad
+        else:
+            held.detach().zero_()
+            t._grad = held.detach() if held.requires_grad else held
 
 
 # -- hooks -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # C types for tensor.py, where it is compiled (see setup.py).
 cimport gradcheck.engine.native as native
-from gradcheck.engine.state cimport State, cell_of, moved, step_of, wrapped
+from gradcheck.engine.state cimport State, cell_of, step_of, wrapped
 from gradcheck.engine.tape cimport Leaf, Node, noted, stand_in
 
 cdef list UNUSUAL
@@ -9,4 +9,3 @@ cdef object FLOAT, NONE, float64, ndarray
 cdef tuple _watched(State left, State right)
 cdef _keep(Node node, object y, State out)
 cdef bint _looks(object y, object u)
-cdef _deposit(State target, object g, bint create_graph, bint own)

@@ -6,7 +6,7 @@ Plain NumPy functions reach it through `__array_ufunc__` and `__array_function__
 function up in the table of ops. `apply` runs an op's forward on bare values and, if anything is
 tracked, records it: by a function made for the row (`of_one`, `of_two`), or by `apply_to_any`. What
 would lose the memory of how a tensor was made silently raises, with advice. Comparisons give plain
-arrays, which masks and branches want. Operators and methods come from the table of ops, below.
+arrays, which masks and branches want. Operators and methods come from the table of ops.
 """
 
 import operator
@@ -14,48 +14,427 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import advice, doors, native, views
+from gradcheck.engine import advice, doors, inplace, native, views
+from gradcheck.engine.backward import backward_from
 from gradcheck.engine.printing import show
 from gradcheck.engine.recording import MODE, UNUSUAL, Recording
 from gradcheck.engine.state import (
     Keeper,
     Removable,
     State,
+    bare,
     cell_of,
     hung,
     keeper_of,
-    moved,
     record,
     step_of,
     wrapped,
 )
-from gradcheck.engine.tape import NUMBER, Leaf, Node, Step, noted, stand_in
+from gradcheck.engine.tape import NUMBER, Leaf, Node, noted, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.differing import METHODS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.methods import OWN
 from gradcheck.ops.row import Op, handler_of, passed, spelled
 
+__all__ = ["Tensor", "apply", "bare", "boxed", "to", "tracked"]
+
+Method = Callable[..., Any]
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
 QUICK_UFUNCS: dict[Any, Callable[..., "Tensor"]] = {}
 """The same by NumPy's functions."""
 
 
-class Tensor(State):
+class EntryCount(int):
+    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
+
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """The sizes of the axes, or of one of them."""
+        return self.shape if dim is None else self.shape[dim]
+
+
+def tracked(value: Any) -> bool:
+    """Whether gradients flow through this value."""
+    return type(value) is Tensor and value.requires_grad
+
+
+def boxed(value: Any) -> "Tensor":
+    """A tensor around a bare value; a tensor as it is."""
+    return value if type(value) is Tensor else Tensor(solid(value))
+
+
+def solid(y: Any) -> Any:
+    """A forward value as an array or a NumPy number."""
+    return y if hasattr(y, "dtype") else np.asarray(y)[()]
+
+
+def in_floats(
+    forward: Callable[..., Any], values: tuple[Any, ...], params: Mapping[str, Any], y: Any
+) -> Any:
+    """A forward value; float64 also where NumPy makes float16 of small integers."""
+    y = solid(y)
+    if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
+        return y
+    if any(np.result_type(v).kind not in "iub" for v in values):
+        return y
+    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
+
+
+def constant(value: Any) -> Any:
+    """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
+    if type(value) in (list, tuple, range):
+        return np.asarray(value)
+    return float(value) if type(value) is Fraction else value
+
+
+def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> "Tensor":
+    """Run an op's forward on bare values and, if anything is tracked, put a node on the tape."""
+    quick = QUICKLY.get(row)
+    if quick is None or params:
+        return apply_to_any(row, operands, params)
+    return quick(*operands)
+
+
+def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> "Tensor":
+    """`apply` for every row, any number of operands, views, observers and disturbances."""
+    for t in operands:
+        if type(t) is Tensor and t._view is not None:
+            t._view.settle(t)
+    moving = row in views.MOVING and type(operands[0]) is Tensor
+    if moving:
+        y = views.forward(row, operands[0], params)
+    values = [t._value if type(t) is Tensor else constant(t) for t in operands]
+    if not moving:
+        y = row.forward(*values, **params)
+    if MODE.disturb is not None:
+        y = MODE.disturb(row, y)
+    out = Tensor(in_floats(row.forward, tuple(values), params, y))
+    if not row.elementwise:
+        views.link(out, operands, row, params)
+    if MODE.recording:
+        wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
+        if True in wanted:
+            record(row, operands, params, values, wanted, out)
+    return out
+
+
+# -- recording without detours ------------------------------------------------------------------
+
+
+FLOAT = np.dtype(np.float64)
+NONE: Mapping[str, Any] = {}
+ONE = (True,)
+BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
+A_NUMBER = (NUMBER,)
+TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
+
+
+def raised(a: Any, b: Any) -> Any:
+    """The power a^b; a square is one to NumPy too, but after a detour."""
+    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
+    return np.square(a) if plain else np.power(a, b)
+
+
+OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.matmul: operator.matmul,
+    np.negative: operator.neg,
+    np.power: raised,
+}
+"""These do what NumPy's functions do, and faster, on single numbers above all."""
+
+
+def of_one(row: Op) -> Callable[..., "Tensor"]:
+    """`apply_to_any` for a row of one operand that gives no view."""
+    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    (keep,), keep_y = row.keeps(ONE)
+    may_look = not row.elementwise
+
+    def quick(t: Any, params: Mapping[str, Any] = NONE) -> "Tensor":
+        x: State = t
+        if UNUSUAL or x._view is not None:
+            return apply_to_any(row, (x,), params)
+        u = x._value
+        forward = row.forward
+        if forward is named:
+            forward = swift
+        y = forward(u, **params) if params else forward(u)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u,), params, y)
+        if may_look and _looks(y, u):
+            return apply_to_any(row, (x,), params)
+        if not x._tracked:
+            return Tensor(y)
+        if type(u) is float64:
+            forms, kept = A_NUMBER, u
+        else:
+            form, blank = stand_in(u)
+            forms, kept = (form,), u if keep else blank
+        watch = _watched(x, None) if keep else None
+        node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
+        if keep_y:
+            _keep(node, y, out)
+        return out
+
+    return quick
+
+
+def of_two(row: Op) -> Callable[..., "Tensor"]:
+    """`apply_to_any` for a row of two operands and no parameters that gives no view."""
+    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
+    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
+    may_look = not row.elementwise
+
+    def quick(a: Any, b: Any) -> "Tensor":
+        left: State | None = a if type(a) is Tensor else None
+        right: State | None = b if type(b) is Tensor else None
+        if (
+            UNUSUAL
+            or (left is not None and left._view is not None)
+            or (right is not None and right._view is not None)
+        ):
+            return apply_to_any(row, (a, b), NONE)
+        u = a if left is None else left._value
+        v = b if right is None else right._value
+        if type(u) is not ndarray and type(u) is not float64:
+            u = constant(u)
+        if type(v) is not ndarray and type(v) is not float64 and type(v) is not float:
+            v = constant(v)
+        forward = row.forward
+        y = swift(u, v) if forward is named else forward(u, v)
+        if type(y) is not float64 and not native.of_type(y, FLOAT):
+            y = in_floats(forward, (u, v), NONE, y)
+        if may_look and (_looks(y, u) or _looks(y, v)):
+            return apply_to_any(row, (a, b), NONE)
+        start = step_of(left) if left is not None and left._tracked else None
+        other = step_of(right) if right is not None and right._tracked else None
+        if start is not None:
+            keep_u, keep_v, keep_y = both if other is not None else first
+        elif other is not None:
+            keep_u, keep_v, keep_y = second
+        else:
+            return Tensor(y)
+        if type(u) is float64 and (type(v) is float64 or type(v) is float):
+            forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
+        else:
+            (form_u, blank_u), (form_v, blank_v) = stand_in(u), stand_in(v)
+            forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
+        watch: tuple[Any, ...] | None = None
+        if keep_u or keep_v:
+            watch = _watched(left if keep_u else None, right if keep_v else None)
+        node = noted(row, (start, other), forms, kept, NONE, None, watch)
+        out: Tensor = wrapped(Tensor, y, True, node)
+        if keep_y:
+            _keep(node, y, out)
+        return out
+
+    return quick
+
+
+def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
+    """The operands whose memory is watched, as a node has them; None stands for a constant."""
+    watch: tuple[Any, ...] = ()
+    if left is not None:
+        cell = cell_of(left)
+        watch = (0, cell, cell[0])
+    if right is not None:
+        cell = cell_of(right)
+        watch = (*watch, 1, cell, cell[0])
+    return watch
+
+
+def _keep(node: Node, y: Any, out: State) -> None:
+    """The value itself is among what the node saves."""
+    node.y = y
+    seen = -1, cell_of(out), 0
+    node.watch = seen if node.watch is None else node.watch + seen
+
+
+def _looks(y: Any, u: Any) -> bool:
+    """Whether a value may lie in an operand's memory."""
+    return type(y) is ndarray and (y is u or native.looks_on(y))
+
+
+def _ordinary(row: Op) -> bool:
+    return row.arrange is None and row not in views.MOVING
+
+
+QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
+QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
+QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})
+
+# -- methods of the table of ops ------------------------------------------------------------------
+
+OPERATORS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "power",
+    "matmul": "matmul",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+}
+UNARY = {"neg": "negative", "abs": "absolute"}
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
+"""Functions whose answer has no derivative: they see the bare value."""
+CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
+         "int": np.int32, "bool": np.bool_}  # fmt: skip
+CAST = Op(
+    name="cast",
+    forward=lambda x, dtype: x.astype(dtype),
+    function=lambda x, dtype: x.astype(dtype),
+    vjps=(passed,),  # fitting brings the cotangent back to the operand's dtype
+    grad_fn="ToCopyBackward0",
+    rounds=False,
+    params=("dtype",),
+)
+
+
+def to(t: "Tensor", dtype: Any) -> "Tensor":
+    """The tensor in another dtype; itself where it has that dtype already."""
+    kind = np.dtype(dtype)
+    if kind == t.dtype:
+        return t
+    return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
+
+
+def _inverted(t: "Tensor") -> "Tensor":
+    """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
+    return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
+
+
+def _of_row(row: Op) -> Method:
+    """The op of this tensor and the further arguments, quickly where it has one operand alone."""
+    quick = QUICKLY.get(row) if row.operands == 1 else None
+    if quick is None:
+        return lambda self, *args, **kwargs: apply(row, *row.normal((self, *args), kwargs))
+
+    def method(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            return quick(self)
+        (x,), params = row.normal((self, *args), kwargs)
+        return quick(x, params)
+
+    return method
+
+
+def _of_formula(compound: Compound) -> Method:
+    return lambda self, *args, **kwargs: compound(self, *args, **kwargs)  # noqa: PLW0108 - binds
+
+
+def _operators(symbol: str, row: Op) -> dict[str, Method]:
+    """`t + other`, `other + t`, `t += other`."""
+    quick = QUICKLY[row]
+    return {
+        f"__{symbol}__": quick,
+        f"__r{symbol}__": lambda self, other: quick(other, self),
+        f"__i{symbol}__": lambda self, other: inplace.write(self, row, (other,), {}),
+    }
+
+
+def _casting(dtype: Any) -> Method:
+    return lambda self: to(self, dtype)
+
+
+def _comparing(plain: Callable[[Any, Any], Any]) -> Method:
+    """`t.eq(other)`: a tensor of truth values."""
+    return lambda self, other: boxed(plain(self._value, bare(other)))
+
+
+def _reading(function: Callable[..., Any]) -> Method:
+    return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
+
+
+def _in_pytorchs_order(own: Method) -> Method:
+    return lambda self, *args, **kwargs: own(self, *args, **spelled(kwargs))
+
+
+def _in_numpys_words(method: Method, name: str) -> Method:
+    """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
+    differing = METHODS.get(name)
+    if differing is None:
+        return method
+
+    def careful(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
+        if differing.meant(args, kwargs):
+            if differing.here:
+                return COMPOUNDS[differing.here](self, *args, **kwargs)
+            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
+        return method(self, *args, **kwargs)
+
+    return careful
+
+
+def _in_place(row: Op) -> Method:
+    def method(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
+        operands, params = row.normal((self, *args), kwargs)
+        return inplace.write(self, row, operands[1:], params)
+
+    return method
+
+
+def _methods() -> dict[str, Any]:
+    """What the table of ops offers as methods and operators; of two meanings the first stays."""
+    made: dict[str, Any] = {"__slots__": ()}
+
+    def give(names: Iterable[str], row: str, make: Callable[[], Method], own: bool = False) -> None:
+        for name in names:
+            if name not in made:
+                made[name] = method = make() if own else _in_numpys_words(make(), name)
+                method.__name__ = name
+                method.__doc__ = f"`{row}` of this tensor and the further arguments."
+
+    for symbol, name in OPERATORS.items():
+        made |= _operators(symbol, TABLE[name])
+    made |= {f"__{symbol}__": _of_row(TABLE[name]) for symbol, name in UNARY.items()}
+    for name, own in OWN.items():
+        spellings = (name, *(() if name == "transpose" else TABLE[name].school))
+        give(spellings, name, partial(_in_pytorchs_order, own), own=True)
+    give(("reciprocal",), "reciprocal", lambda: _inverted)
+    for name, row in TABLE.items():
+        give((name, *row.school), name, partial(_of_row, row))
+        if row.elementwise or name == "clip":
+            give((f"{each}_" for each in (name, *row.school)), name, partial(_in_place, row))
+    for name, compound in COMPOUNDS.items():
+        give((name,), name, partial(_of_formula, compound))
+    for name, dtype in CASTS.items():
+        give((name,), name, partial(_casting, dtype))
+    for name in COMPARISONS:
+        give((name,), name, partial(_comparing, getattr(operator, name)))
+    for function in PLAIN:
+        give((function.__name__,), function.__name__, partial(_reading, function))
+    return made
+
+
+Methods: Any = type("Methods", (), _methods())
+
+
+class Tensor(State, Methods):  # type: ignore[misc]
     """A float64 array (unless given otherwise) that remembers the op it came from."""
 
     __slots__ = ()
     __array_priority__ = 1000
 
-    backward: ClassVar[Callable[..., None]]  # `autograd` goes back,
-    __setitem__: ClassVar[Callable[..., None]]  # `inplace` writes, and has all methods that do
-    data: ClassVar[Any]
+    backward = backward_from
+    __setitem__ = inplace.set_item
+    zero_, fill_, copy_ = inplace.zero_, inplace.fill_, inplace.copy_
+    add_, sub_, polygamma_ = inplace.add_, inplace.sub_, inplace.nth_
+    data = property(lambda self: self.detach(), inplace.assign)
+    to = astype = to
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
@@ -364,448 +743,3 @@ def _answered(hook: Callable[[Any], Any], g: Any, box: type[Tensor]) -> Any:
     if answer.shape != g.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     return answer if isinstance(g, State) else answer._value
-
-
-def bare(value: Any) -> Any:
-    """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
-    if isinstance(value, State):
-        return value._value
-    if type(value) in (list, tuple):
-        return type(value)(map(bare, value))
-    return value
-
-
-class EntryCount(int):
-    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
-
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Any:
-        """The sizes of the axes, or of one of them."""
-        return self.shape if dim is None else self.shape[dim]
-
-
-def tracked(value: Any) -> bool:
-    """Whether gradients flow through this value."""
-    return type(value) is Tensor and value.requires_grad
-
-
-def boxed(value: Any) -> Tensor:
-    """A tensor around a bare value; a tensor as it is."""
-    return value if type(value) is Tensor else Tensor(solid(value))
-
-
-def solid(y: Any) -> Any:
-    """A forward value as an array or a NumPy number."""
-    return y if hasattr(y, "dtype") else np.asarray(y)[()]
-
-
-def in_floats(
-    forward: Callable[..., Any], values: tuple[Any, ...], params: Mapping[str, Any], y: Any
-) -> Any:
-    """A forward value; float64 also where NumPy makes float16 of small integers."""
-    y = solid(y)
-    if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
-        return y
-    if any(np.result_type(v).kind not in "iub" for v in values):
-        return y
-    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
-
-
-def constant(value: Any) -> Any:
-    """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
-    if type(value) in (list, tuple, range):
-        return np.asarray(value)
-    return float(value) if type(value) is Fraction else value
-
-
-def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:
-    """Run an op's forward on bare values and, if anything is tracked, put a node on the tape."""
-    quick = QUICKLY.get(row)
-    if quick is None or params:
-        return apply_to_any(row, operands, params)
-    return quick(*operands)
-
-
-def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Tensor:
-    """`apply` for every row, any number of operands, views, observers and disturbances."""
-    for t in operands:
-        if type(t) is Tensor and t._view is not None:
-            t._view.settle(t)
-    moving = row in views.MOVING and type(operands[0]) is Tensor
-    if moving:
-        y = views.forward(row, operands[0], params)
-    values = [t._value if type(t) is Tensor else constant(t) for t in operands]
-    if not moving:
-        y = row.forward(*values, **params)
-    if MODE.disturb is not None:
-        y = MODE.disturb(row, y)
-    out = Tensor(in_floats(row.forward, tuple(values), params, y))
-    if not row.elementwise:
-        views.link(out, operands, row, params)
-    if MODE.recording:
-        wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
-        if True in wanted:
-            record(row, operands, params, values, wanted, out)
-    return out
-
-
-# -- recording without detours ------------------------------------------------------------------
-
-
-FLOAT = np.dtype(np.float64)
-NONE: Mapping[str, Any] = {}
-ONE = (True,)
-BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
-A_NUMBER = (NUMBER,)
-TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
-
-
-def raised(a: Any, b: Any) -> Any:
-    """The power a^b; a square is one to NumPy too, but after a detour."""
-    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
-    return np.square(a) if plain else np.power(a, b)
-
-
-OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: operator.truediv,
-    np.matmul: operator.matmul,
-    np.negative: operator.neg,
-    np.power: raised,
-}
-"""These do what NumPy's functions do, and faster, on single numbers above all."""
-
-
-def of_one(row: Op) -> Callable[..., Tensor]:
-    """`apply_to_any` for a row of one operand that gives no view."""
-    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
-    (keep,), keep_y = row.keeps(ONE)
-    may_look = not row.elementwise
-
-    def quick(t: Any, params: Mapping[str, Any] = NONE) -> Tensor:
-        x: State = t
-        if UNUSUAL or x._view is not None:
-            return apply_to_any(row, (x,), params)
-        u = x._value
-        forward = row.forward
-        if forward is named:
-            forward = swift
-        y = forward(u, **params) if params else forward(u)
-        if type(y) is not float64 and not native.of_type(y, FLOAT):
-            y = in_floats(forward, (u,), params, y)
-        if may_look and _looks(y, u):
-            return apply_to_any(row, (x,), params)
-        if not x._tracked:
-            return Tensor(y)
-        if type(u) is float64:
-            forms, kept = A_NUMBER, u
-        else:
-            form, blank = stand_in(u)
-            forms, kept = (form,), u if keep else blank
-        watch = _watched(x, None) if keep else None
-        node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
-        out: Tensor = wrapped(Tensor, y, True, node)
-        if keep_y:
-            _keep(node, y, out)
-        return out
-
-    return quick
-
-
-def of_two(row: Op) -> Callable[..., Tensor]:
-    """`apply_to_any` for a row of two operands and no parameters that gives no view."""
-    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
-    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
-    may_look = not row.elementwise
-
-    def quick(a: Any, b: Any) -> Tensor:
-        left: State | None = a if type(a) is Tensor else None
-        right: State | None = b if type(b) is Tensor else None
-        if (
-            UNUSUAL
-            or (left is not None and left._view is not None)
-            or (right is not None and right._view is not None)
-        ):
-            return apply_to_any(row, (a, b), NONE)
-        u = a if left is None else left._value
-        v = b if right is None else right._value
-        if type(u) is not ndarray and type(u) is not float64:
-            u = constant(u)
-        if type(v) is not ndarray and type(v) is not float64 and type(v) is not float:
-            v = constant(v)
-        forward = row.forward
-        y = swift(u, v) if forward is named else forward(u, v)
-        if type(y) is not float64 and not native.of_type(y, FLOAT):
-            y = in_floats(forward, (u, v), NONE, y)
-        if may_look and (_looks(y, u) or _looks(y, v)):
-            return apply_to_any(row, (a, b), NONE)
-        start = step_of(left) if left is not None and left._tracked else None
-        other = step_of(right) if right is not None and right._tracked else None
-        if start is not None:
-            keep_u, keep_v, keep_y = both if other is not None else first
-        elif other is not None:
-            keep_u, keep_v, keep_y = second
-        else:
-            return Tensor(y)
-        if type(u) is float64 and (type(v) is float64 or type(v) is float):
-            forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
-        else:
-            (form_u, blank_u), (form_v, blank_v) = stand_in(u), stand_in(v)
-            forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
-        watch: tuple[Any, ...] | None = None
-        if keep_u or keep_v:
-            watch = _watched(left if keep_u else None, right if keep_v else None)
-        node = noted(row, (start, other), forms, kept, NONE, None, watch)
-        out: Tensor = wrapped(Tensor, y, True, node)
-        if keep_y:
-            _keep(node, y, out)
-        return out
-
-    return quick
-
-
-def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
-    """The operands whose memory is watched, as a node has them; None stands for a constant."""
-    watch: tuple[Any, ...] = ()
-    if left is not None:
-        cell = cell_of(left)
-        watch = (0, cell, cell[0])
-    if right is not None:
-        cell = cell_of(right)
-        watch = (*watch, 1, cell, cell[0])
-    return watch
-
-
-def _keep(node: Node, y: Any, out: State) -> None:
-    """The value itself is among what the node saves."""
-    node.y = y
-    seen = -1, cell_of(out), 0
-    node.watch = seen if node.watch is None else node.watch + seen
-
-
-def _looks(y: Any, u: Any) -> bool:
-    """Whether a value may lie in an operand's memory."""
-    return type(y) is ndarray and (y is u or native.looks_on(y))
-
-
-def _ordinary(row: Op) -> bool:
-    return row.arrange is None and row not in views.MOVING
-
-
-QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
-QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
-QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})
-
-# -- where gradients land -----------------------------------------------------------------------
-
-
-def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
-    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
-    ledger = MODE.ledger if UNUSUAL else None
-    for step, g in landed.items() if ledger is None else ledger.ordered(landed):
-        if type(step) is Leaf:
-            leaf: Leaf = step
-            target, own = leaf.variable, not leaf.hooks
-            if ledger is None:
-                _deposit(target, g, create_graph, own)
-            else:
-                ledger.deposit(target, g, partial(_deposit, target, g, create_graph, own))
-
-
-def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
-    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
-    held: Any = target._grad
-    if not target._tracked:  # it was asked for when the graph was made, and is no longer
-        return
-    if create_graph:
-        target._grad = apply(TABLE["copy"], (boxed(g),), {}) if held is None else held + g
-    elif held is None:
-        mine = type(g) is float64 or (own and type(g) is ndarray)
-        target._grad = wrapped(Tensor, g if mine else np.array(bare(g)), False, None)
-    else:
-        held._share()
-        np.add(held._value, bare(g), out=held._value, casting="same_kind")
-        cell_of(held)[0] += 1
-
-
-def descend(parameters: Iterable[State], rate: Any) -> None:
-    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
-    for p in parameters:
-        t: State = p
-        g: State | None = t._grad
-        if g is not None:
-            moved(t, rate * g._value)
-
-
-def clear(parameters: Iterable[State], set_to_none: bool) -> None:
-    """zero_grad: drop every `.grad`, or fill it with zeros."""
-    for p in parameters:
-        t: Any = p
-        held: Any = t._grad
-        if set_to_none or held is None:
-            del t.grad
-        else:
-            held.detach().zero_()
-            t._grad = held.detach() if held.requires_grad else held
-
-
-# -- operators and methods, from the table of ops -----------------------------------------------
-
-
-OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "pow": "power",
-    "matmul": "matmul",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-}
-UNARY = {"neg": "negative", "abs": "absolute"}
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-PLAIN: dict[str, Callable[..., Any]] = {
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "argsort": np.argsort,
-    "any": np.any,
-    "all": np.all,
-}
-
-
-def _operator(row: Op, swapped: bool) -> Callable[[Tensor, Any], Tensor]:
-    quick = QUICKLY[row]
-    return (lambda self, other: quick(other, self)) if swapped else quick
-
-
-def _unary(row: Op) -> Callable[..., Tensor]:
-    """A row of one operand; further arguments are named first."""
-    quick = QUICKLY[row]
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not args and not kwargs:
-            return quick(self)
-        (x,), params = row.normal((self, *args), kwargs)
-        return quick(x, params)
-
-    return method
-
-
-def _method(row: Op) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return apply(row, *row.normal((self, *args), kwargs))
-
-    return method
-
-
-def _in_pytorchs_order(own: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args, **kwargs: own(self, *args, **spelled(kwargs))
-
-
-def _several(compound: Compound) -> Callable[..., Any]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        return compound(self, *args, **kwargs)
-
-    return method
-
-
-def _in_numpys_words(method: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
-    differing = METHODS.get(name)
-    if differing is None:
-        return method
-
-    def careful(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if differing.meant(args, kwargs):
-            if differing.here:
-                return COMPOUNDS[differing.here](self, *args, **kwargs)
-            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
-        return method(self, *args, **kwargs)
-
-    return careful
-
-
-def _named(method: Callable[..., Any], name: str, row: str) -> Callable[..., Any]:
-    method.__name__ = name
-    method.__doc__ = f"`{row}` of this tensor and the further arguments."
-    return method
-
-
-def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose answer has no derivative, on the bare value."""
-    return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
-
-
-def _comparing(plain: Callable[[Any, Any], Any]) -> Callable[[Tensor, Any], Tensor]:
-    """`t.eq(other)`: a tensor of truth values."""
-    return lambda self, other: boxed(plain(self._value, bare(other)))
-
-
-CAST = Op(
-    name="cast",
-    forward=lambda x, dtype: x.astype(dtype),
-    function=lambda x, dtype: x.astype(dtype),
-    vjps=(passed,),  # fitting brings the cotangent back to the operand's dtype
-    grad_fn="ToCopyBackward0",
-    rounds=False,
-    params=("dtype",),
-)
-CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
-         "int": np.int32, "bool": np.bool_}  # fmt: skip
-
-
-def to(t: Tensor, dtype: Any) -> Tensor:
-    """The tensor in another dtype; itself where it has that dtype already."""
-    kind = np.dtype(dtype)
-    if kind == t.dtype:
-        return t
-    return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
-
-
-def _casting(dtype: Any) -> Callable[[Tensor], Tensor]:
-    return lambda self: to(self, dtype)
-
-
-def inverted(t: Tensor) -> Tensor:
-    """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
-    return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
-
-
-def _give(name: str, method: Any) -> None:
-    if not hasattr(Tensor, name) or name.startswith("__"):
-        setattr(Tensor, name, method)
-
-
-def _equip() -> None:
-    """Give Tensor what the table offers; a name that Tensor has already stays."""
-    for symbol, name in OPERATORS.items():
-        if name in TABLE:
-            _give(f"__{symbol}__", _operator(TABLE[name], swapped=False))
-            _give(f"__r{symbol}__", _operator(TABLE[name], swapped=True))
-    for symbol, name in UNARY.items():
-        _give(f"__{symbol}__", _unary(TABLE[name]))
-    for name, own in OWN.items():
-        for spelling in (name, *(() if name == "transpose" else TABLE[name].school)):
-            _give(spelling, _named(_in_pytorchs_order(own), spelling, name))
-    _give("reciprocal", inverted)
-    for name, row in TABLE.items():
-        quick = row in QUICKLY and row.operands == 1
-        for spelling in (name, *row.school):
-            method = _in_numpys_words(_unary(row) if quick else _method(row), spelling)
-            _give(spelling, _named(method, spelling, name))
-    for name, compound in COMPOUNDS.items():
-        _give(name, _named(_in_numpys_words(_several(compound), name), name, name))
-    for name, dtype in CASTS.items():
-        _give(name, _named(_casting(dtype), name, str(np.dtype(dtype))))
-    for name in ("to", "astype"):
-        _give(name, to)
-    for name in COMPARISONS:
-        _give(name, _named(_comparing(getattr(operator, name)), name, name))
-    for name, function in PLAIN.items():
-        _give(name, _named(_reading(function), name, name))
-
-
-_equip()

@@ -200,7 +200,7 @@ def _picking(name: str) -> Callable[..., Any]:
 
 def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     """`x.transpose(0, 1)`, `x.transpose(dim0=0, dim1=1)`."""
-    return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[attr-defined,no-any-return]
+    return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
 
 def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,7 +304,8 @@ def _filled(draw: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def fill(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
         made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
-        return copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
+        copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
+        return self
 
     return fill
 

@@ -1,22 +1,20 @@
-"""The assertions' speed beside `torch.autograd.gradcheck` and SciPy, and of a failing one."""
+"""The assertions' speed beside `torch.autograd.gradcheck` and SciPy."""
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcheck.testing import GradientError, assert_gradient, assert_vjp
+from gradcheck.testing import assert_gradient
 from tests.benchmarks._turns import peer, print_ratios
-from tests.support.slips import cases
 
 TORCH, SCIPY = peer("torch"), peer("scipy.optimize")
 
 
 def main() -> None:
-    """Rosenbrock at four sizes, imports, and what is caught."""
+    """Rosenbrock at four sizes, and imports."""
     for n in (10, 100, 400, 2000):
         x = np.random.default_rng(0).normal(size=n)
         leaf = TORCH and TORCH.tensor(x, requires_grad=True)
@@ -34,22 +32,6 @@ def main() -> None:
     commands = {name: [sys.executable, "-c", f"import {name}"] for name in imported}
     runs = {name: lambda c=c: subprocess.run(c, check=True) for name, c in commands.items()}
     print_ratios("import", runs, rounds=3)
-    wrong()
-
-
-def wrong() -> None:
-    """How many of the tests' wrong backward passes are caught and named, and the longest wait."""
-    caught, named, longest, table = 0, 0, 0.0, list(cases())
-    for _, forward, backward, args, names in table:
-        start = time.perf_counter()
-        try:
-            assert_vjp(forward, backward, *args)
-        except (GradientError, TypeError, ValueError) as error:
-            caught += 1
-            line = str(error).split("\n", maxsplit=1)[0]
-            named += any(name in line for name in names.split())
-        longest = max(longest, time.perf_counter() - start)
-    print(f"wrong backward passes: {caught} of {len(table)} caught, {named} named, {longest:.1f} s")
 
 
 def valley(x: Any) -> Any:

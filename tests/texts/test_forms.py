@@ -202,3 +202,13 @@ def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
     parts = {part.name for part in given.parts}
     assert parts == set(found.texts) == set(found.signs)
     assert set(found.latex) == (set() if name == "einsum" else parts)  # quotation marks are primes
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [("1/5", "0.4 * x"), ("0.35", "0.7 * x"), ("1/6", "x / 3"), ("1/30", "x / 15")],
+)
+def test_a_constant_is_a_decimal_where_that_ends(factor: str, text: str) -> None:
+    """Two fifths are 0.4, a third stays a quotient."""
+    made = problem(f"{factor}*sum(x**2)", {"x": [1.0, 2.0]}, "x")
+    assert derived(made, given_point(made)) == {"x": text}

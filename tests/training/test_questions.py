@@ -186,3 +186,13 @@ def test_a_warning_of_pytorchs_is_not_said_by_grading() -> None:
         warnings.simplefilter("always")
         assert answered(found, "12345.75").verdict == "wrong"
     assert said == []
+
+
+WRITTEN = "y = exp(x)\nwith no_grad():\n    x -= 1\n(y + exp(x)).backward()"
+
+
+def test_a_leaf_written_between_two_uses_has_both_values() -> None:
+    """E^2 and e^1 go back; twice the slope at the given 2 is no answer."""
+    found = ready(WRITTEN, "{x.grad: x.grad}", "{x: 2.0}")
+    assert answered(found, "10.107338").verdict == answered(found, "e^2 + e").verdict == "right"
+    assert answered(found, "2e^2").verdict == answered(found, "2e^x").verdict == "wrong"

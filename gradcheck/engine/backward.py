@@ -1,0 +1,150 @@
+"""The way back from outputs: where it starts, what it walks on, and what it leaves in `.grad`."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engine import advice
+from gradcheck.engine.recording import MODE, Recording
+from gradcheck.engine.state import State, bare, land
+from gradcheck.engine.tape import Leaf, Node, Step, saved, walk, watched_cells
+
+ONE = np.float64(1.0)
+Kind = Callable[..., Any]
+"""The class of tensors, which makes one around a bare value."""
+
+
+def backward(
+    tensors: State | Sequence[State],
+    gradients: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf.
+
+    `gradients` have the shapes of the tensors and may be left out where these are single numbers.
+    With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
+    """
+    targets = _targets(inputs)
+    if create_graph:
+        warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
+    only = None if inputs is None else set(targets)
+    ends = [tensors] if isinstance(tensors, State) else list(tensors)
+    roots = starts(ends, gradients)
+    for t in targets.values():
+        t.retain_grad()
+    land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
+
+
+def _targets(inputs: Any) -> dict[Step, Any]:
+    """The tensors that `backward(inputs=...)` gives a gradient to, by their steps."""
+    wanted = [inputs] if isinstance(inputs, State) else list(inputs or ())
+    if inputs is not None and not wanted:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if not all(t.requires_grad for t in wanted):
+        raise RuntimeError(advice.NO_RETAINING)
+    return {t._step(): t for t in wanted}
+
+
+def starts(tensors: State | Sequence[State], gradients: Any) -> list[tuple[Step, Any]]:
+    """The steps to start from and their seeds; PyTorch's complaints where there are none."""
+    ends = [tensors] if isinstance(tensors, State) else list(tensors)
+    given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
+    if gradients is None:
+        given = [None] * len(ends)
+    if len(given) != len(ends):
+        raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
+    seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]
+    return [(_source(i, t), g) for i, (t, g) in enumerate(zip(ends, seeds, strict=True))]
+
+
+def _source(index: int, t: State) -> Step:
+    """The step that made an output."""
+    if not t.requires_grad:
+        raise RuntimeError(advice.no_graph(index))
+    return t._step()
+
+
+def _seed(index: int, t: State, gradient: Any) -> Any:
+    """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
+    if gradient is None:
+        if type(t._value) is np.float64:
+            return ONE
+        if t.requires_grad and t.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        return np.ones(t.shape, t.dtype)[()]
+    g: Any = gradient if isinstance(gradient, State) else np.asarray(gradient, dtype=t.dtype)[()]
+    if g.shape != t.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{index}] has a shape of "
+            f"torch.Size({list(g.shape)}) and output[{index}] has a shape of "
+            f"torch.Size({list(t.shape)})."
+        )
+    return g if g.dtype == t.dtype else g.to(t.dtype)
+
+
+def run(
+    roots: list[tuple[Step, Any]],
+    retain_graph: bool | None,
+    create_graph: bool,
+    only: set[Step] | None,
+    kind: Kind,
+) -> dict[Step, Any]:
+    """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
+    retain = create_graph if retain_graph is None else retain_graph
+    if not create_graph:
+        seeds = [(step, bare(g)) for step, g in roots]
+        landed = walk(seeds, retain=retain, only=only)
+    else:
+        live = [(step, g if isinstance(g, State) else kind(g)) for step, g in roots]
+        with Recording(True):
+            landed = walk(live, retain=retain, read=partial(_alive, kind), only=only)
+    if MODE.walked is not None:
+        MODE.walked(roots, landed)
+    return landed
+
+
+def _alive(kind: Kind, node: Node) -> tuple[Any, tuple[Any, ...]]:
+    """The saved values as tensors that remember, so that the backward pass is itself recorded."""
+    y, operands = saved(node)
+    cells = watched_cells(node)
+    live = tuple(
+        _revived(kind, value, edge, cells.get(i))
+        for i, (value, edge) in enumerate(zip(operands, node.edges, strict=False))
+    )
+    return (_revived(kind, y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
+
+
+def _revived(kind: Kind, value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
+    """A saved value with its place on the tape, and the version of its memory."""
+    if edge is None:
+        return value
+    twin = kind(value, True, edge if isinstance(edge, Node) else None)
+    if isinstance(edge, Leaf):
+        twin._leaf = lambda: edge
+    if cell is not None:
+        twin._cell = cell
+    return twin
+
+
+def backward_from(
+    self: State,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
+
+    Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
+    """
+    plain = gradient is inputs is None and not create_graph and MODE.walked is None
+    if plain and type(self._value) is np.float64:
+        land(walk([(_source(0, self), ONE)], retain=bool(retain_graph)), False)
+        return
+    given = None if gradient is None else [gradient]
+    backward([self], given, retain_graph, create_graph, inputs)
