@@ -28,6 +28,7 @@ MOST = 10_000_000  # operations of one evaluation, of all passes that are judged
 RELATIVE = 1e-9
 _ZERO: Array = np.zeros(())
 TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
+UNSEEN = "a value was written behind the tape's back (`.data`): it is not on record"
 UNDECIDABLE = (GradcheckError, ArithmeticError, TypeError, ValueError, RuntimeError)
 
 
@@ -92,8 +93,21 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
         return JudgedPass(call, case, Verdict("undecided", None, {}, {}, notes=(str(error),)))
     off = _off(call, targets, verdict)
     if off and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
-        verdict = replace(verdict, verdict="dissent", notes=(*verdict.notes, off))
+        grave, note = ("dissent", off) if _is_whole(call) else ("undecided", UNSEEN)
+        verdict = replace(verdict, verdict=grave, notes=(*verdict.notes, note))
     return JudgedPass(call, case, verdict)
+
+
+def _is_whole(call: BackwardPass) -> bool:
+    """Whether what was recorded gives the values that there were."""
+    for record, _ in call.roots:
+        given = record.given.get(record.root)
+        if given is None:
+            continue
+        again = np.asarray(replay(record, {}, "float"), dtype=np.float64)
+        if not np.allclose(again, np.asarray(given.value, np.float64), RELATIVE, equal_nan=True):
+            return False
+    return True
 
 
 def _consult(case: Case, work: int, write: bool) -> Verdict:

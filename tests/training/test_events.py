@@ -259,3 +259,10 @@ def test_solve_shows_the_ledger_and_says_it_in_json() -> None:
     assert line["parts"]["x.grad"]["answer"] == 16.0
     assert [entry["holds"] for entry in line["ledger"]] == [4.0, 16.0]
     assert [event["verdict"] for event in line["events"]] == ["agree", "agree"]
+
+
+def test_a_write_that_the_tape_does_not_see_is_undecided() -> None:
+    """PyTorch gives z + w for (z * w) here, and no function on record has that gradient."""
+    program = "y = w * array([1.0, 2.0])\nz = y[0]\ny.data += 1\n(z * w).backward()"
+    with pytest.raises(NoKey, match=r"undecided at backward call 1: .*behind the tape's back"):
+        key(problem(program))
