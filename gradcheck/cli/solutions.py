@@ -90,10 +90,12 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
     if as_json:
         shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
-        from gradcheck.report.steps import steps_shown  # noqa: PLC0415
-        from gradcheck.texts.steps import derive  # noqa: PLC0415
+        steps = None
+        if with_steps:
+            from gradcheck.report.steps import steps_shown  # noqa: PLC0415
+            from gradcheck.texts.steps import derive  # noqa: PLC0415
 
-        steps = steps_shown(derive(problem, point)) if with_steps else None
+            steps = steps_shown(derive(problem, point))
         shown = problem_report(problem, point, verdict, steps, forms, entries=entries)
     if not drawn:
         return verdict.verdict, shown, ()
