@@ -30,7 +30,7 @@ SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 HALF = 1 / 2  # of the time for explaining is left, however long the check itself took
-SHARE = 3 / 4  # of the time for explaining: for repairs, which prove what they say
+SHARE = 2 / 3  # of the time for explaining: for repairs, which prove what they say
 ONE, LEAST = 1 / 12, 0.1  # of that for one edit, and seconds
 ENDED = "explaining ended after {seconds:g} s (explain=): not everything was looked through"
 SPECIAL = (
