@@ -95,7 +95,7 @@ def __getattr__(name: str) -> Any:
         return import_module("numpy").dtype(_DTYPES[name])
     if name in _ASKED:
         return getattr(import_module("numpy"), name)
-    found = _factories().get(name) or import_module("gradcheck.ops.methods").pytorchs(name)
+    found = _factories().get(name) or import_module("gradcheck.ops.pytorch").pytorchs(name)
     if found is None:
         raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {_advice(name)}")
     return found

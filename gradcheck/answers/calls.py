@@ -10,7 +10,6 @@ import re
 from gradcheck.answers.cursor import CLOSING, NEVER, RADICALS
 from gradcheck.answers.echo import POWER, UNARY, echo, number
 from gradcheck.answers.operands import Operands
-from gradcheck.answers.products import multiply_matrices
 from gradcheck.answers.shapes import identity, rows_named
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import (
@@ -267,7 +266,7 @@ class Calls(Operands):
                 cure = "write * between them, or ^ for a power"
                 raise self.refused(here, "a number right after a factor", cure)
             factor = self.operand(self.expression(POWER))
-            product = multiply_matrices(self, inner, factor, start) if self.arrays else None
+            product = self.multiply_matrices(inner, factor, start) if self.arrays else None
             inner = product or self.node(ast.BinOp(inner, ast.Mult(), factor), start)
             factors += 1
         self.depth -= 1

@@ -9,14 +9,13 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.tokens import Token, levels
+from gradcheck.answers.tokens import UNEQUAL, Token, is_decimal_comma, levels
 from gradcheck.answers.words import Words
 
 IF = frozenset(["if", "for", "when", "at", "where", "wenn", "falls", "für", "si", "pour"])
 ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
 AND, OR = frozenset(["and", "und", "et"]), frozenset(["or", "oder", "ou"])
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
-UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 COMPARED = UNEQUAL | {"=", "=="}
 UNDEFINED = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
 
@@ -136,8 +135,7 @@ def _kind(tokens: Tokens, k: int, words: Words) -> str:
     if token.kind == "line" or (token.kind == "op" and token.text in ("&", ";")):
         return "part"
     if token.kind == "op" and token.text == ",":
-        decimal = k and after and tokens[k - 1].kind == after.kind == "number" and not after.spaced
-        return "" if decimal else "part"
+        return "" if is_decimal_comma(tokens, k) else "part"
     if _is_word(token, ELSE, words):
         return "else"
     called = token.text == "where" and after is not None and after.text == "("

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from gradcheck.answers.characters import DERIVATIVE, clipped, refused
-from gradcheck.answers.shapes import Known, Shape, shape_of
+from gradcheck.answers.shapes import Known, Shape, broadcast, is_row, product_shape, shape_of
 from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Meaning, Words, segmented
 from gradcheck.errors import TextError
 
+OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
+TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 DEPTH = 64
 SHORT = 200  # characters that a note repeats
 FACTORS = frozenset(["number", "word"])
@@ -234,6 +236,58 @@ class Cursor:
             return None
         return shape_of(node, self.shapes, self.known)
 
+    # -- products of arrays ------------------------------------------------------------------------
+
+    def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """Factors side by side as a product of matrices; None where they go entry by entry."""
+        b = self.shape(right)
+        a = self.shape(left) if b else None
+        if not a or not b:
+            return None
+        if len(a) == len(b) == 1:
+            turned = isinstance(right, ast.Attribute) and right.attr == "T"
+            if turned and not is_row(left, self.shapes, self.known):
+                assert isinstance(right, ast.Attribute)
+                self.note("a column beside a row is read as their outer product")
+                return self.called("outer", [left, right.value], start)
+            if a == b and is_row(left, self.shapes, self.known):
+                return self.multiply(left, right, start)
+            return None
+        if product_shape(a, b) is None:
+            return None
+        if (
+            broadcast(a, b) is not None
+            and len(a) == len(b)
+            and not self.doubt(self.is_linear_algebra())
+        ):
+            return None
+        return self.multiply(left, right, start)
+
+    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
+        self.note("arrays side by side are read as a matrix product")
+        return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+
+    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """A dot between arrays: the product of two vectors, a matrix product."""
+        a, b = self.shape(left), self.shape(right)
+        if a and b and len(a) == len(b) == 1 and not (a != b or is_turned(right)):
+            if not self.doubt(usual=True):
+                return None
+            self.note("a dot between two vectors is read as their product")
+            return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+        return self.multiply_matrices(left, right, start)
+
+    def is_linear_algebra(self) -> bool:
+        """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
+        if self.matrices is None:
+            named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
+            turned = TURNED.search(" ".join(token.text for token in self.tokens))
+            primed = any(token.kind == "transpose" for token in self.tokens)
+            self.matrices = bool(named & OF_MATRICES or turned or primed)
+        return self.matrices
+
+    # -- what the grammar adds ---------------------------------------------------------------------
+
     def expression(self, rank: int) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`: the grammar's."""
         raise NotImplementedError
@@ -248,3 +302,7 @@ def as_list(node: ast.expr) -> ast.expr:
     if not isinstance(node, ast.Tuple):
         return node
     return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)
+
+
+def is_turned(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "T"

@@ -87,12 +87,37 @@ def _write(node: ast.AST) -> tuple[str, int]:
     raise TypeError(type(node).__name__)
 
 
-def constant(typed: str) -> ast.Constant:
+def constant(digits: str) -> ast.Constant:
     """The exact value of typed digits: whole numbers as int, decimals as Fraction."""
     node = ast.Constant(0)
-    value: object = int(typed) if typed.isdigit() else Fraction(typed)
-    vars(node)["value"] = value
+    value: object = int(digits) if digits.isdigit() else Fraction(digits)
+    vars(node).update(value=value, digits=digits)
     return node
+
+
+def half_unit(node: ast.expr) -> Fraction | None:
+    """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
+    match node:
+        case ast.UnaryOp(_, inner):
+            return half_unit(inner)
+        case ast.Constant(Fraction()):
+            return _half_of_last_digit(node)
+        case ast.BinOp(mantissa, ast.Mult(), ast.BinOp(ten, ast.Pow(), power)):
+            if isinstance(mantissa, ast.UnaryOp):
+                mantissa = mantissa.operand
+            exponent = number(power)
+            half = _half_of_last_digit(mantissa)
+            if number(ten) == 10 and isinstance(exponent, int) and half is not None:
+                return Fraction(half * Fraction(10) ** exponent)
+    return None
+
+
+def _half_of_last_digit(node: ast.expr) -> Fraction | None:
+    typed: str | None = getattr(node, "digits", None)
+    if typed is None:
+        return None
+    mantissa, _, exponent = typed.lower().partition("e")
+    return Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2])) / 2
 
 
 def number(node: ast.expr) -> int | Fraction | None:

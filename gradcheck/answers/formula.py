@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from gradcheck.answers.characters import in_plain, refused
-from gradcheck.answers.echo import echo, number
+from gradcheck.answers.echo import echo, half_unit
 from gradcheck.answers.limits import within_limits
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
@@ -25,16 +25,14 @@ class Formula:
 
     `tree` has the nodes Name, Constant (int or Fraction; True, False, None as arguments), BinOp,
     UnaryOp, Call, Subscript, Slice, Tuple, List, Attribute (T, size, ndim, shape) and Compare, each
-    with its place in `text`. `notes` say which rule was applied where a spelling is ambiguous,
-    `half_unit` is half a unit of the last digit of a bare decimal. `steps` are those of the
-    working, the formula itself the last of them; `doubts` the places that another reader would
-    have read otherwise, `tokens` those of the formula itself.
+    with its place in `text`. `notes` say which rule was applied where a spelling is ambiguous.
+    `steps` are those of the working, the formula itself the last of them; `doubts` the places that
+    another reader would have read otherwise, `tokens` those of the formula itself.
     """
 
     text: str
     tree: ast.Expression
     notes: tuple[str, ...]
-    half_unit: Fraction | None
     steps: tuple[WorkingStep, ...] = ()
     doubts: tuple[int, ...] = ()
     tokens: tuple[Token, ...] = ()
@@ -47,9 +45,14 @@ class Formula:
         """The tree in NumPy's spelling."""
         return echo(self.tree)
 
+    @property
+    def half_unit(self) -> Fraction | None:
+        """Half a unit of the last digit of a bare decimal: 0.25 is known to within 0.005."""
+        return half_unit(self.tree.body)
+
     def piece(self, node: ast.expr) -> "Formula":
         """An entry of the formula as a formula of its own."""
-        return Formula(self.text, ast.Expression(node), (), half_unit(node, self.text))
+        return Formula(self.text, ast.Expression(node), ())
 
 
 def read_formula(
@@ -104,7 +107,6 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
         text,
         ast.Expression(body),
         tuple(dict.fromkeys(outline.notes)),
-        half_unit(body, text),
         tuple(outline.steps),
         tuple(dict.fromkeys(outline.doubts)),
         tuple(outline.read),
@@ -112,44 +114,3 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
         single,
         by,
     )
-
-
-def half_unit(node: ast.expr, text: str) -> Fraction | None:
-    """Half a unit of the last digit of a bare decimal such as -0.25, 1e-3 or 2.5*10^-3."""
-    if isinstance(node, ast.UnaryOp):
-        return half_unit(node.operand, text)
-    if isinstance(node, ast.Constant):
-        value: object = node.value
-        return half_of_last_digit(_typed(node, text)) if isinstance(value, Fraction) else None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _scientific(node, text)
-    return None
-
-
-def half_of_last_digit(typed: str) -> Fraction:
-    """Half a unit of the last digit of a decimal: 0.25 is known to within 0.005."""
-    mantissa, _, exponent = typed.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    return Fraction(10) ** (int(exponent or 0) - decimals) / 2
-
-
-def _scientific(node: ast.BinOp, text: str) -> Fraction | None:
-    """The half unit of m*10^k: that of m, times 10^k."""
-    mantissa = node.left.operand if isinstance(node.left, ast.UnaryOp) else node.left
-    power = node.right
-    if not (isinstance(mantissa, ast.Constant) and isinstance(power, ast.BinOp)):
-        return None
-    exponent = number(power.right)
-    if (
-        number(power.left) != 10
-        or not isinstance(power.op, ast.Pow)
-        or not isinstance(exponent, int)
-    ):
-        return None
-    return half_of_last_digit(_typed(mantissa, text)) * Fraction(10) ** exponent
-
-
-def _typed(node: ast.expr, text: str) -> str:
-    """The digits of a constant as they were typed."""
-    typed = text[node.col_offset : node.end_col_offset]
-    return in_plain(typed).text.replace(",", ".").rstrip("`")

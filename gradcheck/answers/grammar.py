@@ -14,9 +14,8 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list
+from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
-from gradcheck.answers.products import is_turned, multiply_dotted, multiply_matrices
 from gradcheck.answers.shapes import Shape
 from gradcheck.answers.tokens import Token, spelled
 from gradcheck.answers.words import ARITY, segmented
@@ -145,7 +144,7 @@ class Parser(Calls):
                 right = self.more_of_it(right, token.start)
         left = self.operand(left)
         if sign.text == "·" and self.arrays:
-            product = multiply_dotted(self, left, right, start)
+            product = self.multiply_dotted(left, right, start)
             if product is not None:
                 return product
         return self.node(ast.BinOp(left, op, right), start)
@@ -186,7 +185,7 @@ class Parser(Calls):
         )
         right = self.operand(self.expression(PRODUCT + 1))
         left = self.operand(left)
-        product = multiply_matrices(self, left, right, start) if self.arrays else None
+        product = self.multiply_matrices(left, right, start) if self.arrays else None
         if (
             product is None
             and is_turned(left) + is_turned(right)

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from gradcheck.answers.characters import DERIVATIVE, refused
 from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
 from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
-from gradcheck.answers.tokens import Token, is_of_blanks, spelled
+from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spelled
 
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
-COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 ABSOLUTE = "write abs(...) instead of |...|"
 OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 
@@ -43,7 +42,7 @@ class Operands(Cursor):
             return False
         opening = self.at + ahead + below
         inside = self.tokens[opening : self.closing_bracket(opening)]
-        return any(t.text in COMPARISONS for t in inside)
+        return any(t.text in UNEQUAL or t.text == "==" for t in inside)
 
     def with_commas(self, token: Token) -> str:
         """The digits of a number with a decimal comma, or with commas between thousands."""

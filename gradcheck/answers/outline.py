@@ -11,7 +11,15 @@ from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.limits import within_limits
 from gradcheck.answers.surroundings import OPERATOR, Span, Surroundings
-from gradcheck.answers.tokens import Token, is_of_blanks, levels, spelled, token_span
+from gradcheck.answers.tokens import (
+    UNEQUAL,
+    Token,
+    is_decimal_comma,
+    is_of_blanks,
+    levels,
+    spelled,
+    token_span,
+)
 from gradcheck.errors import TextError
 
 BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
@@ -124,6 +132,8 @@ class Outline(Surroundings):
 
     def bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
+        if self.tokens[-1].kind == "word":
+            return None
         *names, (start, _) = self.links((0, len(self.tokens)))
         body = self.tokens[start:]
         signs = ("-", "+", ",", ";")
@@ -168,9 +178,7 @@ class Outline(Surroundings):
         if token.kind == "line":
             return "" if self.goes_on(tokens, k) else "\n"
         if token.kind == "op" and token.text in (",", ";"):
-            tight = k and k + 1 < len(tokens) and token.text == ","
-            tight = tight and tokens[k - 1].kind == tokens[k + 1].kind == "number"
-            return "" if tight and not tokens[k + 1].spaced else token.text
+            return "" if is_decimal_comma(tokens, k) else token.text
         if token.kind != "word" or token.text in self.words.names:
             return ""
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
@@ -284,7 +292,7 @@ class Outline(Surroundings):
         named = re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name)
         labels = all(self.is_label(self.tokens[slice(*span)]) for span in links[1:-1])
         inside = self.tokens[slice(*links[-1])]
-        compared = any(t.text in ("<", ">", "<=", ">=") for t in inside)
+        compared = any(t.text in UNEQUAL for t in inside)
         if len(links) < 2 or not (named and labels) or compared:
             return None
         meaning = self.words.meaning(name)

@@ -222,6 +222,7 @@ def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
 
 
 OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
+UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 
 
 def levels(tokens: Iterable[Token]) -> Iterator[int]:
@@ -233,6 +234,14 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
         else:
             level += (token.kind == "begin") - (token.kind == "end")
         yield level
+
+
+def is_decimal_comma(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a comma stands tight between two numbers."""
+    if not 0 < at < len(tokens) - 1 or tokens[at].text != ",":
+        return False
+    before, after = tokens[at - 1], tokens[at + 1]
+    return before.kind == after.kind == "number" and not after.spaced
 
 
 def is_of_blanks(inside: Sequence[Token]) -> bool:

@@ -174,17 +174,12 @@ class Words:
 
     def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""
-        for spelling in _spellings(word):
-            if spelling in self.names:
-                return Meaning("name", spelling)
-        for spelling in _spellings(word):
-            if spelling in self.constants:
-                return Meaning("constant", spelling)
-        for spelling in _spellings(word):
-            function = self.function(spelling)
-            if function:
-                return Meaning("function", function)
-        return None
+        spellings = list(_spellings(word))
+        for kind, known in (("name", self.names), ("constant", self.constants)):
+            if found := next((each for each in spellings if each in known), None):
+                return Meaning(kind, found)
+        function = next(filter(None, map(self.function, spellings)), None)
+        return Meaning("function", function) if function else None
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:

@@ -18,17 +18,22 @@ NAME = "results.lock"
 
 
 class Taken(GradcheckError):
-    """Another process works on the batch."""
+    """Another process works on the batch, or nobody can."""
 
 
 @contextmanager
 def only_writer(directory: Path) -> Iterator[None]:
-    """Hold the batch's lock; Taken names the process that does already.
+    """Make the directory if need be, and hold its lock; Taken names the process that does already.
 
     A record lock belongs to the process alone: children do not inherit it, and the system drops it
     when the process dies, however that happens.
     """
-    with (directory / NAME).open("a+", encoding="utf-8") as file:
+    try:
+        directory.mkdir(0o700, parents=True, exist_ok=True)
+        opened = (directory / NAME).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise Taken(f"{directory}: cannot be written: {error.strerror}") from None
+    with opened as file:
         if fcntl is not None:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -46,6 +46,8 @@ COPIED = "a program of nothing but the right numbers would pass: give an input b
 NONE_SHOWS_ALL = (
     "every variant hides a mistake that another one shows: choose values that differ less"
 )
+# Names of inputs that students write for something else.
+MISLEADING = {"T": "a transpose", "e": "Euler's number", "i": "an index, or the imaginary unit"}
 ALL, TABLE = "all.html", "variants.csv"
 
 
@@ -100,6 +102,9 @@ def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Tex
         wrong.append(
             _warning(f"{', '.join(names)}: a formula is judged at this point only: {cure}")
         )
+    for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
+        words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
+        wrong.append(_warning(f"{words}: choose another name"))
     wrong += _check_variants(problem)
     facts = [_fact_line(finding) for finding in found if finding.why and not finding.cure]
     return wrong, [*facts, *_never_drawn(problem)]

@@ -17,7 +17,7 @@ from rich.text import Text
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Chosen, Rules
 from gradcheck.batch.crew import Crew, count_jobs
-from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
+from gradcheck.batch.ledger import NAME, Ledger, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
@@ -217,11 +217,7 @@ def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with ExitStack() as stack:
         if directory is not None:
-            try:
-                directory.mkdir(0o700, parents=True, exist_ok=True)
-                stack.enter_context(only_writer(directory))
-            except OSError as error:
-                raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
+            stack.enter_context(only_writer(directory))
         ledger = Ledger(directory / NAME if directory else None)
         if ledger.damaged:
             _notice(err, DAMAGED.format(directory, counted(ledger.damaged, "judgement")))

@@ -2,7 +2,6 @@
 
 import sqlite3
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import click
@@ -129,21 +128,19 @@ def _fill_in(  # noqa: PLR0917 - the options
     ledger: Ledger, form: str, out: Path, export: Path, column: str, comments: bool
 ) -> None:
     """The platform's own export with the points, and with comments where they are asked for."""
+
+    def feedback(student: str) -> str:
+        (found,) = everything(ledger, between=(student, student))
+        return comments_of([told(m.told(student), ledger.feedback()) for m in found.judged])
+
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
-    feedback = partial(_feedback, ledger) if comments else None
+    say = feedback if comments else None
     whole, names = export.read_bytes(), ledger.names()
-    found = gradebooks.filled(whole, form, points, facts.possible, column, feedback, names)
+    found = gradebooks.filled(whole, form, points, facts.possible, column, say, names)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)
-
-
-def _feedback(ledger: Ledger, student: str) -> str:
-    """What a student is told in a cell: HTML, as the platform shows it."""
-    level = ledger.feedback()
-    (found,) = everything(ledger, between=(student, student))
-    return comments_of([told(marked.told(student), level) for marked in found.judged])
 
 
 # -- marks by hand ---------------------------------------------------------------------------------

@@ -3,11 +3,9 @@
 import errno
 import os
 import socket
-from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,7 +14,6 @@ from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
-from gradcheck.problem import ProblemSet
 from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import counted
 
@@ -46,7 +43,16 @@ gradcheck serve problems --port 8080 -o attempts"""
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
 )
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
-def serve(paths: tuple[Path, ...], directory: Path | None, **how: Any) -> None:
+def serve(  # noqa: PLR0917 - click gives them by name
+    paths: tuple[Path, ...],
+    host: str,
+    port: int,
+    directory: Path | None,
+    feedback: str,
+    workers: int,
+    hosts: tuple[str, ...],
+    secure: bool,
+) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.
 
     Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
@@ -58,27 +64,6 @@ def serve(paths: tuple[Path, ...], directory: Path | None, **how: Any) -> None:
     lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if lacking:
         raise Lacking(f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'")
-    with ExitStack() as stack:
-        if directory is not None:
-            try:
-                directory.mkdir(0o700, parents=True, exist_ok=True)
-                stack.enter_context(only_writer(directory))
-            except OSError as error:
-                raise GradcheckError(f"{directory}: cannot be written: {error}") from None
-        _run(read, directory, **how)
-
-
-def _run(  # noqa: PLR0917 - the options
-    sets: Sequence[ProblemSet],
-    directory: Path | None,
-    host: str,
-    port: int,
-    feedback: str,
-    workers: int,
-    hosts: tuple[str, ...],
-    secure: bool,
-) -> None:
-    """Everything that needs the extra packages."""
     import uvicorn  # noqa: PLC0415
 
     from gradcheck.web.app import application  # noqa: PLC0415
@@ -87,14 +72,15 @@ def _run(  # noqa: PLR0917 - the options
     from gradcheck.web.pool import Pool  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
 
-    course = Course.of(sets)
+    course = Course.of(read)
     for id in course.twice:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
     if not is_loopback(host):
         click.echo(OPEN.format(host=host), err=True)
     settings = Settings(directory, feedback, secure, hosts)
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
-    with _listening(host, port) as listening:
+    writing = nullcontext() if directory is None else only_writer(directory)
+    with writing, _listening(host, port) as listening:
         pool = Pool(course.askings, processes=workers)
         words = f"preparing {counted(len(course.problems), 'problem')}, once"
         with screen(stderr=True).status(words):

@@ -1,11 +1,10 @@
 """What `gradcheck solve` makes of problems: judged one by one, shown, drawn."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from gradcheck.cli.screen import BROKEN, REPORTED, fault_of, screen
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
@@ -19,18 +18,13 @@ from gradcheck.texts import Formulas
 from gradcheck.verdict.consult import Verdict, consult
 
 if TYPE_CHECKING:
-    from gradcheck.plots import Album, Draft
+    from gradcheck.plots import Draft
 
 AGREE, MALFORMED, DISSENT = 0, 2, 3
 
 
-@dataclass(frozen=True)
-class Solved:
-    """The verdict on a problem, what is printed of it (JSON is a text), and its pictures."""
-
-    verdict: str
-    shown: RenderableType
-    drafts: Iterable["Draft"] = ()
+# The verdict on a problem, what is printed of it (JSON is a text), and its pictures.
+Solved = tuple[str, RenderableType, Iterable["Draft"]]
 
 
 def solve_all(
@@ -50,7 +44,7 @@ def solve_all(
     broken = False
     for problem in chosen:
         try:
-            solved = _solve(problem, steps, entries, as_json, plot is not None)
+            verdict, shown, drafts = _solve(problem, steps, entries, as_json, plot is not None)
         except (GradcheckError, NotScalar) as error:
             err.print(_placed(problem, error), markup=False, soft_wrap=True)
             continue
@@ -59,32 +53,26 @@ def solve_all(
             words = f"{_placed(problem, fault_of(error))}\n{REPORTED}"
             err.print(words, markup=False, soft_wrap=True)
             continue
-        said.append(solved.verdict)
+        said.append(verdict)
         if as_json:
-            print(solved.shown, flush=True)
+            print(shown, flush=True)
         else:
-            out.print(solved.shown)
+            out.print(shown)
         if album is not None:
-            album.add(problem, solved.drafts)
+            album.add(problem, drafts)
     if not as_json and len(said) > 1:
         out.print(summary(said))
     if album is not None:
-        _tell(err if as_json else out, album)
+        to = err if as_json else out
+        album.bind()
+        for note in album.notes:
+            to.print(note, style="dim", markup=False, soft_wrap=True)
+        to.print(album.words(), markup=False, soft_wrap=True)
     if broken:
         return BROKEN
     if len(said) < len(chosen):
         return MALFORMED
-    if "dissent" in said:
-        return DISSENT
-    return AGREE
-
-
-def _tell(to: Console, album: "Album") -> None:
-    """What is not drawn and why, and how many files there are now."""
-    album.bind()
-    for note in album.notes:
-        to.print(note, style="dim", markup=False, soft_wrap=True)
-    to.print(album.words(), markup=False, soft_wrap=True)
+    return DISSENT if "dissent" in said else AGREE
 
 
 def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, drawn: bool) -> Solved:
@@ -102,13 +90,18 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
     if as_json:
         shown: RenderableType = json_line(problem, point, verdict, forms)
     else:
-        steps = _steps(problem, point) if with_steps else None
+        steps = None
+        if with_steps:
+            from gradcheck.report.steps import steps_shown  # noqa: PLC0415
+            from gradcheck.texts.steps import derive  # noqa: PLC0415
+
+            steps = steps_shown(derive(problem, point))
         shown = problem_report(problem, point, verdict, steps, forms, entries=entries)
     if not drawn:
-        return Solved(verdict.verdict, shown)
+        return verdict.verdict, shown, ()
     from gradcheck.plots import of_case  # noqa: PLC0415
 
-    return Solved(verdict.verdict, shown, of_case(problem, case, verdict))
+    return verdict.verdict, shown, of_case(problem, case, verdict)
 
 
 def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
@@ -124,13 +117,6 @@ def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
     return formulas(problem, point, verdict.opinions["reverse"].gradients)
 
 
-def _steps(problem: Problem, point: Point) -> RenderableType:
-    from gradcheck.report.steps import steps_shown  # noqa: PLC0415
-    from gradcheck.texts.steps import derive  # noqa: PLC0415
-
-    return steps_shown(derive(problem, point))
-
-
 def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
     from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
@@ -143,10 +129,10 @@ def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) ->
         shown = training_report(problem, reference, with_steps)
     said = verdict_of(reference)
     if not drawn:
-        return Solved(said, shown)
+        return said, shown, ()
     from gradcheck.plots import of_training  # noqa: PLC0415
 
-    return Solved(said, shown, of_training(problem, reference))
+    return said, shown, of_training(problem, reference)
 
 
 def _placed(problem: Problem, error: Exception | str) -> str:

@@ -67,14 +67,6 @@ class Document:
         node = self.node(path)
         return node.key if key and node.key else node.spot
 
-    def place(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """The line and the column of the value at a path, or of its key."""
-        return self.spot(path, key=key)[:2]
-
-    def written(self, path: Path) -> str:
-        """The scalar at a path as its text stands in the file: `0.30`, not 0.3."""
-        return self.node(path).written
-
     def origin(self, path: Path) -> tuple[int, int]:
         """Where the first character of the text at a path stands, inside quotes or a block."""
         node = self.node(path)

@@ -1,11 +1,12 @@
 """YAML 1.2 (and so JSON), read safely: plain values, and where each stands."""
 
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import yaml
 
-from gradcheck.documents.core_schema import plain_value
+from gradcheck.documents.decimals import WrittenFloat, check_digits
 from gradcheck.documents.document import Document, Node, Spot, Value, complaint
 from gradcheck.errors import Complaint, TextError
 
@@ -214,3 +215,39 @@ def _spot(event: Any) -> Spot:
     start, end = event.start_mark, event.end_mark
     width = end.column - start.column if end.line == start.line else 1
     return Spot(start.line + 1, start.column + 1, max(width, 1))
+
+
+# -- the core schema: which value a scalar without quotes has -------------------------------------
+
+
+def plain_value(text: str) -> Value:
+    """The value of a scalar without quotes; ValueError says why a number is refused."""
+    if text and text[0] not in STARTS:
+        return text
+    for pattern, value in CORE:
+        if pattern.fullmatch(text):
+            return value(text)
+    return text
+
+
+def _integer(text: str) -> int:
+    """An integer in any of the core schema's bases."""
+    check_digits(text.lstrip("+-"))
+    return int(text, 0)
+
+
+def _not_finite(text: str) -> NoReturn:
+    """There is nothing to differentiate at infinity, or at NaN."""
+    raise ValueError(f"`{text}` is not a finite number")
+
+
+# First match first. Leading zeros make a text: 0123 is somebody's number, not a quantity.
+CORE: tuple[tuple[re.Pattern[str], Callable[[str], Value]], ...] = (
+    (re.compile(r"|~|null|Null|NULL"), lambda text: None),
+    (re.compile(r"true|True|TRUE"), lambda text: True),
+    (re.compile(r"false|False|FALSE"), lambda text: False),
+    (re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+"), _integer),
+    (re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?"), WrittenFloat),
+    (re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"), _not_finite),
+)
+STARTS = frozenset("0123456789+-.~nNtTfF")

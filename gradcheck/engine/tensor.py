@@ -37,10 +37,9 @@ from gradcheck.engine.state import (
 )
 from gradcheck.engine.tape import NUMBER, Leaf, Node, noted, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
-from gradcheck.ops.differing import METHODS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
-from gradcheck.ops.methods import OWN
-from gradcheck.ops.row import Op, handler_of, passed, spelled
+from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
+from gradcheck.ops.row import Op, handler_of, passed
 
 __all__ = ["Tensor", "apply", "bare", "boxed", "to", "tracked"]
 
@@ -359,26 +358,6 @@ def _reading(function: Callable[..., Any]) -> Method:
     return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
 
 
-def _in_pytorchs_order(own: Method) -> Method:
-    return lambda self, *args, **kwargs: own(self, *args, **spelled(kwargs))
-
-
-def _in_numpys_words(method: Method, name: str) -> Method:
-    """The method; refused where PyTorch's word for an axis asks for PyTorch's other meaning."""
-    differing = METHODS.get(name)
-    if differing is None:
-        return method
-
-    def careful(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
-        if differing.meant(args, kwargs):
-            if differing.here:
-                return COMPOUNDS[differing.here](self, *args, **kwargs)
-            raise TypeError(f"{name}: {differing.cure}; `axis=` has NumPy's meaning")
-        return method(self, *args, **kwargs)
-
-    return careful
-
-
 def _in_place(row: Op) -> Method:
     def method(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
         operands, params = row.normal((self, *args), kwargs)
@@ -394,7 +373,10 @@ def _methods() -> dict[str, Any]:
     def give(names: Iterable[str], row: str, make: Callable[[], Method], own: bool = False) -> None:
         for name in names:
             if name not in made:
-                made[name] = method = make() if own else _in_numpys_words(make(), name)
+                method = make()
+                if name in METHODS and not own:
+                    method = METHODS[name].around(method, name)
+                made[name] = method
                 method.__name__ = name
                 method.__doc__ = f"`{row}` of this tensor and the further arguments."
 
@@ -403,7 +385,7 @@ def _methods() -> dict[str, Any]:
     made |= {f"__{symbol}__": _of_row(TABLE[name]) for symbol, name in UNARY.items()}
     for name, own in OWN.items():
         spellings = (name, *(() if name == "transpose" else TABLE[name].school))
-        give(spellings, name, partial(_in_pytorchs_order, own), own=True)
+        give(spellings, name, partial(in_pytorchs_order, own), own=True)
     give(("reciprocal",), "reciprocal", lambda: _inverted)
     for name, row in TABLE.items():
         give((name, *row.school), name, partial(_of_row, row))

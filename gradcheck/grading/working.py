@@ -124,7 +124,7 @@ class _Named(ast.NodeTransformer):
 def _ready(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     """A step as a function of the bits at every point, and whether derivatives were taken in it."""
     named, scope = _Named(), key.scope
-    formula = Formula(text, ast.Expression(named.visit(deepcopy(tree))), (), None)
+    formula = Formula(text, ast.Expression(named.visit(deepcopy(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in named.found}
     ready = readings(replace(scope, inputs={**scope.inputs, **more}), formula)
     inner = {name: _inner(key.problem, text, *each) for name, each in named.found.items()}
@@ -133,7 +133,7 @@ def _ready(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
 
 def _inner(problem: Problem, text: str, body: ast.expr, variable: str) -> Inner:
     """A derivative that is not yet taken."""
-    return derivative(problem, Formula(text, ast.Expression(body), (), None), variable)
+    return derivative(problem, Formula(text, ast.Expression(body), ()), variable)
 
 
 def _at(spot: Spot, ready: Readings, inner: Mapping[str, Inner]) -> At:

@@ -25,8 +25,15 @@ from gradcheck.language.vocabulary import (
     WORD_POSITIONS,
     WORDS,
 )
-from gradcheck.ops.differing import FUNCTIONALS, FUNCTIONS, LINALG, METHODS, UNKNOWN
-from gradcheck.ops.methods import AS_FUNCTIONS, OF_METHODS
+from gradcheck.ops.pytorch import (
+    AS_FUNCTIONS,
+    FUNCTIONALS,
+    FUNCTIONS,
+    LINALG,
+    METHODS,
+    OF_METHODS,
+    UNKNOWN,
+)
 
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
 # Methods of PyTorch that are an operator, tell the shape, or make floats.
@@ -174,7 +181,7 @@ def _type(check: TreeCheck, value: ast.expr) -> str:
     return ""
 
 
-# -- words by which PyTorch means another thing than NumPy (`ops.differing`) -----------------------
+# -- words by which PyTorch means another thing than NumPy (`ops.pytorch`) -------------------------
 # PyTorch is meant under `torch.`, `nn.` and `F.`, and by methods that NumPy's arrays do not have or
 # whose `dim=` they do not take.
 

@@ -26,7 +26,7 @@ from gradcheck.language.sizes import (
     shape_of,
 )
 from gradcheck.language.vocabulary import WORDS
-from gradcheck.ops.methods import OF_METHODS
+from gradcheck.ops.pytorch import OF_METHODS
 from gradcheck.ops.row import joined
 
 Function = Callable[..., Any]

@@ -20,7 +20,7 @@ from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.formula import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
 from gradcheck.ops.later import sympy
-from gradcheck.ops.methods import OF_METHODS, OWN
+from gradcheck.ops.pytorch import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from gradcheck.language.check import Referent
 from gradcheck.language.vocabulary import Vocabulary
-from gradcheck.ops.methods import OF_METHODS, OWN
+from gradcheck.ops.pytorch import OF_METHODS, OWN
 
 LAST = "outcome.value"
 ADDED = TypeVar("ADDED", bound=ast.AST)

@@ -7,8 +7,7 @@ from gradcheck.engine.factories import one_hot
 from gradcheck.engine.layers import IN_PLACE
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import everything
-from gradcheck.ops.differing import FUNCTIONALS
-from gradcheck.ops.methods import pytorchs
+from gradcheck.ops.pytorch import FUNCTIONALS, pytorchs
 
 __all__ = ["one_hot"]
 

@@ -97,7 +97,7 @@ class Section:
             tolerance=_tolerance(model.tolerance),
             domain=domain,
             file=self.document.file,
-            line=self.document.place(self.at)[0],
+            line=self.document.spot(self.at).line,
             choices=self.choices,
         )
         given = {n: i.value for n, i in problem.inputs.items() if i.value is not None}

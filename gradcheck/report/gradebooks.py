@@ -102,18 +102,14 @@ def filled(  # noqa: PLR0917 - an export, and what goes into it
     Where the platform has another maximum, the points are scaled to it. Where it has a column for
     feedback, what `feedback` says to a student is put into it, unless somebody has written there.
     """
-    rows, written = _opened(export)
+    rows, write = _read_export(export)
     if not rows:
         raise NoGradebook("the export is empty")
-    students = {**dict(names or {}), **{name: name for name in points}}
-    known = PLATFORMS[platform]
-    place = _column(rows[0], known, column)
-    notices = list(_fill(rows, known, place, points, students, possible))
-    if feedback is not None and known.feedback in rows[0]:
-        notices += _tell(rows, known, points, students, feedback)
-    elif feedback is not None:
-        notices.append(f"the export has no column `{known.feedback}`: no comments are written")
-    return FilledExport(written(rows), tuple(notices))
+    found = _Export(rows, PLATFORMS[platform], {**(names or {}), **{n: n for n in points}})
+    notices = list(found.fill(points, possible, column))
+    if feedback is not None:
+        notices += found.tell(feedback)
+    return FilledExport(write(rows), tuple(notices))
 
 
 def fresh(platform: str, title: str, points: Mapping[str, float], possible: float) -> str:
@@ -129,112 +125,88 @@ def fresh(platform: str, title: str, points: Mapping[str, float], possible: floa
     return "".join(f"{cells(row, texts=0)}\r\n" for row in [[harmless(h) for h in head], *rows])
 
 
-def _fill(  # noqa: PLR0917 - an export, and what goes into it
-    rows: list[list[str]],
-    platform: Platform,
-    place: int,
-    points: Mapping[str, float],
-    students: Mapping[str, str],
-    possible: float,
-) -> Iterator[str]:
-    """Write the grades into the rows; say who is in one of the two places only."""
-    header = rows[0]
-    names = _names(rows, platform, students)
-    if not names:
-        usual = f", such as {', '.join(platform.students)}" if platform.students else ""
-        somebody = next(iter(points), "nobody")
-        words = f"no column of the export names the students of the batch{usual}"
-        raise NoGradebook(f"{words} - in the batch they are called as `{somebody}`")
-    maximum = next((_number(r[place]) for r in rows if _is_maximum(r, platform, place)), None)
-    if total := TOTAL.search(header[place]):
-        maximum = _number(total[1])
-    beside = platform.maximum.format(header[place].strip())
-    most = header.index(beside) if beside and beside in header else None
-    sure, doubtful = _belonging(rows, names, students)
-    left = dict(points)
-    scaled, unknown = False, 0
-    for k, row in enumerate(rows[1:], 1):
-        found = sure.get(k)
-        if found is None or place >= len(row):
-            named = any(j < len(row) and row[j].strip() for j in names)
-            unknown += k not in sure and named and not _is_maximum(row, platform, place)
-            continue
-        own = maximum if most is None or most >= len(row) else _number(row[most])
-        factor = own / possible if own and possible else 1.0
-        scaled |= factor != 1.0
-        row[place] = figure(points[found] * factor)
-        left.pop(found, None)
-    if scaled:
-        yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
-    if maximum is None and most is None:
-        yield f"the export tells no maximum: the points, of {figure(possible)}, are not scaled"
-    if unknown:
-        yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
-    yield from _left_out(doubtful, [student for student in left if student not in doubtful])
+class _Export:
+    """The rows of an export, and whom each belongs to: None where that is in doubt."""
 
+    def __init__(
+        self, rows: list[list[str]], platform: Platform, students: Mapping[str, str]
+    ) -> None:
+        self.rows, self.platform, self.header = rows, platform, rows[0]
+        width = max(map(len, rows))
+        self.whole = [[*row, *[""] * (width - len(row))] for row in rows]  # however short they are
+        columns = range(len(self.header))
+        self.names = [k for k in columns if self.header[k].strip() in platform.students] or [
+            k for k in columns if any(_student(row[k], students) for row in self.whole[1:])
+        ]
+        named = {
+            k: {who for j in self.names if (who := _student(row[j], students))}
+            for k, row in enumerate(self.whole)
+        }
+        rows_of = Counter(student for found in named.values() for student in found)
+        # A number may be one student's participant number and another's ID number.
+        self.doubtful = {
+            s for found in named.values() for s in found if len(found) > 1 or rows_of[s] > 1
+        }
+        self.owners = {
+            k: None if found & self.doubtful else min(found) for k, found in named.items() if found
+        }
 
-def _left_out(doubtful: Sequence[str], left: Sequence[str]) -> Iterator[str]:
-    """Who has no grade in the export: rows that may be another's, students without a row."""
-    if doubtful:
-        cure = "name the students by what only one of them has"
-        shown = ", ".join(doubtful[:10])
-        yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
-    if left:
-        shown = ", ".join(left[:10])
-        yield f"{len(left)} students of the batch are not in the export: {shown}"
+    def fill(self, points: Mapping[str, float], possible: float, column: str) -> Iterator[str]:
+        """Write the grades into the rows; say who is in one of the two places only."""
+        place = _column(self.header, self.platform, column)
+        if not self.names:
+            usual = self.platform.students and f", such as {', '.join(self.platform.students)}"
+            somebody = next(iter(points), "nobody")
+            words = f"no column of the export names the students of the batch{usual or ''}"
+            raise NoGradebook(f"{words} - in the batch they are called as `{somebody}`")
+        maxima = [row for row in self.whole if self._is_maximum(row)]
+        total = TOTAL.search(self.header[place])
+        maximum = _number(total[1] if total else maxima[0][place] if maxima else "")
+        beside = self.platform.maximum.format(self.header[place].strip())
+        most = self.header.index(beside) if beside and beside in self.header else None
+        left, scaled, unknown = dict(points), False, 0
+        for k, (row, whole) in enumerate(zip(self.rows, self.whole, strict=True)):
+            student = self.owners.get(k) if k else None
+            if student is not None and place < len(row):
+                own = maximum if most is None or most >= len(row) else _number(row[most])
+                factor = own / possible if own and possible else 1.0
+                scaled |= factor != 1.0
+                row[place] = figure(points[student] * factor)
+                left.pop(student, None)
+            elif k and k not in self.owners and not self._is_maximum(whole):
+                unknown += any(whole[j].strip() for j in self.names)
+        if scaled:
+            yield f"the points, of {figure(possible)}, were scaled to the platform's maximum"
+        if maximum is None and most is None:
+            yield f"the export tells no maximum: the points, of {figure(possible)}, are not scaled"
+        if unknown:
+            yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
+        if self.doubtful:
+            cure = "name the students by what only one of them has"
+            shown = ", ".join(sorted(self.doubtful)[:10])
+            yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
+        if missing := [student for student in left if student not in self.doubtful]:
+            shown = ", ".join(missing[:10])
+            yield f"{len(missing)} students of the batch are not in the export: {shown}"
 
+    def tell(self, feedback: Callable[[str], str]) -> Iterator[str]:
+        """Write to each student who has a grade; what a teacher has written stays."""
+        if self.platform.feedback not in self.header:
+            words = f"the export has no column `{self.platform.feedback}`"
+            yield f"{words}: no comments are written"
+            return
+        place, kept = self.header.index(self.platform.feedback), 0
+        for k, row in enumerate(self.rows):
+            student = self.owners.get(k) if k else None
+            if student is not None and place < len(row):
+                kept += bool(row[place].strip())
+                row[place] = row[place] if row[place].strip() else feedback(student)
+        if kept:
+            yield f"{kept} cells of `{self.platform.feedback}` are not empty: left as they are"
 
-def _tell(
-    rows: list[list[str]],
-    platform: Platform,
-    points: Mapping[str, float],
-    students: Mapping[str, str],
-    feedback: Callable[[str], str],
-) -> Iterator[str]:
-    """Write to each student who has a grade; what a teacher has written stays."""
-    names, place = _names(rows, platform, students), rows[0].index(platform.feedback)
-    sure, _ = _belonging(rows, names, students)
-    kept = 0
-    for k, row in enumerate(rows[1:], 1):
-        student = sure.get(k)
-        if student is None or place >= len(row):
-            continue
-        kept += bool(row[place].strip())
-        row[place] = row[place] if row[place].strip() else feedback(student)
-    if kept:
-        yield f"{kept} cells of `{platform.feedback}` are not empty: left as they are"
-
-
-def _names(
-    rows: Sequence[Sequence[str]], platform: Platform, students: Mapping[str, str]
-) -> list[int]:
-    """The columns that name students: by their headers, else those where students are named."""
-    named = [k for k, name in enumerate(rows[0]) if name.strip() in platform.students]
-    columns = range(len(rows[0]))
-    found = (k for k in columns if any(k < len(r) and _student(r[k], students) for r in rows[1:]))
-    return named or list(found)
-
-
-def _belonging(
-    rows: Sequence[Sequence[str]], names: Sequence[int], students: Mapping[str, str]
-) -> tuple[dict[int, str | None], list[str]]:
-    """The student of each row, None where it is in doubt, and of whom: two rows, or two names.
-
-    A number may be one student's participant number and another's ID number.
-    """
-    named = {
-        k: {who for j in names if j < len(row) and (who := _student(row[j], students))}
-        for k, row in enumerate(rows)
-    }
-    rows_of = Counter(student for found in named.values() for student in found)
-    doubtful = {s for found in named.values() for s in found if len(found) > 1 or rows_of[s] > 1}
-    sure = {k: None if each & doubtful else min(each) for k, each in named.items() if each}
-    return sure, sorted(doubtful)
-
-
-def _is_maximum(row: Sequence[str], platform: Platform, place: int) -> bool:
-    named = bool(platform.maximum_row) and bool(row)
-    return named and row[0].strip() == platform.maximum_row and place < len(row)
+    def _is_maximum(self, row: Sequence[str]) -> bool:
+        """Whether a row holds the maxima; Canvas's does."""
+        return bool(self.platform.maximum_row) and row[0].strip() == self.platform.maximum_row
 
 
 def _student(cell: str, students: Mapping[str, str]) -> str | None:
@@ -266,7 +238,7 @@ def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
     raise NoGradebook(f"which column takes the grades? Name it with --column: {there}")
 
 
-def _opened(export: bytes) -> tuple[list[list[str]], Callable[[list[list[str]]], bytes]]:
+def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[str]]], bytes]]:
     """The rows of an export, and what makes one of rows, in the form and the encoding it came."""
     if export.startswith(ARCHIVE):
         book = open_workbook(export, "the export")
@@ -280,13 +252,13 @@ def _opened(export: bytes) -> tuple[list[list[str]], Callable[[list[list[str]]],
         text = export.decode(encoding, "replace")
     dialect = _dialect(text)
 
-    def written(rows: list[list[str]]) -> bytes:
+    def write(rows: list[list[str]]) -> bytes:
         out = io.StringIO(newline="")
         csv.writer(out, dialect).writerows(rows)
         return out.getvalue().encode(encoding, "replace")
 
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), dialect)), written
+        return list(csv.reader(io.StringIO(text, newline=""), dialect)), write
     except csv.Error as error:
         raise NoGradebook(f"the export is no table: {error}") from None
 

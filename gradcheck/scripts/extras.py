@@ -9,7 +9,7 @@ from gradcheck.engine.layers import GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.ops import TABLE
-from gradcheck.ops.methods import pytorchs
+from gradcheck.ops.pytorch import pytorchs
 
 
 class Recurrent(Module):

@@ -17,7 +17,7 @@ from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, boxed
 from gradcheck.engine.tensor import to as cast
-from gradcheck.ops.methods import pytorchs
+from gradcheck.ops.pytorch import pytorchs
 
 FLOAT = np.dtype(np.float64)
 DTYPES: Mapping[str, np.dtype[Any]] = {

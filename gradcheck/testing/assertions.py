@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing.blind import beside, hidden
-from gradcheck.testing.call import Call, arguments_of, calls_of, signed
+from gradcheck.testing.call import Call, arguments_of, beside, calls_of, hidden, signed
 from gradcheck.testing.findings import Check, found
 from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim

@@ -83,7 +83,13 @@ def candidates(built: Any, words: Words) -> Iterator[Edit]:
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
     within = {id(inner): name for n in nodes for inner, name in named_within(n)}
-    found = [edit for node in nodes for edit in edits_of(node, words, within.get(id(node), ""))]
+    own = {id(n.value) for n in nodes if isinstance(n, ast.keyword) and n.arg == "ddof"}
+    found = [
+        edit
+        for node in nodes
+        if id(node) not in own  # NumPy warns aloud of degrees of freedom that are not there
+        for edit in edits_of(node, words, within.get(id(node), ""))
+    ]
     yield from sorted(found, key=lambda edit: not edit.takes_away)
     for node in nodes:
         yield from renamed(node, words.others, words, within.get(id(node), ""))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,8 @@ import numpy as np
 from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
-from gradcheck.testing.blind import moved, taller
 from gradcheck.testing.budget import Budget
-from gradcheck.testing.call import Call, signed
+from gradcheck.testing.call import Call, moved, signed, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judged_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
@@ -257,7 +257,8 @@ def _explained(
     if order := _order(every[0].verdict, check.claims[0]):
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
-    budget, undo = Budget(max(check.explain - spent, HALF * check.explain)), list[Any]()
+    budget = Budget(max(check.explain - spent - LEAST, HALF * check.explain))
+    undo: list[Any] = []
     repair = None
     if generic and check.program.backward is not None and not check.program.second:
         search = _Search(check.program, every, check.rtol, budget, undo)
@@ -321,30 +322,32 @@ class _Search:
     rtol: float
     budget: Budget
     undo: list[tuple[type, str, Any]]
-    elsewhere: list[Asked] | None = None
 
     def run(self) -> Repair | None:
         """The first edit that makes everything right."""
         backward, forward = self.program.backward, self.program.forward
         assert backward is not None
-        if self.is_right(backward):  # what is right but for rounding, no text can mend
+        if self._holds(backward, self.every):  # what is right but for rounding, no text can mend
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
-        return repaired(
-            backward,
-            lambda other: bool(self.budget.run(lambda: self.is_right(other), each)),
-            forward,
-            self.undo,
-        )
 
-    def is_right(self, backward: Callable[..., Any]) -> bool:
+        def holds(other: Callable[..., Any], points: Sequence[Asked]) -> bool:
+            return bool(self.budget.run(lambda: self._holds(other, points), each))
+
+        def right(other: Callable[..., Any]) -> bool:
+            return holds(other, self.every) and holds(other, self.elsewhere)
+
+        return repaired(backward, right, forward, self.undo)
+
+    @cached_property
+    def elsewhere(self) -> list[Asked]:
+        """The points at which a repair is tried again."""
+        return list(_elsewhere(self.every[0]))
+
+    def _holds(self, backward: Callable[..., Any], points: Sequence[Asked]) -> bool:
         """Whether another backward pass gives the reference everywhere."""
         try:
-            if not all(self._meets(backward, each) for each in self.every):
-                return False
-            if self.elsewhere is None:
-                self.elsewhere = list(_elsewhere(self.every[0]))
-            return all(self._meets(backward, each) for each in self.elsewhere)
+            return all(self._meets(backward, each) for each in points)
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 

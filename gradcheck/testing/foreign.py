@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.testing.trees import at, is_tree, paths, put
+from gradcheck.testing.program import at, is_tree, paths, put
 
 Function = Callable[..., Any]
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers

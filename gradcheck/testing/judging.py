@@ -22,7 +22,7 @@ from gradcheck.numbers.run import precision
 from gradcheck.opinions.limits import LIKE, SAMPLES
 from gradcheck.opinions.opinion import Array, Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
-from gradcheck.testing.buffers import Makers, makers_of
+from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.limits import (
     COARSE,
@@ -39,7 +39,6 @@ from gradcheck.testing.limits import (
     UNITS,
 )
 from gradcheck.testing.program import Program
-from gradcheck.testing.single import Coarse, Look, coarse_inside
 from gradcheck.verdict.consult import Entry, Verdict
 from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
@@ -203,9 +202,9 @@ def _shape(verdict: Verdict, name: str, claim: Any) -> str:
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
     if claim is None:
-        return f"None came, no gradient of shape {expected}; a constant is left out by wrt="
+        return "is None; a constant is left out by wrt="
     if expected is not None and np.shape(claim) != expected:
-        return f"has the shape {np.shape(claim)}; its argument has {expected}"
+        return f"has the shape {np.shape(claim)}, not {expected}"
     return ""
 
 

@@ -5,9 +5,8 @@ its own dict, and everything else that functions remember from call to call.
 """
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -23,10 +22,105 @@ from gradcheck.testing.calling import (
     takes_keywords,
 )
 from gradcheck.testing.state import Kept
-from gradcheck.testing.trees import MISSING, Path, at, by_name, is_tree, paths, put, spelled
 
+Path = tuple[Any, ...]
+MISSING: Any = object()
 NONE: Mapping[str, Any] = MappingProxyType({})
 ALONE = "of (value, gradients) give the gradients alone, or gradient=True"
+
+
+# -- trees: dicts, lists, tuples and dataclasses of arrays; the paths to their leaves, and back ----
+
+
+@dataclass(frozen=True)
+class Field:
+    """A step into a dataclass."""
+
+    name: str
+
+    def __str__(self) -> str:
+        """As it is written: `p.w`."""
+        return f".{self.name}"
+
+
+def is_tree(value: Any, around: Path = ()) -> bool:
+    """A dict, a dataclass, or a list or tuple that is not just nested numbers.
+
+    What stands inside of itself is no tree there: see `paths`.
+    """
+    if any(value is outer for outer in around):
+        return False
+    if isinstance(value, list | tuple):
+        return any(_is_array(v) or is_tree(v, (*around, value)) for v in value)
+    return isinstance(value, dict) or (is_dataclass(value) and not isinstance(value, type))
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and not isinstance(value, np.generic)
+
+
+def _children(tree: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(tree, dict):
+        yield from tree.items()
+    elif isinstance(tree, list | tuple):
+        yield from enumerate(tree)
+    else:
+        yield from ((Field(f.name), getattr(tree, f.name)) for f in fields(tree))
+
+
+def paths(tree: Any, path: Path = (), around: Path = ()) -> Iterator[Path]:
+    """Paths to every leaf; a tree that stands inside of itself is one there."""
+    if not is_tree(tree, around):
+        yield path
+        return
+    for step, child in _children(tree):
+        yield from paths(child, (*path, step), (*around, tree))
+
+
+def at(tree: Any, path: Path, missing: Any = MISSING) -> Any:
+    """What lies at a path; of gradients by name `dw` and `grad_w` too are that of `w`."""
+    for step in path:
+        try:
+            tree = getattr(tree, step.name) if isinstance(step, Field) else tree[step]
+        except (AttributeError, LookupError, TypeError):
+            if missing is MISSING:
+                raise TypeError("the points of at= are to be arranged as the arguments") from None
+            name = step.name if isinstance(step, Field) else step
+            tree = by_name(tree, name) if isinstance(tree, Mapping) else missing
+            if tree is MISSING or tree is missing:
+                return missing
+    return tree
+
+
+def by_name(gradients: Mapping[Any, Any], name: Any) -> Any:
+    """The gradient by an argument of a name, as people call it; MISSING where there is none."""
+    for key in (name, f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"d{name}".lower()):
+        if key in gradients:
+            return gradients[key]
+    return MISSING
+
+
+def put(tree: Any, path: Path, given: Mapping[Path, Any]) -> Any:
+    """The same tree with other leaves."""
+    if path in given:
+        return given[path]
+    parts = {step: put(child, (*path, step), given) for step, child in _children(tree)}
+    if isinstance(tree, dict):
+        return parts
+    if isinstance(tree, list):
+        return list(parts.values())
+    if isinstance(tree, tuple):
+        made = getattr(type(tree), "_make", type(tree))
+        return made(parts.values())
+    return replace(tree, **{step.name: value for step, value in parts.items()})
+
+
+def spelled(path: Path) -> str:
+    """A path as it is written behind a name: `['w'][0]`."""
+    return "".join(str(step) if isinstance(step, Field) else f"[{step!r}]" for step in path)
+
+
+# -- what forward gives, and what a layer keeps ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -106,69 +200,56 @@ def _even(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Weights:
-    """Arrays that a layer keeps by name, and where it leaves their gradients.
+    """Arrays that a layer keeps by key, and where it leaves their gradients.
 
-    `held` and `left` are dicts or lists of the layer's, functions that give them, or names of its
-    attributes.
+    `held` and `left` give the dict or list of a layer, which it may make anew at every call;
+    `left_keys` say which gradient is whose, where names do not.
     """
 
     owner: Any
-    held: Any
-    left: Any
-
-    @cached_property
-    def keys(self) -> tuple[Any, ...]:
-        """What the weights are called."""
-        if _are_names(self.held):
-            return tuple(self.held)
-        place = self._place(self.held)
-        return tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
+    keys: tuple[Any, ...]
+    held: Function
+    left: Function
+    left_keys: tuple[Any, ...] = ()
 
     def values(self) -> list[Any]:
         """The weights as they are now."""
-        if _are_names(self.held):
-            return [getattr(self.owner, name) for name in self.held]
-        place = self._place(self.held)
+        place = self.held(self.owner)
         return [place[key] for key in self.keys]
 
     def set(self, values: Sequence[Any]) -> None:
         """Let the layer hold other weights."""
-        if _are_names(self.held):
-            for name, value in zip(self.held, values, strict=True):
-                setattr(self.owner, name, value)
-            return
-        place = self._place(self.held)
+        place = self.held(self.owner)
         for key, value in zip(self.keys, values, strict=True):
             place[key] = value
 
     def gradients(self) -> list[Any]:
         """What backward has left, in the order of the weights."""
-        if _are_names(self.left):
-            return [getattr(self.owner, name) for name in self.left]
-        place = self._place(self.left)
-        if isinstance(place, dict):
-            found = [by_name(place, key) for key in self.keys]
-            return [None if g is MISSING else g for g in found]
-        return list(place)
+        place = self.left(self.owner)
+        if self.left_keys or not isinstance(place, dict):
+            return [place[key] for key in self.left_keys] or list(place)
+        found = [by_name(place, key) for key in self.keys]
+        return [None if g is MISSING else g for g in found]
 
-    def _place(self, given: Any) -> Any:
-        """The dict or list as it is now: a layer may make it anew at every call."""
-        if callable(given):
-            return given()
-        named = (n for n, v in getattr(self.owner, "__dict__", {}).items() if v is given)
-        name = self._names.setdefault(id(given), next(named, ""))
-        return getattr(self.owner, name) if name else given
 
-    @cached_property
-    def _names(self) -> dict[int, str]:
-        return {}
+def weights_of(owner: Any, held: Any, left: Any) -> Weights:
+    """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
+    mine, theirs = _place_of(owner, held), _place_of(owner, left)
+    keys, left_keys = (tuple(g) if _are_names(g) else () for g in (held, left))
+    if not keys:
+        place = mine(owner)
+        keys = tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
+    return Weights(owner, keys, mine, theirs, left_keys)
 
-    def copied(self, copies: Copies) -> "Weights":
-        """The same weights of a copy of the layer."""
-        self._place(self.held), self._place(self.left)
-        made = Weights(copies.of(self.owner), self.held, self.left)
-        made.__dict__["_names"] = dict(self._names)
-        return made
+
+def _place_of(owner: Any, given: Any) -> Function:
+    """Where a layer keeps what was named: its attribute of this value, if it is one."""
+    if _are_names(given):
+        return vars
+    if callable(given):
+        return lambda layer: given()
+    name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
+    return lambda layer: getattr(layer, name) if name else given
 
 
 def _are_names(given: Any) -> bool:
@@ -261,7 +342,9 @@ class Program:
     def with_makers(self, makers: Makers) -> "Program":
         """The program for whose copies NumPy makes other arrays: see `buffers`."""
         copies = Copies(makers)
-        weights = None if self.weights is None else self.weights.copied(copies)
+        weights = self.weights
+        if weights is not None:
+            weights = replace(weights, owner=copies.of(weights.owner))
         made = copies.of(self.forward), copies.of(self.backward)
         return replace(self, forward=made[0], backward=made[1], weights=weights)
 
@@ -364,7 +447,7 @@ def program_of(
     kept = Kept(forward, given)
     held = None
     if weights is not None:
-        held = Weights(getattr(forward, "__self__", None), *weights)
+        held = weights_of(getattr(forward, "__self__", None), *weights)
         labels = (*labels, *(f"{key}" if isinstance(key, str) else f"params[{key}]"
                              for key in held.keys))  # fmt: skip
     made = Program(

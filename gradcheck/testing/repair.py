@@ -19,7 +19,7 @@ from typing import Any
 from gradcheck.testing.edits import Edit, Words, candidates
 from gradcheck.testing.source import file_of, text_of
 
-LONGEST = 68  # characters of a line of source in a message
+LONGEST = 56  # characters of a line of source in a message
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)

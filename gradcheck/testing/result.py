@@ -1,6 +1,8 @@
-"""What a check gives back: for a program its records, for a person a few lines."""
+"""What a check gives back: its records, and for a person argument, entry, numbers, mistake, fix."""
 
-from collections.abc import Mapping
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,17 +12,55 @@ import numpy as np
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nested_text, plain
-from gradcheck.testing.judging import Judged
-from gradcheck.testing.message import message
+from gradcheck.report.findings import underlined
+from gradcheck.testing.foreign import PLAIN
+from gradcheck.testing.judging import Judged, is_lone, level
+from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import Repair
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
-    from gradcheck.diagnosis import Diagnosis
+    from gradcheck.diagnosis import Diagnosis, Hypothesis
 
 LONGEST = 100  # characters of a closed form that is shown
 QUOTE = "'"
 FEW = 6  # entries of a gradient that are shown
+SHOWN = 3  # entries of one argument; the largest first
+LINES = 20
+WIDTH = 60  # columns
+DIGITS = 17  # that tell any two floats apart
+PASSED = {
+    "agree": "the opinions agree",
+    "kink": "the point is a kink: any slope of its interval counts as right",
+    "unstable-forward": "the function itself loses digits in floats here; its gradient is right",
+    "undecided": "only one opinion could be formed; the gradient given agrees with it",
+}
+CURE = (
+    "its values as plain floats say no more of its slope here: pass arguments at which fewer "
+    "digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
+)
+OPEN = (
+    "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
+    "NumPy alone, that exact numbers can pass through it"
+)
+STEPS = (
+    "note: the function does not change with {name} here (it takes steps?): a straight-through "
+    "estimator is no gradient of it; check the smooth function that it stands for"
+)
+ALONE = "only one opinion could be formed, from plain floats: none agrees with it"
+HELP = (
+    "hand in the gradient that is to be judged, or write it in NumPy alone, that exact numbers can "
+    "pass through it"
+)
+LOST = "right as far as {floats} can show: the formula loses digits here"
+OF_FORMULAS = ("wrong-variable", "denominator-not-squared")
+TENSORS = re.compile(r"(?:TypeError: )?Can't call numpy\(\) on Tensor[^;]*")
+FAILED = {
+    "undecided": "no gradient could be established",
+    "jump": "the function jumps at this point: it has no gradient there",
+    "undefined": "the function has no finite slope at this point",
+    "dissent": "gradcheck's own opinions differ: this is a fault of gradcheck, please report it",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,10 +103,7 @@ class Result:
     @cached_property
     def message(self) -> str:
         """What is wrong, where and by how much, and what this check could not have seen."""
-        told, source = (self.judged, self.diagnoses, self.faults), self.source
-        return message(
-            self.worst, *told, source, notes=self.notes, repair=self.repair, name=self.name
-        )
+        return _message(self)
 
     @property
     def gradient(self) -> Any:
@@ -121,3 +158,217 @@ def _shown(value: Array) -> str:
     if np.size(value) > FEW:
         return f"an array of shape {np.shape(value)}"
     return np.array2string(np.asarray(value), separator=", ").replace("\n", "")
+
+
+# -- the message ---------------------------------------------------------------------------------
+
+
+def _message(found: Result) -> str:
+    """What the check found, the likeliest cause first, and what it could not have seen.
+
+    The first line is what pytest's summary shows: argument, entry, numbers, mistake.
+    """
+    verdict, faults = found.worst, found.faults
+    wrong = [part for part in found.judged if not part.right]
+    flat = (STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part))
+    notes = (f"note: {note}" for note in found.notes)
+    ends = _lines([*_unseen(verdict, found.judged), *notes, *flat])
+    if wrong:
+        every = [d for part in wrong if (d := found.diagnoses.get(part.part)) is not None]
+        guess = _guess(every, found.repair)
+        told = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
+        blocks = [] if found.repair is None else found.repair.lines
+        blocks = [*blocks, *_lines(faults)]
+        said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
+        blocks += [line for part in said for line in _wrong(part)]
+        blocks += _wrapped(OPEN) if any(part.undecided for part in wrong) else []
+        if guess and not isinstance(guess, str):
+            blocks += _told(guess, found.source)
+        blocks += _lines(dict.fromkeys(r for d in every for r in d.remarks))
+        return _short([_first(wrong[0], found.name or told), *blocks], ends)
+    if verdict.verdict in FAILED and not found.judged:
+        first, *more = faults or [_failed(verdict)]
+        return _short([first, *_lines(more), *_unsound(verdict)], ends)
+    if faults:
+        return _short([faults[0], *_lines(faults[1:])], ends)
+    return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
+
+
+def _lines(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in _wrapped(text)]
+
+
+def _wrapped(text: str, indent: str = "  ") -> list[str]:
+    """A sentence in narrow lines, the further ones indented more; code below it as it is."""
+    plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
+    further = indent + "  "
+    lines = textwrap.wrap(
+        plain, WIDTH, initial_indent=indent, subsequent_indent=further,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return lines + [further + line for line in code]
+
+
+def _is_flat(verdict: Verdict, part: Judged) -> bool:
+    """Whether all slopes of a part are 0 as far as is known, and the claim says otherwise."""
+    known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
+    flat = known is not None and bool(np.all(np.abs(known.value) <= known.error))
+    return flat and bool(part.off)
+
+
+def _short(found: Sequence[str], ends: Sequence[str]) -> str:
+    """No more lines than are read: what was not seen, and the notes, at the end."""
+    kept = list(found)[: max(LINES - len(ends), LINES // 2)]
+    return "\n".join([*kept, *ends[: LINES - len(kept)]])
+
+
+# -- what is wrong -------------------------------------------------------------------------------
+
+
+def _first(part: Judged, name: str) -> str:
+    said = f": {name}" if name else ""
+    if part.shape or not part.off:
+        return f"d/d{part.part} {part.shape}{said}"
+    off = max(part.off, key=lambda off: off.distance)
+    place = f"d/d{_name(off.part or part.part, off.index)}"
+    if off.interval is not None:
+        low, high = off.interval
+        return f"{place} is {off.claimed:.6g}, outside the kink's interval [{low:g}, {high:g}]"
+    claimed, expected = apart(off.claimed, off.expected)
+    if part.undecided:
+        return f"{place} is {claimed} or {expected}: floats alone cannot tell"
+    return f"{place} is {claimed}, should be {expected}{said}"
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart, and one more."""
+    differ = False
+    for digits in range(4, DIGITS + 1):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if differ and texts[0] != texts[1]:
+            return texts
+        differ = texts[0] != texts[1]
+    return repr(one), repr(other)
+
+
+def _guess(diagnoses: Sequence["Diagnosis"], repair: Repair | None) -> "str | Hypothesis | None":
+    """What it is: the repair's name, or the one mistake that gives just this; else nothing.
+
+    A repair is proof. Of several mistakes that all give this none is told, nor a pair of them, nor
+    what only a formula is said to have.
+    """
+    every = [h for d in diagnoses for h in d.hypotheses]
+    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
+    one = found[0] if len({h.ids for h in found}) == 1 else None
+    if repair is not None:
+        return one if one is not None and repair.name in one.ids else repair.name
+    return one
+
+
+def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
+    """What a mistake is, and the place in forward where it shows."""
+    from gradcheck.diagnosis import words  # noqa: PLC0415
+
+    yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
+    if guess.span is not None:
+        lines = underlined(source, (guess.span[-2], guess.span[-1]), "    ")
+        start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
+        yield from ("    " + line[start : start + WIDTH - 4] for line in lines)
+
+
+def _wrong(part: Judged) -> Iterator[str]:
+    """The entries that are out, the farthest first, in columns."""
+    if part.shape:
+        yield from _wrapped(f"d/d{part.part} {part.shape}")
+        return
+    kinks = [off for off in part.off if off.interval is not None]
+    smooth = [off for off in part.off if off.interval is None]
+    count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
+    largest = "; the largest:" if len(part.off) > SHOWN else ":"
+    yield f"  d/d{part.part}: {count} out{largest}"
+    rows = [("entry", "claimed", "expected", "tolerance")]
+    for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
+        bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+        expected = f"{off.expected:.9g} ± {bar:.0e}"
+        name = _name(off.part, off.index)
+        rows.append((name, f"{off.claimed:.9g}", expected, f"{off.tolerance:.0e}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows if smooth else ():
+        yield (
+            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
+        )
+    for off in kinks[:SHOWN]:
+        low, high = off.interval or (0.0, 0.0)
+        yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
+
+
+def _name(part: str, index: tuple[int, ...]) -> str:
+    return f"{part}[{', '.join(map(str, index))}]" if index else part
+
+
+# -- where no gradient is known ------------------------------------------------------------------
+
+
+def _failed(verdict: Verdict) -> str:
+    """Why there is no gradient to judge by; a backward of the user's own is no fault of ours."""
+    theirs = next((s for s in verdict.suspects[:1] if s.users), None)
+    if verdict.verdict == "dissent" and theirs is not None:
+        return f"{theirs.op}.backward is wrong: {theirs.detail}"
+    return ALONE if _known(verdict) else FAILED[verdict.verdict]
+
+
+def _known(verdict: Verdict) -> bool:
+    """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
+    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
+    whole = is_lone(verdict) and len(known) == len(verdict.parts)
+    wide = WIDE * level(verdict)
+    return whole and all(bool(np.all(each.error <= wide)) for each in known)
+
+
+def _left_open(verdict: Verdict) -> Iterator[str]:
+    """Which entries the differences, alone, leave open, and what helps."""
+    mine = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
+    if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
+        return
+    if _known(verdict):
+        yield from _wrapped(HELP)
+        return
+    bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
+    for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
+        value, bar = mine[0].gradients[name].value[index], bars[name, index]
+        known = f"known as {value:.6g} ± {bar:.1g}" if np.isfinite(bar) else "not known"
+        slope = mine[0].slopes.get((name, index))
+        why = f", {slope.detail}" if slope is not None else ""
+        yield from _wrapped(f"{_name(name, index)}: {known}{why}", "    ")
+    yield from _wrapped(CURE)
+
+
+def _unsound(verdict: Verdict) -> Iterator[str]:
+    """Why no gradient could be established, and whom the pattern blames."""
+    yield f"  verdict: {verdict.verdict}"
+    for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
+        yield from _wrapped(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
+    for suspect in (s for s in verdict.suspects[:1] if not s.users):
+        yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
+    for name, opinion in verdict.opinions.items():
+        noted = any(opinion.abstains in note for note in verdict.notes)
+        if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
+            yield from _wrapped(f"{name} abstains: {opinion.abstains}", "    ")
+    yield from _left_open(verdict)
+
+
+def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:
+    for part in judged:
+        if part.sensitivity and part.right:
+            least = f"{part.sensitivity:.1g}"
+            yield f"d/d{part.part}: an entry off by less than {least} would not have been seen"
+        if part.remark:
+            yield f"d/d{part.part}: {part.remark}"
+        if part.lossy:
+            yield f"d/d{part.part}: {LOST.format(floats=part.lossy)}"
+    widest = max((part.sensitivity for part in judged if not part.right), default=0.0)
+    if widest:
+        yield f"not seen: entries off by less than {widest:.1g}, and faults at other points"
+    for note in verdict.notes:
+        if note and PLAIN not in note:  # another library's: its own note says so
+            yield f"note: {note}"

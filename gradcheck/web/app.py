@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from gradcheck.batch.ledger import trouble
 from gradcheck.web import api, pages
 from gradcheck.web.guard import Guard
+from gradcheck.web.pool import Busy, RanAway, WorkerFault
 from gradcheck.web.practice import Practice
 from gradcheck.web.requests import COOKIE, TERM, secret
 
@@ -27,8 +28,8 @@ ROUTES = (
     Route("/free", pages.free),
     Route("/mistakes", pages.mistakes),
     Route("/name", pages.name, methods=["POST"]),
-    Route("/api/check", api.answered(api.check), methods=["POST"]),
-    Route("/api/understand", api.answered(api.understand), methods=["POST"]),
+    Route("/api/check", api.check, methods=["POST"]),
+    Route("/api/understand", api.understand, methods=["POST"]),
     Mount("/static", StaticFiles(packages=[("gradcheck.web", "static")])),
 )
 
@@ -56,29 +57,50 @@ def application(practice: Practice) -> Starlette:
             ),
         ],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refused},
+        exception_handlers={HTTPException: _refuse, Busy: _ask_to_wait, RanAway: _give_up},
     )
     app.state.practice = practice
     return app
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """No such page, or no such method."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    if request.url.path.startswith("/api/"):
-        return JSONResponse({"error": "there is nothing here"}, status)
-    return pages.failed(request, status, "There is nothing here", "Choose a problem from the list.")
+async def _refuse(request: Request, error: Exception) -> Response:
+    """No such page or method, or nothing that can be read."""
+    status, words = 500, "Choose a problem from the list."
+    if isinstance(error, HTTPException):
+        status = error.status_code
+        words = error.detail if _is_api(request) else words
+    return _reply(request, status, "There is nothing here", words)
+
+
+async def _ask_to_wait(request: Request, _: Exception) -> Response:
+    words = "Too many answers wait to be judged. Try again in a few seconds."
+    found = _reply(request, 503, "One moment", words)
+    found.headers["Retry-After"] = "5"
+    return found
+
+
+async def _give_up(*_: object) -> Response:
+    return JSONResponse({"complaint": "this takes too long to be read", "column": 1})
+
+
+def _reply(request: Request, status: int, title: str, words: str) -> Response:
+    if _is_api(request):
+        return JSONResponse({"error": words}, status)
+    return pages.failed(request, status, title, words)
+
+
+def _is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/")
 
 
 def _broken(request: Request, error: Exception) -> Response:
     """A fault of ours: to the page without its insides, to whoever runs the server with them."""
-    status, words = 500, f"a fault of gradcheck itself: {type(error).__name__}"
+    what = error if isinstance(error, WorkerFault) else type(error).__name__
+    status, words = 500, f"a fault of gradcheck itself: {what}"
     if isinstance(error, sqlite3.Error):
         status = 507
         words = f"the answer was not kept: {trouble(error, request.app.state.practice.book.path)}"
         LOG.error("%s", words)
     else:
         LOG.error("%s %s", request.method, request.url.path, exc_info=error)
-    if request.url.path.startswith("/api/"):
-        return JSONResponse({"error": words}, status)
-    return pages.failed(request, status, "This went wrong", words)
+    return _reply(request, status, "This went wrong", words)

@@ -23,7 +23,7 @@ from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
 from gradcheck.web.plot import plot
-from gradcheck.web.pool import Busy, RanAway, WorkerFault
+from gradcheck.web.pool import RanAway, WorkerFault
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, made_by, next_for
 from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
 
@@ -99,10 +99,7 @@ def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLRes
 
 def failed(request: Request, status: int, title: str, words: str) -> HTMLResponse:
     """A page that says why there is no other."""
-    found = page(request, "failed.html", status, title=title, words=words)
-    if status == 503:
-        found.headers["Retry-After"] = "5"
-    return found
+    return page(request, "failed.html", status, title=title, words=words)
 
 
 async def sets(request: Request) -> Response:
@@ -127,33 +124,20 @@ def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
 
 async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
-    practice = practice_of(request)
-    try:
-        student, id = student_of(request), request.path_params["id"]
-        found = await practice.find(sender_of(request), student, id)
-    except Busy:
-        return _busy(request)
+    practice, student = practice_of(request), student_of(request)
+    found = await practice.find(sender_of(request), student, request.path_params["id"])
     if found is None:
         return failed(request, 404, "There is no such problem", "Choose one from the list.")
     if practice.pool.doubts.get(found.id):
         return failed(request, 404, "This problem cannot be asked", practice.pool.doubts[found.id])
     given = await _earlier(practice, student, found)
-    try:
-        if request.method == "POST":
-            form = await request.form(max_files=0, max_fields=200)
-            posed = practice.posed(found, str(form.get("part", "")))
-            if posed is None:
-                return failed(request, 404, "There is no such part", "Go back and try again.")
-            given[posed.part.name] = await _answered(request, posed, form)
-        return await _problem_page(request, found, given)
-    except Busy:
-        return _busy(request)
-
-
-def _busy(request: Request) -> Response:
-    """Worth another try in some seconds."""
-    words = "Too many answers wait to be judged. Try again in a few seconds."
-    return failed(request, 503, "One moment", words)
+    if request.method == "POST":
+        form = await request.form(max_files=0, max_fields=200)
+        posed = practice.posed(found, str(form.get("part", "")))
+        if posed is None:
+            return failed(request, 404, "There is no such part", "Go back and try again.")
+        given[posed.part.name] = await _answered(request, posed, form)
+    return await _problem_page(request, found, given)
 
 
 async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str, Any]:
@@ -267,8 +251,6 @@ async def free(request: Request) -> Response:
             said = await practice_of(request).pool.ask(
                 sender_of(request), work.free, asked["f"], given[:20], asked["wrt"], asked["answer"]
             )
-        except Busy:
-            return _busy(request)
         except (RanAway, WorkerFault):
             said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
     picture = Markup("")

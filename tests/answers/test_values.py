@@ -130,6 +130,7 @@ def test_text_is_a_formula():
         ("2.5*10^-3", Fraction(1, 20000)),
         ("2×10^3", Fraction(500)),
         ("12", None),
+        ("1,234.5", Fraction(1, 20)),
         ("1/2", None),
         ("0.5x", None),
     ],

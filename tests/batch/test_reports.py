@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.report.pages import page_name
-from tests.support.batches import CLASS_ANSWERS, grade, made, outputs, report
+from tests.support.batches import CLASS_ANSWERS, SET, grade, made, outputs, report
 
 CHROMIUM = shutil.which("chromium")
 STUDENT = "quentin.moreau@example.edu"
@@ -237,3 +237,15 @@ def browse(page: Path, profile: Path, scheme: str) -> "subprocess.CompletedProce
         timeout=300,
         check=True,
     )
+
+
+def test_what_a_person_has_to_decide_is_listed(graded, tmp_path):
+    """Of the class nothing; a zero that no digits prove, under a bar, with its reason."""
+    heading = "For a person to decide"
+    assert heading not in (graded / "index.html").read_text()
+    answer = "6x + 1/(sin(x)^2 + cos(x)^2 - 1)"
+    made(tmp_path, {"set.yaml": SET, "ada.yaml": f"student: ada\nanswers: {{line: {answer}}}\n"})
+    words = [tmp_path / "set.yaml", tmp_path / "ada.yaml", "-o", tmp_path / "out", "--jobs", 1]
+    assert grade(*words).exit_code == 3
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert answer in page.partition(heading)[2]

@@ -56,6 +56,12 @@ def test_what_stands_nowhere(function, answer):
     assert standing(ready, ready.problem.parts[0], answer) is None
 
 
+def test_beside_arrays_nothing_is_looked_at():
+    """Slopes are known entry by entry there: the one of x is not the second."""
+    ready = key(question("x^3*sum(X)", ["X=[1, 2]", "x=2"], []))
+    assert standing(ready, ready.problem.part("x"), "3x^3") is None
+
+
 @pytest.mark.parametrize(
     ("answer", "line", "before", "place"),
     [

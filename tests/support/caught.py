@@ -20,5 +20,5 @@ def first_line(
         assert_vjp(forward, backward, *args)
     lines = str(caught.value).split("\n")
     assert len(lines) <= 20
-    assert max(map(len, lines[1:]), default=0) <= 80
+    assert max(map(len, lines[1:]), default=0) <= 60
     return lines[0]

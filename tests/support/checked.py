@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.language import Budget, RunOutcome, Vocabulary, check_program
 from gradcheck.language.run import run
 from gradcheck.language.vocabulary import words
-from gradcheck.ops.methods import OF_METHODS, OWN
+from gradcheck.ops.pytorch import OF_METHODS, OWN
 
 VOCABULARY = Vocabulary(
     functions=words(

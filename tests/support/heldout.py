@@ -379,10 +379,20 @@ def unrelated(
     yield "number near", [round(right[0] * (1 + rng.uniform(-0.3, 0.3)), 2), *rest]
 
 
+def by_a_part(problem: Problem, known: Sequence[tuple[float, float]]) -> bool:
+    """Whether the numbers are those of the derivative of a part of the function."""
+    answer = [a for a, _ in known]
+    parts = (values(derivative(part), problem.at) for _, part in nodes(problem.tree))
+    return len(answer) > 1 and any(
+        part is not None and np.allclose(answer, part, rtol=CLOSE, atol=0) for part in parts
+    )
+
+
 def accused(seed: int, count: int) -> dict[str, Tally]:
     """What is said of unrelated answers, by their kind.
 
-    A claim is a mistake that is named, unless it is said to be consistent and no more.
+    A claim is a mistake that is named, unless it is said to be consistent and no more. The
+    derivative of a part of the function is no unrelated answer: the rest was left out.
     """
     rng = random.Random(seed + 2)
     tallies: dict[str, Tally] = defaultdict(Tally)
@@ -394,7 +404,8 @@ def accused(seed: int, count: int) -> dict[str, Tally]:
                 continue
             found, tally = problem.explain(answer), tallies[kind]
             tally.put += 1
-            tally.claimed += bool(found.hypotheses) and CONSISTENT not in found.remarks
+            claimed = bool(found.hypotheses) and CONSISTENT not in found.remarks
+            tally.claimed += claimed and not by_a_part(problem, known)
             tally.unique += found.certainty == "unique"
             if found.hypotheses:
                 tally.examples.append((text(problem.tree), str(answer[:2]), found.certainty))

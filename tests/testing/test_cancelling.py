@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gradcheck.testing import GradientError, assert_vjp
+from tests.support.layers import STEPS
 
 GAMMA, ALPHA = 2.0, 0.25
 
@@ -130,3 +131,10 @@ def test_lost_digits_that_close_neighbours_share_are_no_fault():
         slip = _complaint(call[0], lambda c, x: _float_by_float(c, x, 1.0), *call[1:])
         assert "should be" in slip
     assert {"floats alone cannot tell" in words for words in found if words} == {True}
+
+
+def test_where_the_entries_that_move_leave_a_slope_open_the_whole_value_is_asked():
+    """A softmax of plain floats: its own entries alone look noisy at this point."""
+    forward, backward, make = STEPS["softmax"][:3]
+    x = make(np.random.default_rng(7), 1.0)
+    assert assert_vjp(floats_alone(forward), floats_alone(backward), *x, seed=7)

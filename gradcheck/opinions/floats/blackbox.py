@@ -96,7 +96,7 @@ def _each(
     """
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
     moved = {place: _moved(case, *place) for place in places}
-    found = {place: _look_at(_only(case, moved[place]), *place) for place in places}
+    found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
     slopes = {}
@@ -110,12 +110,6 @@ def _each(
     return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
-def _only(case: Case, moved: Array) -> Case:
-    """The question about these entries of the value: what others carry is no noise of theirs."""
-    weights = case.cotangent
-    return case if weights is None else replace(case, cotangent=np.where(moved, weights, 0.0))
-
-
 def _moved(case: Case, name: str, index: tuple[int, ...]) -> Array:
     """Which entries of the value one entry of an input moves."""
     value = moving(case, {name: unit(case.inputs[name], index)})
@@ -125,14 +119,23 @@ def _moved(case: Case, name: str, index: tuple[int, ...]) -> Array:
     return np.asarray(np.any([each != here for each in there], axis=0))
 
 
-def _look_at(case: Case, name: str, index: tuple[int, ...]) -> Scanned:
-    """The slope at one entry: by a quick look where there are many and it is sure, else a scan."""
+def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Scanned:
+    """The slope at one entry: by a quick look where there are many and it is sure, else a scan.
+
+    Of the entries of the value that it moves, for what the others carry is no noise of theirs; of
+    all, beside which they may be small, where those leave it open.
+    """
     f, x = of_entry(case, name, index)
     length = max(1.0, abs(x))
     quick = glance(f, x, length) if case.size() > SCANNED else None
     if quick is not None and quick.error <= SURE * abs(quick.value):
         return Scanned("smooth", *quick, steps=(0.0, length))
-    return scan(f, x)
+    if case.cotangent is None:
+        return scan(f, x)
+    masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))
+    seen = scan(of_entry(masked, name, index)[0], x)
+    whole = scan(f, x) if seen.kind == "unresolved" else seen
+    return seen if whole.kind == "unresolved" else whole
 
 
 def _ball(seen: Scanned) -> tuple[arb, Slope | None]:

@@ -1,0 +1,262 @@
+"""What `torch.x` is where it is not `np.x`, for tensors and for the checked language.
+
+Everything runs on NumPy. Where PyTorch's arguments stand in another order, its functions are here
+(OWN); what NumPy would silently answer otherwise is not guessed, but refused or said by another
+formula. A call is told by its arguments after the first one (`x`) and its keywords; what is not
+known of them before the program runs is UNKNOWN. FUNCTIONS holds for `torch.name(x, ...)`, METHODS
+for `x.name(...)`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.ops.formula import everything
+from gradcheck.ops.row import BY_SPELLING, TABLE, spelled
+
+Meant = Callable[[Sequence[Any], Mapping[str, Any]], bool]
+
+UNKNOWN = object()
+"""An argument whose value is not in the text."""
+
+
+class Differing(NamedTuple):
+    """When a call of PyTorch's is another thing than NumPy's, and what to write instead.
+
+    `here` is the name of PyTorch's function where it is among ours: then that is called.
+    """
+
+    meant: Meant
+    cure: str
+    here: str = ""
+
+    def around(self, found: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """NumPy's function, but for calls that PyTorch reads otherwise: its own, or TypeError."""
+
+        def careful(x: Any, *args: Any, **named: Any) -> Any:
+            if not self.meant(args, named):
+                return found(x, *args, **named)
+            if self.here:
+                return everything()[self.here](x, *args, **named)
+            raise TypeError(f"{name}: {self.cure}; `axis=` has NumPy's meaning")
+
+        return careful
+
+
+def _always(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _without_divisor(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    return not named.keys() & {"correction", "unbiased", "ddof"}
+
+
+def _with_more(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    return bool(args or named)
+
+
+def along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """`x.max(dim=0)`: an axis in PyTorch's word."""
+    return bool(named.keys() & {"dim", "keepdim"})
+
+
+def _without_numpys_axis(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
+    return "axis" not in named
+
+
+def _divided_along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    return along(args, named) and _without_divisor(args, named)
+
+
+def _without_axis(most: int) -> Meant:
+    """No `dim=`, and not more arguments than stand before it."""
+    return lambda args, named: len(args) <= most and not named.keys() & set(AXES)
+
+
+def _of_all_entries(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """A norm with an order by which NumPy would mean the norm of a matrix."""
+    orders = [*args[:1], *(named[k] for k in named if k == "ord")]
+    axes = [*args[1:2], *(named[k] for k in named if k in AXES)]
+    harmless = all(k in HARMLESS for k in orders)
+    return not harmless and (not axes or isinstance(axes[0], tuple | list))
+
+
+def _unturned(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """`x.transpose(0, 1)`: the order of the axes to NumPy, two axes to exchange to PyTorch."""
+    return len(args) == 2 and tuple(args) not in TURNED
+
+
+AXES = ("dim", "axis")
+TURNED = {(1, 0), (-1, -2)}
+HARMLESS = (2, "fro", None)
+SWAP = "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"
+
+DIVISOR = Differing(
+    _without_divisor,
+    "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`",
+)
+MAX = Differing(_with_more, "", "max_along")
+MIN = Differing(_with_more, "", "min_along")
+MEDIAN = Differing(_always, "", "median_along")
+SORT = Differing(_always, "", "sort_along")
+SPLIT = Differing(_always, "", "split_along")
+CROSS = Differing(
+    _without_axis(1),
+    "PyTorch takes the first axis of length 3, NumPy the last axis: say `dim=...`",
+)
+SOFTMAX = Differing(
+    _without_axis(0), "PyTorch guesses the axis from the shape: say `dim=-1` for the last one"
+)
+FUNCTIONALS = {"pad": "pad_last"}
+"""What `F.name` is here, where `torch.name` or NumPy's is another thing."""
+FUNCTIONS: Mapping[str, Differing] = {
+    "std": DIVISOR,
+    "var": DIVISOR,
+    "max": MAX,
+    "min": MIN,
+    "median": MEDIAN,
+    "sort": SORT,
+    "split": SPLIT,
+    "transpose": Differing(_with_more, SWAP),
+    "norm": Differing(
+        _of_all_entries,
+        "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",
+    ),
+    "cross": CROSS,
+    "meshgrid": Differing(
+        lambda args, named: "indexing" not in named,
+        'PyTorch lets the first vector lie along the first axis, NumPy not: say `indexing="ij"`',
+    ),
+    "gradient": Differing(_with_more, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
+    "quantile": Differing(lambda args, named: bool(args[1:]), "say `dim=...` and `keepdim=...`"),
+    "softmax": SOFTMAX,
+    "log_softmax": SOFTMAX,
+    "pad": Differing(
+        _always, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
+    ),
+}
+LINALG: Mapping[str, Differing] = {
+    "vander": Differing(
+        _always, "PyTorch counts the powers upwards: `np.vander(x, increasing=True)`"
+    ),
+    "diagonal": Differing(
+        _always, "PyTorch takes the last two axes: `np.diagonal(x, 0, -2, -1)`, or `np.diag(x)`"
+    ),
+}
+"""The same for `torch.linalg.name(x, ...)`."""
+METHODS: Mapping[str, Differing] = {
+    "std": DIVISOR._replace(meant=_divided_along),
+    "var": DIVISOR._replace(meant=_divided_along),
+    "max": MAX._replace(meant=along),
+    "min": MIN._replace(meant=along),
+    "median": MEDIAN._replace(meant=_without_numpys_axis),
+    "sort": SORT._replace(meant=_without_numpys_axis),
+    "split": SPLIT._replace(meant=_without_numpys_axis),
+    "array_split": SPLIT._replace(meant=along),
+    "repeat": Differing(
+        _without_numpys_axis,
+        "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
+    ),
+    "transpose": Differing(_unturned, SWAP),
+}
+
+# -- functions and methods of PyTorch's own ------------------------------------------------------
+
+TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
+
+
+def where(x: Any, condition: Any, other: Any) -> Any:
+    """`x.where(condition, other)`: x where the condition holds, else the other."""
+    return TABLE["where"](condition, x, other)
+
+
+def transpose(x: Any, *axes: Any, **named: Any) -> Any:
+    """`x.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
+    if len(axes) == 2 and np.ndim(x) > 2:
+        return TABLE["swapaxes"](x, *axes)
+    if len(axes) == 2 == np.ndim(x) and [k % 2 for k in axes] == [0, 1]:
+        raise TypeError(TWO_AXES)
+    return TABLE["transpose"](x, *axes, **named)
+
+
+def norm(
+    x: Any, p: Any = None, axis: Any = None, keepdims: bool = False, *, ord: Any = None
+) -> Any:
+    """`x.norm(p, dim, keepdim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
+    return TABLE["norm"](x, ord, axis, keepdims, p=p)
+
+
+def cross(x: Any, other: Any, axis: int | None = None) -> Any:
+    """`x.cross(other)`: over PyTorch's axis, the first of length 3, unless one is given."""
+    if axis is None:
+        axis = np.shape(x).index(3) if 3 in np.shape(x) else -1
+    return TABLE["cross"](x, other, axis=axis)
+
+
+def add(x: Any, other: Any, *, alpha: float = 1) -> Any:
+    """`x.add(other, alpha=2)`: x + alpha other."""
+    return TABLE["add"](x, other if alpha == 1 else alpha * other)
+
+
+def subtract(x: Any, other: Any, *, alpha: float = 1) -> Any:
+    """`x.sub(other, alpha=2)`: x - alpha other."""
+    return TABLE["subtract"](x, other if alpha == 1 else alpha * other)
+
+
+def divide(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """`x.div(other, rounding_mode="floor")`: the quotient, or what is left of it by "trunc"."""
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise TypeError(f"div: rounding_mode={rounding_mode!r} is neither 'trunc' nor 'floor'")
+    if rounding_mode == "floor":
+        return TABLE["floor_divide"](x, other)
+    quotient = TABLE["divide"](x, other)
+    return TABLE["trunc"](quotient) if rounding_mode else quotient
+
+
+def squeeze(x: Any, axis: Any = None) -> Any:
+    """`x.squeeze(0)`: the axis is gone if it has one entry, as PyTorch has it."""
+    if axis is None:
+        return TABLE["squeeze"](x)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    single = tuple(k for k in given if np.ndim(x) and np.shape(x)[k] == 1)
+    if not single:
+        return TABLE["reshape"](x, np.shape(x))
+    return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
+
+
+def polygamma(x: Any, n: int) -> Any:
+    """`x.polygamma(n)`."""
+    return TABLE["polygamma"](n, x)
+
+
+OF_METHODS = "method_"
+"""Before the name of a function, where a program of the checked language calls it as a method."""
+OWN: Mapping[str, Callable[..., Any]] = {
+    method.__name__: method
+    for method in (where, transpose, norm, cross, add, subtract, divide, squeeze, polygamma)
+}
+
+AS_FUNCTIONS = frozenset({"transpose", "norm", "cross", "add", "subtract", "divide", "squeeze"})
+"""Those that PyTorch has as functions of the same meaning."""
+
+
+def pytorchs(name: str) -> Callable[..., Any] | None:
+    """What PyTorch's function of that name is here, None where there is none.
+
+    Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
+    `axis=` says that NumPy's is meant.
+    """
+    if BY_SPELLING.get(name, name) in AS_FUNCTIONS:
+        return in_pytorchs_order(OWN[BY_SPELLING.get(name, name)])
+    found, differing = everything().get(name), FUNCTIONS.get(name)
+    if found is None or differing is None:
+        return found
+    careful = differing.around(found, name)
+    return lambda x, *args, **named: (found if "axis" in named else careful)(x, *args, **named)
+
+
+def in_pytorchs_order(own: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of OWN, in any spelling of its keywords."""
+    return lambda x, *args, **named: own(x, *args, **spelled(named))
