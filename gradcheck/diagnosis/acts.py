@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.diagnosis import backprop, calculus, second
 from gradcheck.diagnosis.backprop import Gradients
-from gradcheck.diagnosis.line import Line, Span, lines
+from gradcheck.diagnosis.line import ScalarLine, Span, lines
 from gradcheck.diagnosis.tables import equal
 from gradcheck.diagnosis.whole_answer import answers, literals, misread
 from gradcheck.errors import GradcheckError
@@ -24,13 +24,13 @@ from gradcheck.opinions.tape import record
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
 
-Paths = Sequence[tuple[list[int], Line]]
+Paths = Sequence[tuple[list[int], ScalarLine]]
 
 
 class Texts(UserDict[str, Any]):
     """What the words of a wrong rule may mention, made when somebody reads it."""
 
-    def __init__(self, line: Line, rule: calculus.WrongRule) -> None:
+    def __init__(self, line: ScalarLine, rule: calculus.WrongRule) -> None:
         self._made = line, rule
 
     @cached_property
@@ -55,7 +55,7 @@ class Made:
     everywhere: bool = False
     reach: backprop.Reach | None = None
     rule: calculus.WrongRule | None = None
-    line: Line | None = None
+    line: ScalarLine | None = None
     said: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -149,7 +149,7 @@ def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
     return numbers and bool(paths) and all(_once(line) for _, line in paths)
 
 
-def _once(line: Line) -> bool:
+def _once(line: ScalarLine) -> bool:
     """Whether every op of the line stands within the last one's text, and is done once."""
     whole = line.spans[-1]
     spots = [

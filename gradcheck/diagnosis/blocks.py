@@ -108,7 +108,7 @@ def _edge(name: str, g: Any, y: Any, x: Any, params: Mapping[str, Any]) -> Edge:
 
 
 @dataclass(frozen=True)
-class Kind:
+class BlockKind:
     """A function of the textbook: does y look like one, its parameters if it is of x, its pull.
 
     `forms` are further parameters, of which one will do.
@@ -221,22 +221,22 @@ def _of(name: str) -> Callable[..., Any]:
     return lambda g, y, *operands, **params: TABLE[name].pull(0, g, y, operands, params)
 
 
-KINDS: Mapping[str, Kind] = {
-    "softmax": Kind(
+KINDS: Mapping[str, BlockKind] = {
+    "softmax": BlockKind(
         _some(lambda y, axis: _is(y.sum(axis=axis), 1.0)), _along(_is_softmax), _of("softmax")
     ),
-    "log_softmax": Kind(
+    "log_softmax": BlockKind(
         _some(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
         _along(_is_log_softmax),
         _of("log_softmax"),
     ),
-    "logsumexp": Kind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
-    "unit": Kind(
+    "logsumexp": BlockKind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
+    "unit": BlockKind(
         lambda y: any(_is(np.sum(y**2, axis=a), 1.0) for a in subsets(np.ndim(y))),
         _is_unit,
         _unit_pull,
     ),
-    "normalise": Kind(
+    "normalise": BlockKind(
         lambda y: any(_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,
         _normal_pull,

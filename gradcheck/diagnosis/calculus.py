@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Line, Span, covering
+from gradcheck.diagnosis.line import ScalarLine, Span, covering
 from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import written
@@ -35,7 +35,7 @@ class WrongRule:
     letter: str = ""
 
 
-def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
+def acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     """Every row at every place where it can happen, then at all of them together."""
     found = places(line)
     operations = [operation(line, place.ks, line.tangents, place.summed) for place in found]
@@ -53,7 +53,7 @@ def acts(line: Line, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
             yield WrongRule((n, "everywhere"), row, None, span, rerun(line, wrong))
 
 
-def _of_held(line: Line, row: Mistake, n: int, found: Sequence[Place]) -> Iterator[WrongRule]:
+def _of_held(line: ScalarLine, row: Mistake, n: int, found: Sequence[Place]) -> Iterator[WrongRule]:
     """A row that looks at a letter that is held, at every place where each letter occurs."""
     for letter, held in line.held.items():
         for place in found:
@@ -62,7 +62,7 @@ def _of_held(line: Line, row: Mistake, n: int, found: Sequence[Place]) -> Iterat
                 yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
 
 
-def _span(line: Line, row: Mistake, place: Place) -> Span:
+def _span(line: ScalarLine, row: Mistake, place: Place) -> Span:
     """The place itself, or the argument that the row points at."""
     if row.operand is not None:
         a = line.args[place.ks[0]][row.operand]
@@ -71,7 +71,7 @@ def _span(line: Line, row: Mistake, place: Place) -> Span:
     return place.span
 
 
-def pairs(line: Line, singles: Sequence[WrongRule], most: int) -> Array | None:
+def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | None:
     """The derivative (B, B, P, size) of each act on top of each other one, `most` numbers at most.
 
     Only a pair where the second is not inside the first is made in that order; the rest is nan.
@@ -96,7 +96,7 @@ def pairs(line: Line, singles: Sequence[WrongRule], most: int) -> Array | None:
     return out
 
 
-def _in_order(line: Line, first: WrongRule, second: WrongRule) -> bool:
+def _in_order(line: ScalarLine, first: WrongRule, second: WrongRule) -> bool:
     """Whether no node of the first lies at, or after, a node of the second."""
     assert first.place is not None
     assert second.place is not None
@@ -104,7 +104,7 @@ def _in_order(line: Line, first: WrongRule, second: WrongRule) -> bool:
     return not any((line.above[k] | 1 << k) & bits for k in first.place.ks)
 
 
-def _all_tangents(line: Line, singles: Sequence[WrongRule]) -> list[Array | None]:
+def _all_tangents(line: ScalarLine, singles: Sequence[WrongRule]) -> list[Array | None]:
     """The derivatives (B, P, size) of every node, with act b made in row b."""
     at: dict[int, list[int]] = {}
     for b, act in enumerate(singles):
@@ -124,7 +124,9 @@ def _all_tangents(line: Line, singles: Sequence[WrongRule]) -> list[Array | None
     return found
 
 
-def _alone(line: Line, k: int, d: Sequence[Array | None], b: int) -> Mapping[int, Array | None]:
+def _alone(
+    line: ScalarLine, k: int, d: Sequence[Array | None], b: int
+) -> Mapping[int, Array | None]:
     """The derivatives in row b of node k's arguments, and of what those come from."""
     near = [a for a in line.args[k] if a is not None]
     near += [b for a in near for b in line.args[a] if b is not None]
@@ -132,12 +134,14 @@ def _alone(line: Line, k: int, d: Sequence[Array | None], b: int) -> Mapping[int
     return {a: None if (full := d[a]) is None else full[b : b + 1] for a in near}
 
 
-def _chained(line: Line, k: int, d: Sequence[Array | None], shape: tuple[int, ...]) -> Array | None:
+def _chained(
+    line: ScalarLine, k: int, d: Sequence[Array | None], shape: tuple[int, ...]
+) -> Array | None:
     right = line.chained(k, d)
     return None if right is None else np.broadcast_to(right, shape)
 
 
-def texts(line: Line, act: WrongRule) -> Mapping[str, Any]:
+def texts(line: ScalarLine, act: WrongRule) -> Mapping[str, Any]:
     """What the words of a row may mention: spans of the program, or names and numbers."""
     if act.place is None:
         return {}
@@ -157,7 +161,7 @@ def texts(line: Line, act: WrongRule) -> Mapping[str, Any]:
     return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
 
 
-def _label(line: Line, k: int, a: int | None, letter: str) -> Any:
+def _label(line: ScalarLine, k: int, a: int | None, letter: str) -> Any:
     """An argument as a span, a variable's name, or a number."""
     if a is None:
         return _number(line.nodes[k].args["uv".index(letter)])
@@ -174,7 +178,7 @@ def _number(value: Any) -> str:
     return said if len(said) <= TYPED else ""
 
 
-def _derivative(line: Line, a: int | None) -> str:
+def _derivative(line: ScalarLine, a: int | None) -> str:
     """The derivative of a node by the one variable, written out, or "" where it would be long."""
     if a is None or line.size != 1:
         return ""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.hypothesis import Hypothesis
-from gradcheck.diagnosis.preparing import Prepared, Term
-from gradcheck.diagnosis.tables import RELATIVE, Given, ratio, room, scale_of
+from gradcheck.diagnosis.preparing import Prepared, PreparedTerm
+from gradcheck.diagnosis.tables import RELATIVE, GivenAnswer, ratio, room, scale_of
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.sums import (
     coefficient_slip,
@@ -24,7 +24,7 @@ LARGEST = 100
 VALUES = 3  # below, any term could be scaled to fit
 
 
-def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+def coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """Each term of the sum that, times a number, turns the gradient into the answer.
 
     The number is a constant of the problem or one over it, or a simple fraction.
@@ -47,7 +47,7 @@ def coefficients(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesi
 class _Scaled:
     """A term of the sum: its share of the right gradient (point, entry), and what is wanted."""
 
-    term: Term
+    term: PreparedTerm
     right: Array
     share: Array
     answer: Array
@@ -73,7 +73,7 @@ def _slip(scaled: _Scaled, part: str, factor: float) -> list[Hypothesis]:
     return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(simple)})]
 
 
-def _constant(prepared: Prepared, wanted: Given, scaled: _Scaled) -> list[Hypothesis]:
+def _constant(prepared: Prepared, wanted: GivenAnswer, scaled: _Scaled) -> list[Hypothesis]:
     """A constant of the problem that is missing from a term, or there once too often."""
     for name in sorted(scaled.term.names & prepared.constants.keys()):
         value = prepared.constants[name][wanted.points][:, None]
@@ -90,7 +90,7 @@ def _simple(number: float) -> Fraction | None:
     return simple if fits and simple.denominator in DENOMINATORS else None
 
 
-def _added(prepared: Prepared, wanted: Given, right: Array, scale: Array) -> list[Hypothesis]:
+def _added(prepared: Prepared, wanted: GivenAnswer, right: Array, scale: Array) -> list[Hypothesis]:
     """A constant of the problem, or a simple number, added to the derivative everywhere."""
     if wanted.shape != ():
         return []

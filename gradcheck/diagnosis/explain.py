@@ -21,7 +21,7 @@ from gradcheck.diagnosis.hypothesis import (
 )
 from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
 from gradcheck.diagnosis.remarks import remarks, unsummed
-from gradcheck.diagnosis.tables import Given, equal, fitting, given
+from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, given
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
@@ -63,13 +63,13 @@ def explain(
         return known[key]
 
 
-def _digest(wanted: Given) -> bytes:
+def _digest(wanted: GivenAnswer) -> bytes:
     """What tells an answer's values from others, in few bytes."""
     places = repr((wanted.points, wanted.shape, wanted.slack.shape)).encode()
     return blake2b(places + wanted.flat.tobytes() + wanted.slack.tobytes()).digest()
 
 
-def _explained(prepared: Prepared, part: str, wanted: Given, integrated: bool) -> Diagnosis:
+def _explained(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
     """What gives an answer that is, or is not, an antiderivative."""
     if _right(prepared, part, wanted):
         return Diagnosis("unnamed")
@@ -85,7 +85,7 @@ def _explained(prepared: Prepared, part: str, wanted: Given, integrated: bool) -
     return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
 
 
-def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
+def _right(prepared: Prepared, part: str, wanted: GivenAnswer) -> bool:
     right = [prepared.right[k][part] for k in wanted.points]
     same = all(np.shape(r) == wanted.shape for r in right)
     return same and all(
@@ -94,7 +94,7 @@ def _right(prepared: Prepared, part: str, wanted: Given) -> bool:
 
 
 def _by_cost(
-    prepared: Prepared, part: str, wanted: Given, integrated: bool
+    prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool
 ) -> Iterable[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first.
 
@@ -115,7 +115,7 @@ def _by_cost(
 
 
 def _is_integral(
-    prepared: Prepared, part: str, wanted: Given, slopes: Iterable[float | None]
+    prepared: Prepared, part: str, wanted: GivenAnswer, slopes: Iterable[float | None]
 ) -> bool:
     """Whether the answer's slope is the program's value at every point where it is known."""
     if wanted.shape:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.line import Span
-from gradcheck.diagnosis.tables import RELATIVE, Given
+from gradcheck.diagnosis.tables import RELATIVE, GivenAnswer
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import COVERING, TELLING
 
@@ -120,19 +120,19 @@ def _order(h: Hypothesis, scalar: bool) -> tuple[Any, ...]:
 NUMBERS, DIGITS = 2, 3
 
 
-def carries(wanted: Given, mistakes: int = 1) -> bool:
+def carries(wanted: GivenAnswer, mistakes: int = 1) -> bool:
     """Whether an answer is evidence enough for so many mistakes."""
     typed = numbers(wanted)
     digits = sum(_digits(a) for a in typed)
     return len(typed) >= NUMBERS * mistakes or digits >= DIGITS * mistakes
 
 
-def is_single(wanted: Given) -> bool:
+def is_single(wanted: GivenAnswer) -> bool:
     """Whether an answer is one number, at one point or everywhere."""
     return len(numbers(wanted)) < NUMBERS
 
 
-def is_monomial(wanted: Given, x: Any) -> bool:
+def is_monomial(wanted: GivenAnswer, x: Any) -> bool:
     """Whether an answer is c x^p at all points: two numbers, which never carry two mistakes."""
     a = wanted.flat[:, 0]
     if wanted.shape or len(x) != len(a) or x.ndim > 1 or len(a) < NUMBERS + 1:
@@ -143,7 +143,7 @@ def is_monomial(wanted: Given, x: Any) -> bool:
     return bool(np.ptp(powers) <= RELATIVE * (1 + np.max(np.abs(powers))))
 
 
-def numbers(wanted: Given) -> list[float]:
+def numbers(wanted: GivenAnswer) -> list[float]:
     """The different numbers of an answer that are not zero; of a constant there is one."""
     return list({f"{a:.10g}": float(a) for a in wanted.flat.flat if a}.values())
 

@@ -107,7 +107,7 @@ def trace(case: Case) -> Traced | None:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class ScalarLine:
     """The same path at P points: for node k its op, arguments, and floats of shape (P,).
 
     `args[k]` holds node numbers, None for a literal; `f[k]` the slopes by each argument; `u`, `v`
@@ -139,7 +139,7 @@ class Line:
         return all(shape == () for shape in self.shapes.values())
 
     @cached_property
-    def alone(self) -> "tuple[Line, ...]":
+    def alone(self) -> "tuple[ScalarLine, ...]":
         """By each input on its own, where all are single numbers: to it the others are constants.
 
         By x, w x is no product.
@@ -244,13 +244,13 @@ class Line:
         return [{n: row[part].reshape(self.shapes[n]) for n, part in slices} for row in flat]
 
 
-def align(runs: Sequence[Traced]) -> Line:
+def align(runs: Sequence[Traced]) -> ScalarLine:
     """Runs that took the same path, as one line over their points."""
     floats = [[_floats(node) for node in run.nodes] for run in runs]
     first = runs[0]
     place = {id(node): k for k, node in enumerate(first.nodes)}
     by_node = list(zip(*floats, strict=True))
-    return Line(
+    return ScalarLine(
         nodes=first.nodes,
         rows=tuple(node.row for node in first.nodes),
         spans=tuple(node.span if node.row is not None else None for node in first.nodes),
@@ -297,7 +297,7 @@ def _floats(node: Symbolic) -> _Floats:
     return _Floats(middle(node.value), values[0], values[1], slopes)
 
 
-def lines(cases: Sequence[Case]) -> list[tuple[list[int], Line]]:
+def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
     """The lines of all cases, those on the same path together: (case numbers, line)."""
     groups: dict[tuple[Any, ...], list[tuple[int, Traced]]] = defaultdict(list)
     for k, case in enumerate(cases):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Held, Line, Span
+from gradcheck.diagnosis.line import Held, ScalarLine, Span
 from gradcheck.mistakes.operation import Operation
 from gradcheck.opinions.opinion import Array
 from gradcheck.ops.row import Op
@@ -32,7 +32,7 @@ class Place:
     chained: bool
 
 
-def places(line: Line) -> list[Place]:
+def places(line: ScalarLine) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""
     groups: dict[Key, list[int]] = defaultdict(list)
     for k, row in enumerate(line.rows):
@@ -45,7 +45,7 @@ def places(line: Line) -> list[Place]:
     return [_place(line, key, ks) for key, ks in groups.items()]
 
 
-def _place(line: Line, key: Key, ks: Sequence[int]) -> Place:
+def _place(line: ScalarLine, key: Key, ks: Sequence[int]) -> Place:
     bits = sum(1 << k for k in ks)
     chained = any(line.above[k] & bits for k in ks)
     summed = chained and key[1] == "add"
@@ -58,7 +58,7 @@ def _place(line: Line, key: Key, ks: Sequence[int]) -> Place:
 
 
 def operation(
-    line: Line, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
+    line: ScalarLine, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
 ) -> Operation:
     """The nodes of one place; `d[k]` may have leading axes for several hypotheses.
 
@@ -95,7 +95,7 @@ def operation(
     )
 
 
-def _within(line: Line, ks: Sequence[int | None], d: Tangents) -> Operation | None:
+def _within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operation | None:
     """The operation that the arguments come from, if it is one."""
     nodes = [k for k in ks if k is not None]
     ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
@@ -136,13 +136,13 @@ def _tangents(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Ar
     return stacked[:, None] if stacked.ndim == 3 else stacked
 
 
-def _is_leaf(line: Line, args: Sequence[tuple[int | None, ...]], i: int) -> bool:
+def _is_leaf(line: ScalarLine, args: Sequence[tuple[int | None, ...]], i: int) -> bool:
     if len(args[0]) <= i:
         return False
     return all((a := each[i]) is not None and line.entry[a] is not None for each in args)
 
 
-def rerun(line: Line, wrong: Mapping[int, Wrong]) -> Array:
+def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
     """The root's derivative (P, size) with wrong rules at some nodes, one after the other."""
     bits = sum(1 << k for k in wrong)
     found = list(line.tangents)
@@ -155,7 +155,7 @@ def rerun(line: Line, wrong: Mapping[int, Wrong]) -> Array:
     return end if end is not None else np.zeros(line.x.shape)
 
 
-def shifted(line: Line, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
+def shifted(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
     """The root's derivative (P, size) with one wrong rule at one place.
 
     What the wrong rule adds at its node reaches the root times the root's derivative by the node.

@@ -18,12 +18,12 @@ from gradcheck.diagnosis.acts import (
 )
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, is_monomial
-from gradcheck.diagnosis.line import Line, Span
+from gradcheck.diagnosis.line import ScalarLine, Span
 from gradcheck.diagnosis.places import shifted
 from gradcheck.diagnosis.tables import (
     RELATIVE,
-    Given,
-    Table,
+    GivenAnswer,
+    MistakeTable,
     by_shape,
     fitting,
     flat,
@@ -43,7 +43,7 @@ PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class PreparedTerm:
     """A term of the sum at the root: its place, what it adds to the gradients, the names in it."""
 
     span: Span
@@ -73,8 +73,8 @@ class Prepared:
     right: tuple[Gradients, ...]
     made: tuple[Made, ...]
     values: tuple[Array, ...] = ()
-    alone: tuple[Line, ...] = ()
-    terms: tuple[Term, ...] = ()
+    alone: tuple[ScalarLine, ...] = ()
+    terms: tuple[PreparedTerm, ...] = ()
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
     span: Span = None
@@ -86,7 +86,7 @@ class Prepared:
         return all(g.shape == () for g in self.right[0].values())
 
     @cached_property
-    def tables(self) -> dict[str, dict[tuple[int, ...], Table]]:
+    def tables(self) -> dict[str, dict[tuple[int, ...], MistakeTable]]:
         """The made gradients of each part, by shape, ready to be compared."""
         return {
             part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
@@ -110,9 +110,9 @@ class Prepared:
         return found
 
     @cached_property
-    def turned(self) -> Mapping[str, Table]:
+    def turned(self) -> Mapping[str, MistakeTable]:
         """The gradients of each mistake of calculus made together with a sign at its place."""
-        found: dict[str, Table] = {}
+        found: dict[str, MistakeTable] = {}
         with np.errstate(all="ignore"):
             for line in self.alone:
                 who, rows = _turned_of(self.made, line)
@@ -122,7 +122,7 @@ class Prepared:
         return found
 
     @cached_property
-    def pair_tables(self) -> dict[str, Table]:
+    def pair_tables(self) -> dict[str, MistakeTable]:
         """The prepared pairs of each part, likewise."""
         return {
             part: table(np.arange(len(who)), rows, scale_of(flat(self.right_of(part))))
@@ -169,13 +169,13 @@ def distinct(found: Sequence[Made]) -> list[Made]:
     return list(kept.values())
 
 
-def _alone(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Line, ...]:
+def _alone(paths: Paths, right: tuple[Gradients, ...]) -> tuple[ScalarLine, ...]:
     """The lines of each part alone, where all points are on one path."""
     one = len(paths) == 1 and len(paths[0][0]) == len(right)
     return tuple(paths[0][1].alone) if one else ()
 
 
-def _turned_of(made: Sequence[Made], line: Line) -> tuple[list[int], Array]:
+def _turned_of(made: Sequence[Made], line: ScalarLine) -> tuple[list[int], Array]:
     """The numbers of the mistakes on a line, and the derivatives (B, P, size) with a sign more."""
     rows, who = [], []
     for n, each in enumerate(made):
@@ -196,7 +196,7 @@ def _pairs_up(made: Made) -> bool:
     return telling and place is not None and not place.chained
 
 
-def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Array]]:
+def _pairs_of(made: Sequence[Made], line: ScalarLine) -> Mapping[str, tuple[Array, Array]]:
     """Two of the mistakes made on a line."""
     at = [(n, each.rule) for n, each in enumerate(made) if each.line is line and _pairs_up(each)]
     table = calculus.pairs(line, [act for _, act in at if act is not None], PAIRED)
@@ -209,7 +209,7 @@ def _pairs_of(made: Sequence[Made], line: Line) -> Mapping[str, tuple[Array, Arr
     return {name: (who, flat[:, :, part]) for name, part in line.slices.items()}
 
 
-def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
+def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[PreparedTerm, ...]:
     """What each term of the sum at the root adds, where all points are on one path."""
     if len(paths) != 1 or len(paths[0][0]) != len(right):
         return ()
@@ -222,12 +222,14 @@ def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[Term, ...]:
             parts = line.above[k] | 1 << k
             names = {str(node.atom) for m, node in enumerate(line.nodes) if parts >> m & 1}
             found.append(
-                Term(line.spans[k], tuple(line.split(flat)), frozenset(names), line.nodes[k])
+                PreparedTerm(
+                    line.spans[k], tuple(line.split(flat)), frozenset(names), line.nodes[k]
+                )
             )
     return tuple(found)
 
 
-def _summands(line: Line, k: int) -> Iterator[int]:
+def _summands(line: ScalarLine, k: int) -> Iterator[int]:
     row = line.rows[k]
     if row is None or row.name not in ("add", "subtract"):
         yield k
@@ -247,7 +249,7 @@ FACTORS = (
 )
 
 
-def two_mistakes(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+def two_mistakes(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """Pairs that give the answer: two wrong rules, two wrong verbs, or one of them and a factor."""
     if np.any(wanted.slack) or wanted.flat.size < VALUES:
         return []
@@ -270,7 +272,7 @@ def _is_likely(pair: Hypothesis, least: float) -> bool:
     return common[0] >= least and common[1] >= OFTEN and min(each.rank for each in both) < VAGUE
 
 
-def one_place(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+def one_place(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """A mistake and a sign at the same place: one story of two."""
     found = prepared.turned.get(part)
     if found is None or wanted.shape != np.shape(prepared.right[0][part]):
@@ -286,7 +288,7 @@ def _pair(a: Made, b: Made) -> Hypothesis:
     return hypothesis_of(first, hypothesis_of(second))
 
 
-def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
     """Two wrong rules at two nodes, from the prepared table."""
     if np.shape(prepared.right[0][part]) != wanted.shape:
         return
@@ -298,7 +300,7 @@ def _two_rules(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothe
             yield _pair(prepared.made[i], prepared.made[j])
 
 
-def _one_and_the_whole(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+def _one_and_the_whole(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
     found = prepared.tables[part]
     for factor, row in FACTORS:
@@ -317,7 +319,7 @@ def _with(prepared: Prepared, n: int, row: Mistake) -> Iterator[Hypothesis]:
         yield _pair(made, Made(row, prepared.span, made.at))
 
 
-def _two_verbs(prepared: Prepared, part: str, wanted: Given) -> Iterator[Hypothesis]:
+def _two_verbs(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
     """Two wrong verbs apart from one another: what they add to the gradient adds up.
 
     Sums of two are found by sorting one number for each, a random projection.

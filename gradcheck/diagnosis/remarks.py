@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.diagnosis.blocks import subsets
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.preparing import Prepared
-from gradcheck.diagnosis.tables import Given, equal, off, ratio, room, scale_of
+from gradcheck.diagnosis.tables import GivenAnswer, equal, off, ratio, room, scale_of
 from gradcheck.mistakes.sums import constant_added
 from gradcheck.mistakes.whole_answer import not_summed
 from gradcheck.opinions.opinion import Array
@@ -20,7 +20,7 @@ Index = tuple[int, ...]
 
 
 def remarks(
-    prepared: Prepared, part: str, wanted: Given, named: Sequence[Hypothesis] = ()
+    prepared: Prepared, part: str, wanted: GivenAnswer, named: Sequence[Hypothesis] = ()
 ) -> tuple[str, ...]:
     """True sentences on the difference between an answer and the gradient.
 
@@ -40,7 +40,7 @@ def remarks(
     return tuple(sentence for sentence in found if sentence)
 
 
-def _shaped(wanted: Given) -> Array:
+def _shaped(wanted: GivenAnswer) -> Array:
     slack = wanted.slack
     return slack.reshape(wanted.shape) if slack.size > 1 else slack.reshape(())
 
@@ -144,7 +144,7 @@ def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
 DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
 
 
-def unsummed(prepared: Prepared, part: str, wanted: Given) -> list[Hypothesis]:
+def unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """The axes over which the answer has to be summed to be the gradient, where there are any."""
     right = [prepared.right[k][part] for k in wanted.points]
     if not 0 < len(wanted.shape) <= DEEPEST or np.prod(wanted.shape) <= right[0].size:

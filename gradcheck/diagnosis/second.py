@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.line import Line, Span, lines
+from gradcheck.diagnosis.line import ScalarLine, Span, lines
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import written
@@ -96,7 +96,7 @@ def _in_second(
         yield ("second", first, then, *act.key), act.mistake, made, _said(line, act), None
 
 
-def _said(line: Line | None, act: calculus.WrongRule) -> Mapping[str, Any]:
+def _said(line: ScalarLine | None, act: calculus.WrongRule) -> Mapping[str, Any]:
     """What the words mention: pieces of the first derivative, written out."""
     assert line is not None
     ks = act.place.ks if act.place is not None else ()
@@ -114,7 +114,7 @@ def _once(case: Case, moved: Mapping[str, Array]) -> Case:
     return replace(case.rows.once, inputs={**case.inputs, **moved})
 
 
-def _by(cases: Sequence[Case], name: str) -> Line | None:
+def _by(cases: Sequence[Case], name: str) -> ScalarLine | None:
     """The line by one input, where all points are on one path."""
     found = lines([replace(case, wrt=(name,)) for case in cases])
     return found[0][1] if len(found) == 1 and found[0][1].scalar else None

@@ -48,7 +48,7 @@ def ratio(a: Any, b: Any, scale: Any) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class MistakeTable:
     """Gradients of one shape, one row each: (row, point, entry), with what rounding may do."""
 
     who: Array
@@ -56,16 +56,18 @@ class Table:
     allowed: Array
 
 
-def table(who: Array, rows: Array, scale: Array) -> Table:
+def table(who: Array, rows: Array, scale: Array) -> MistakeTable:
     """Rows and their tolerance at each point, where the right gradient has this `scale` (P,).
 
     A row with an entry that is no number fits nothing.
     """
     rows = np.where(np.isfinite(rows), rows, np.nan)
-    return Table(who, rows, room(rows, scale))
+    return MistakeTable(who, rows, room(rows, scale))
 
 
-def by_shape(arrays: Sequence[Sequence[Any]], right: Sequence[Any]) -> dict[tuple[int, ...], Table]:
+def by_shape(
+    arrays: Sequence[Sequence[Any]], right: Sequence[Any]
+) -> dict[tuple[int, ...], MistakeTable]:
     """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
     rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for n, row in enumerate(arrays):
@@ -85,7 +87,7 @@ def flat(arrays: Sequence[Any]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenAnswer:
     """An answer at the points where it is known, with the slack of typed digits, entry by entry."""
 
     points: list[int]
@@ -94,17 +96,17 @@ class Given:
     slack: Array
 
 
-def given(answer: Sequence[Any], slack: Any) -> Given | None:
+def given(answer: Sequence[Any], slack: Any) -> GivenAnswer | None:
     """The known part of an answer; None where nothing is known, or shapes differ between points."""
     points = [k for k, a in enumerate(answer) if a is not None]
     shapes = {np.shape(answer[k]) for k in points}
     if len(shapes) != 1:
         return None
     flat = np.array([np.ravel(np.asarray(answer[k], dtype=float)) for k in points])
-    return Given(points, flat, shapes.pop(), np.ravel(slack))
+    return GivenAnswer(points, flat, shapes.pop(), np.ravel(slack))
 
 
-def fitting(found: Table | None, wanted: Given, flat: Array | None = None) -> Array:
+def fitting(found: MistakeTable | None, wanted: GivenAnswer, flat: Array | None = None) -> Array:
     """Numbers of the rows that are equal to the answer at every known point."""
     if found is None or not found.flat.size:
         return np.array([], dtype=int)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Line
+from gradcheck.diagnosis.line import ScalarLine
 from gradcheck.mistakes import Mistake, Whole
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.reverse import once, twice
@@ -105,7 +105,7 @@ def _sizes(case: Case) -> tuple[int, ...]:
 LITERALS = 12  # of a longer program somebody reads it from the paper
 
 
-def literals(line: Line) -> list[tuple[int, int]]:
+def literals(line: ScalarLine) -> list[tuple[int, int]]:
     """Node and place of each number that is written in the program's text."""
     found = [
         (k, i)
@@ -116,7 +116,7 @@ def literals(line: Line) -> list[tuple[int, int]]:
     return found if len(found) <= LITERALS else []
 
 
-def misread(line: Line, at: tuple[int, int], number: Array) -> Array | None:
+def misread(line: ScalarLine, at: tuple[int, int], number: Array) -> Array | None:
     """The derivative (P, size) with another number (P,) at a place; None where it has none."""
     y, f = list(line.y), list(line.f)
     changed = [at[0], *(k for k in range(len(line.nodes)) if line.above[k] >> at[0] & 1)]

@@ -11,7 +11,7 @@ Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | 
 Path: TypeAlias = Sequence[str | int]
 
 
-class Spot(NamedTuple):
+class DocumentSpot(NamedTuple):
     """A line and a column, counted from 1, and how many characters of the line are meant."""
 
     line: int
@@ -19,17 +19,17 @@ class Spot(NamedTuple):
     width: int = 1
 
 
-class Node(NamedTuple):
+class DocumentNode(NamedTuple):
     """A value with its spot, its text as written, and the nodes inside it."""
 
     value: Value
-    spot: Spot
+    spot: DocumentSpot
     written: str = ""
     style: str = ""
-    key: Spot | None = None
-    entries: "dict[str, Node] | list[Node] | None" = None
+    key: DocumentSpot | None = None
+    entries: "dict[str, DocumentNode] | list[DocumentNode] | None" = None
 
-    def entry(self, step: str | int) -> "Node | None":
+    def entry(self, step: str | int) -> "DocumentNode | None":
         """The node under one key or index, None where there is none."""
         entries = self.entries
         if isinstance(entries, dict):
@@ -43,7 +43,7 @@ class Node(NamedTuple):
 class Document:
     """The value of a file, and the place of everything in it."""
 
-    root: Node
+    root: DocumentNode
     file: str
     lines: tuple[str, ...]
 
@@ -52,7 +52,7 @@ class Document:
         """Plain dicts (keys are text), lists, strings, numbers, booleans and None."""
         return self.root.value
 
-    def node(self, path: Path) -> Node:
+    def node(self, path: Path) -> DocumentNode:
         """The node at a path, or the deepest one on the way to what is missing."""
         node = self.root
         for step in path:
@@ -62,7 +62,7 @@ class Document:
             node = inner
         return node
 
-    def spot(self, path: Path, *, key: bool = False) -> Spot:
+    def spot(self, path: Path, *, key: bool = False) -> DocumentSpot:
         """The spot of the value at a path, or of the key that it stands under."""
         node = self.node(path)
         return node.key if key and node.key else node.spot
@@ -91,7 +91,7 @@ class Document:
 
 
 def complaint(
-    file: str, lines: Sequence[str], spot: Spot, message: str, cure: str = ""
+    file: str, lines: Sequence[str], spot: DocumentSpot, message: str, cure: str = ""
 ) -> Complaint:
     """A complaint about a spot of a file, with its line unless that is too long to show."""
     line, column, width = spot

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import yaml
 
 from gradcheck.documents.decimals import WrittenFloat, check_digits
-from gradcheck.documents.document import Document, Node, Spot, Value, complaint
+from gradcheck.documents.document import Document, DocumentNode, DocumentSpot, Value, complaint
 from gradcheck.errors import Complaint, TextError
 
 BYTES = 1_000_000
@@ -99,9 +99,9 @@ def _refuse_syntax(reader: "_Reader", error: yaml.YAMLError) -> NoReturn:
     if "end of stream" in problem:  # what is never closed begins where the context does
         mark = getattr(error, "context_mark", None) or mark
     cure = next(cure for words, cure in CURES if words in problem)
-    spot = Spot(mark.line + 1, mark.column + 1) if mark else Spot(1, 1)
+    spot = DocumentSpot(mark.line + 1, mark.column + 1) if mark else DocumentSpot(1, 1)
     if spot.line > len(reader.lines):
-        spot = Spot(len(reader.lines), len(reader.lines[-1]) + 1)
+        spot = DocumentSpot(len(reader.lines), len(reader.lines[-1]) + 1)
     reader.complain(spot, f"not readable as YAML: {problem}", cure)
     raise TextError(reader.complaints)
 
@@ -116,12 +116,12 @@ class _Reader:
         self.complaints: list[Complaint] = []
         self.values = 0
 
-    def document(self) -> Node:
+    def document(self) -> DocumentNode:
         """The one document of the stream."""
         self._next()
         event = self._next()
         if isinstance(event, yaml.StreamEndEvent):
-            return Node(None, Spot(1, 1))
+            return DocumentNode(None, DocumentSpot(1, 1))
         root = self._node(self._next(), 0)
         self._next()
         event = self._next()
@@ -129,13 +129,13 @@ class _Reader:
             self.complain(_spot(event), "a second document", "one file holds one: remove `---`")
         return root
 
-    def complain(self, spot: Spot, message: str, cure: str) -> None:
+    def complain(self, spot: DocumentSpot, message: str, cure: str) -> None:
         """Note a fault; past the most that anybody reads, stop."""
         self.complaints.append(complaint(self.file, self.lines, spot, message, cure))
         if len(self.complaints) >= COMPLAINTS:
             raise TextError(self.complaints)
 
-    def _stop(self, spot: Spot, message: str, cure: str) -> NoReturn:
+    def _stop(self, spot: DocumentSpot, message: str, cure: str) -> NoReturn:
         """Note a fault after which reading on makes no sense."""
         self.complain(spot, message, cure)
         raise TextError(self.complaints)
@@ -144,7 +144,7 @@ class _Reader:
         """The next event."""
         return self.events.get_event()
 
-    def _node(self, event: Any, depth: int) -> Node:
+    def _node(self, event: Any, depth: int) -> DocumentNode:
         """The node that an event starts."""
         self.values += 1
         if self.values > VALUES:
@@ -158,7 +158,7 @@ class _Reader:
             return self._sequence(event, depth)
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(event, depth)
-        return Node(None, _spot(event))
+        return DocumentNode(None, _spot(event))
 
     def _check_properties(self, event: Any) -> None:
         """Refuse aliases, anchors and tags."""
@@ -170,7 +170,7 @@ class _Reader:
         elif event.tag is not None:
             self.complain(_spot(event), f"the tag `{event.tag}`", "remove it, or quote the text")
 
-    def _scalar(self, event: Any) -> Node:
+    def _scalar(self, event: Any) -> DocumentNode:
         """A scalar: a text where it is quoted or a block, else what the core schema says."""
         spot, style = _spot(event), event.style or ""
         value: Value = event.value
@@ -179,18 +179,18 @@ class _Reader:
                 value = plain_value(event.value)
             except ValueError as error:
                 self.complain(spot, str(error), "put it in quotes if it is meant as text")
-        return Node(value, spot, event.value, style)
+        return DocumentNode(value, spot, event.value, style)
 
-    def _sequence(self, start: Any, depth: int) -> Node:
+    def _sequence(self, start: Any, depth: int) -> DocumentNode:
         """A list."""
-        nodes: list[Node] = []
+        nodes: list[DocumentNode] = []
         while not isinstance(event := self._next(), yaml.SequenceEndEvent):
             nodes.append(self._node(event, depth + 1))
-        return Node([node.value for node in nodes], _spot(start), entries=nodes)
+        return DocumentNode([node.value for node in nodes], _spot(start), entries=nodes)
 
-    def _mapping(self, start: Any, depth: int) -> Node:
+    def _mapping(self, start: Any, depth: int) -> DocumentNode:
         """A dict whose keys are texts, as they were written."""
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, DocumentNode] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             key, spot = self._key(event, depth), _spot(event)
             if first := nodes.get(key):
@@ -199,7 +199,7 @@ class _Reader:
                 self.complain(spot, f"the key `{key}` stands here twice", cure)
             nodes[key] = self._node(self._next(), depth + 1)._replace(key=spot)
         values = {key: node.value for key, node in nodes.items()}
-        return Node(values, _spot(start), entries=nodes)
+        return DocumentNode(values, _spot(start), entries=nodes)
 
     def _key(self, event: Any, depth: int) -> str:
         """The text of a key."""
@@ -210,11 +210,11 @@ class _Reader:
         return self._node(event, depth + 1).written
 
 
-def _spot(event: Any) -> Spot:
+def _spot(event: Any) -> DocumentSpot:
     """Where an event starts, and its width if it ends on that line."""
     start, end = event.start_mark, event.end_mark
     width = end.column - start.column if end.line == start.line else 1
-    return Spot(start.line + 1, start.column + 1, max(width, 1))
+    return DocumentSpot(start.line + 1, start.column + 1, max(width, 1))
 
 
 # -- the core schema: which value a scalar without quotes has -------------------------------------

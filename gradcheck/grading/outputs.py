@@ -27,7 +27,7 @@ SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
 
 
 @dataclass(frozen=True)
-class Read:
+class OutputRead:
     """An answer as a value, the half unit of each typed digit, and how it is echoed.
 
     `ready` is a formula that mentions names: a function of the inputs.
@@ -45,7 +45,7 @@ class Read:
         return float(np.max(self.half, initial=0.0)) if isinstance(self.value, np.ndarray) else 0.0
 
 
-def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, Read | None]:
+def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, OutputRead | None]:
     """An answer to what a part reads, compared at the given point; and how it was read, if it was.
 
     Never raises on what a student typed.
@@ -63,7 +63,7 @@ def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, Read | 
     return found, read
 
 
-def read_output(key: Key, part: Part, answer: Any) -> Read:
+def read_output(key: Key, part: Part, answer: Any) -> OutputRead:
     """How an answer to what a program is asked at its end is read.
 
     Raises TextError where it cannot be, GradcheckError where it has no value.
@@ -130,20 +130,20 @@ def _of(diagnosis: Diagnosis, hypotheses: tuple[Hypothesis, ...]) -> Diagnosis:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _read(key: Key, part: Part, due: Value, answer: Any) -> Read:
+def _read(key: Key, part: Part, due: Value, answer: Any) -> OutputRead:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
-        return Read(shape, 0.0, str(shape))
+        return OutputRead(shape, 0.0, str(shape))
     if isinstance(answer, list) and isinstance(due, list):
         pieces = [_read(key, part, d, a) for d, a in zip(due, answer, strict=False)]
         pieces += [_read(key, part, None, a) for a in answer[len(due) :]]
-        return Read([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
+        return OutputRead([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
     if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
         answer = printed[1]
     found = key.read(part, answer)
     if isinstance(found, Plain):
         value = found.value
-        return Read(value if isinstance(value, bool | str) else None, 0.0, str(value))
+        return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value))
     return _numbers(key, found)
 
 
@@ -157,7 +157,7 @@ def _shape(answer: Any) -> tuple[int, ...] | None:
     return tuple(answer) if whole else None
 
 
-def _numbers(key: Key, found: Formula | NumberList | Entries) -> Read:
+def _numbers(key: Key, found: Formula | NumberList | Entries) -> OutputRead:
     """Numbers, or formulas at the given point."""
     ready = readings(key.scope, found)
     values = floats(ready.at(Spot(key.problem, key.points[0])))
@@ -168,4 +168,4 @@ def _numbers(key: Key, found: Formula | NumberList | Entries) -> Read:
     echoed = found.understood if isinstance(found, Formula) else str(values.tolist())
     function = ready if ready.names & key.scope.inputs.keys() else None
     halves = np.broadcast_to(shaped, values.shape)
-    return Read(values, halves, echoed, function, notes(found))
+    return OutputRead(values, halves, echoed, function, notes(found))

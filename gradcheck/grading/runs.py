@@ -12,7 +12,7 @@ from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import Judgement, Witness, earned, share, shown
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.outputs import (
-    Read,
+    OutputRead,
     at_further_points,
     explained_by_the_loop,
     joined,
@@ -50,7 +50,7 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool)
     return _of_a_formula(base, key, question, part, ready, diagnose)
 
 
-def _of_numbers(key: Key, part: Part, read: Read) -> Diagnosis:
+def _of_numbers(key: Key, part: Part, read: OutputRead) -> Diagnosis:
     """What gives these numbers at the given point: a mistake of a gradient, or of the loop."""
     assert key.run is not None
     said = key.run.mistaken.explain(part.name, read.value, read.slack)

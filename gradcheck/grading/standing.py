@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from gradcheck.answers import Formula
-from gradcheck.diagnosis.line import Line, lines
+from gradcheck.diagnosis.line import ScalarLine, lines
 from gradcheck.errors import TextError
 from gradcheck.grading.formulas.floats import INVERSE, Floats
 from gradcheck.grading.judgement import FAILURES
@@ -135,7 +135,7 @@ def _length(place: Place) -> int:
 # -- what may be due in the place of a piece -------------------------------------------------------
 
 
-def _known(line: Line, entry: int) -> Iterator[Array]:
+def _known(line: ScalarLine, entry: int) -> Iterator[Array]:
     """Values, derivatives and slopes that the program has, but for those that are constant."""
     for k, tangent in enumerate(line.tangents):
         derivative = () if tangent is None else (tangent[:, entry],)

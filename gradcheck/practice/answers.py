@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from gradcheck.diagnosis.calculus import WrongRule
-from gradcheck.diagnosis.line import Line
+from gradcheck.diagnosis.line import ScalarLine
 from gradcheck.diagnosis.places import rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import precision
@@ -23,12 +23,12 @@ BITS = 64
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def derivative(line: Line) -> str:
+def derivative(line: ScalarLine) -> str:
     """The right derivative of a line with one variable."""
     return _text(rerun(_remembering(line), {}))
 
 
-def mistaken(line: Line, act: WrongRule) -> str:
+def mistaken(line: ScalarLine, act: WrongRule) -> str:
     """The wrong derivative as a text; empty where it cannot be written down."""
     if act.place is None or len(act.place.ks) != 1 or line.size != 1:
         return ""
@@ -44,7 +44,7 @@ def _text(made: Array) -> str:
     return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else str(found)
 
 
-def _remembering(line: Line) -> Line:
+def _remembering(line: ScalarLine) -> ScalarLine:
     """The line at one point, on numbers that remember how they were made."""
     args = [[*map(_number, node.args), None, None] for node in line.nodes]
     leaf = next(n for n, e in zip(line.nodes, line.entry, strict=True) if e is not None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.diagnosis.acts import Made
-from gradcheck.diagnosis.line import Line, lines
+from gradcheck.diagnosis.line import ScalarLine, lines
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import DIAGNOSTIC, Key, key
@@ -147,7 +147,7 @@ def _judged_right(ready: Key, right: Mapping[str, str]) -> bool:
 # -- right and wrong answers -----------------------------------------------------------------------
 
 
-def _line(ready: Key) -> Line | None:
+def _line(ready: Key) -> ScalarLine | None:
     """The straight line of a problem that has one path."""
     found = lines([ready.case(k) for k in range(min(DIAGNOSTIC, len(ready.points)))])
     return found[0][1] if len(found) == 1 else None

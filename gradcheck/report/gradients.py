@@ -13,7 +13,7 @@ from gradcheck.report.figures import bar, plain
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
 from gradcheck.texts.trees import parsed, rank, with_letters
-from gradcheck.verdict.consult import Part, Verdict
+from gradcheck.verdict.consult import PartVerdict, Verdict
 
 MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
@@ -53,7 +53,7 @@ class Gradients:
         if notes:
             yield Text("; ", style="dim").join(notes)
 
-    def _line(self, part: Part, notation: Notation | None, width: int) -> Iterator[Text]:
+    def _line(self, part: PartVerdict, notation: Notation | None, width: int) -> Iterator[Text]:
         times = "x" if notation is None else "×"
         shape = times.join(map(str, self.shapes[part.name])) or "scalar"
         line = Text.assemble((_label(part.name, notation), "bold"), f"  {shape}")
@@ -100,7 +100,7 @@ class Gradients:
         known = [o.gradients[name].error for o in opinions if name in o.gradients]
         return max((float(np.max(error, initial=0.0)) for error in known), default=np.inf)
 
-    def _entries(self, part: Part, width: int, signs: bool) -> list[str]:
+    def _entries(self, part: PartVerdict, width: int, signs: bool) -> list[str]:
         if part.gradient is None:
             return []
         dots = "…" if signs else "..."

@@ -11,7 +11,7 @@ from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import folded, in_signs, legend, matrix
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.steps import Step, Steps
+from gradcheck.texts.steps import ChainStep, Steps
 from gradcheck.texts.trees import PREFIX
 
 
@@ -45,7 +45,7 @@ class ChainRule:
         if notation is not None and notation.sizes:
             yield Text.assemble("  ", legend(notation))
 
-    def _step(self, step: Step, notation: Notation | None, width: int) -> Iterator[Text]:
+    def _step(self, step: ChainStep, notation: Notation | None, width: int) -> Iterator[Text]:
         if notation is None:
             end = f"d{self.steps.end}/d"
             text, name = step.text.replace(PREFIX, end), f"{end}{step.name}"
@@ -100,7 +100,7 @@ def _by_nodes(steps: Steps) -> Text:
     return text
 
 
-def _array(step: Step) -> str:
+def _array(step: ChainStep) -> str:
     """The shape, and the entries where they fit on a line."""
     value = step.value
     if value.size > SHOWN_ENTRIES:

@@ -14,7 +14,7 @@ from gradcheck.testing.findings import Check, found
 from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.limits import RTOL
-from gradcheck.testing.program import Program, program_of
+from gradcheck.testing.program import UserProgram, program_of
 from gradcheck.testing.purity import as_it_came, impure, not_linear, pulled
 from gradcheck.testing.result import Result
 
@@ -316,7 +316,7 @@ def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
     return [] if near is None else [near]
 
 
-def _remarks(program: Program, point: Call) -> tuple[str, ...]:
+def _remarks(program: UserProgram, point: Call) -> tuple[str, ...]:
     """What a reader should know of the functions' memory, and of what was not looked at."""
     return (*((DRIFTS,) if program.drifts else ()), *hidden(point))
 

@@ -18,7 +18,7 @@ class OutOfTime(BaseException):
     """Raised wherever a thread is when its time is over; no `except Exception` holds it up."""
 
 
-class Budget:
+class TimeBudget:
     """What is left of some seconds that a thread computes, and whether they were too few."""
 
     def __init__(self, seconds: float) -> None:

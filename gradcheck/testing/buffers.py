@@ -243,7 +243,7 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
     """
     found = Coarse()
 
-    class Seen(np.ndarray[Any, Any]):
+    class SeenArray(np.ndarray[Any, Any]):
         """An array whose makes are looked at."""
 
         def __array_finalize__(self, obj: Any) -> None:
@@ -261,12 +261,12 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
             return tuple(map(seen, made)) if isinstance(made, tuple) else seen(made)
 
     def _bare(value: Any) -> Any:
-        return value.view(np.ndarray) if isinstance(value, Seen) else value
+        return value.view(np.ndarray) if isinstance(value, SeenArray) else value
 
     def seen(value: Any) -> Any:
         found.look(value)
         plain = isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        return np.array(value).view(Seen) if plain else value
+        return np.array(value).view(SeenArray) if plain else value
 
     def made(maker: Callable[..., Any], *given: Any, **kwargs: Any) -> Any:
         return found.look(maker(*given, **kwargs))

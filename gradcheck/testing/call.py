@@ -16,7 +16,7 @@ from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.testing import source
 from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
-from gradcheck.testing.program import ALONE, Program, is_tree
+from gradcheck.testing.program import ALONE, UserProgram, is_tree
 
 DOUBLE = np.dtype(np.float64)
 BY_NAME = (
@@ -39,7 +39,7 @@ FEW = 1000  # entries that are looked at for equals: to sort a million takes tim
 class Call:
     """A program and the arrays it is called with: which are differentiated."""
 
-    program: Program
+    program: UserProgram
     args: tuple[Any, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
@@ -179,7 +179,7 @@ class Call:
         """Whether a copy was run that fills buffers with other numbers."""
         return "fills" in vars(self)
 
-    def _on(self, program: Program, kind: str, inputs: Mapping[str, Any]) -> Any:
+    def _on(self, program: UserProgram, kind: str, inputs: Mapping[str, Any]) -> Any:
         args, plain = self._rest(), kind == "float"
         for name, i in self._placed:
             args[i] = inputs[name][()] if plain else inputs[name]
@@ -214,7 +214,7 @@ class Call:
 
 
 def calls_of(
-    program: Program, points: Sequence[Any], wrt: int | Sequence[int] | None
+    program: UserProgram, points: Sequence[Any], wrt: int | Sequence[int] | None
 ) -> list[Call]:
     """The calls of a program at some points; TypeError where nothing can be differentiated."""
     found = []
@@ -306,7 +306,7 @@ def _argument(value: Any, name: str) -> Any:
 
 
 def _positions(
-    program: Program, leaves: tuple[Any, ...], wrt: int | Sequence[int] | None
+    program: UserProgram, leaves: tuple[Any, ...], wrt: int | Sequence[int] | None
 ) -> tuple[int, ...]:
     count = len(program.args)
     chosen = (wrt,) if isinstance(wrt, int) else wrt

@@ -88,7 +88,7 @@ class Convention:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCall:
     """What is known of a call before its way is chosen.
 
     `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
@@ -115,7 +115,7 @@ class Asked:
         ]
 
 
-def convention_of(backward: Function, asked: Asked) -> Convention:
+def convention_of(backward: Function, asked: AskedCall) -> Convention:
     """The way in which a backward pass is called; TypeError where none fits, or two do."""
     mine = parameters_of(backward)
     name = getattr(backward, "__name__", "backward")
@@ -140,7 +140,7 @@ def convention_of(backward: Function, asked: Asked) -> Convention:
     return best
 
 
-def _fits(way: Convention, mine: Parameters, asked: Asked) -> bool:
+def _fits(way: Convention, mine: Parameters, asked: AskedCall) -> bool:
     """Whether a call fills what is needed, and of the rest only what forward's arguments are."""
     count = way.count(len(asked.arguments))
     if not mine.needed <= count <= mine.most:
@@ -149,7 +149,7 @@ def _fits(way: Convention, mine: Parameters, asked: Asked) -> bool:
     return not more or (way.behind == "arguments" and more <= set(asked.arguments))
 
 
-def _likely(way: Convention, mine: Parameters, asked: Asked) -> float:
+def _likely(way: Convention, mine: Parameters, asked: AskedCall) -> float:
     """How well the names of the parameters fit a way of calling."""
     behind = mine.names[way.cotangents :]
     if way.behind == "arguments":

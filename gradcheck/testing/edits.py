@@ -35,7 +35,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Words:
+class SourceWords:
     """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
 
     The divisors are what the value is divided by on its way, `kept` what the methods of its class
@@ -75,7 +75,7 @@ def filled(node: ast.expr, text: str) -> ast.expr:
 # -- the order ------------------------------------------------------------------------------------
 
 
-def candidates(built: Any, words: Words) -> Iterator[Edit]:
+def candidates(built: Any, words: SourceWords) -> Iterator[Edit]:
     """Every edit: those that take something away, those of what stands there, those that add.
 
     Of what may be added, names of the same statement are tried first, then all the others.
@@ -106,7 +106,7 @@ def candidates(built: Any, words: Words) -> Iterator[Edit]:
             yield from more(node, words)
 
 
-def _near(nodes: list[Any], words: Words) -> dict[int, list[str]]:
+def _near(nodes: list[Any], words: SourceWords) -> dict[int, list[str]]:
     """Of the nodes of every simple statement the names that stand in it, and what is kept.
 
     And the cotangent's.
@@ -140,7 +140,7 @@ def _parts(value: ast.expr) -> Iterator[ast.expr]:
 # -- of what stands there -------------------------------------------------------------------------
 
 
-def edits_of(node: ast.AST, words: Words, within: str = "") -> Iterator[Edit]:
+def edits_of(node: ast.AST, words: SourceWords, within: str = "") -> Iterator[Edit]:
     """What might be said differently at one place of a backward pass.
 
     All that goes wrong `within` some places has one name: see `named_within`.
@@ -174,7 +174,9 @@ def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = "") -> Iterator[Edit]:
+def renamed(
+    node: ast.AST, others: Iterable[str], words: SourceWords, within: str = ""
+) -> Iterator[Edit]:
     """Another name for one that is read, a variable's or of what is kept."""
     if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
         return
@@ -191,7 +193,7 @@ def renamed(node: ast.AST, others: Iterable[str], words: Words, within: str = ""
 Rule = Callable[..., Iterator[tuple[str, ast.AST | None]]]
 
 
-def _binary(node: ast.BinOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _binary(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     left, right = node.left, node.right
     if isinstance(node.op, ast.Add | ast.Sub):
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
@@ -227,7 +229,7 @@ def _turned(node: ast.expr) -> ast.expr:
     return node.value if bare else ast.Attribute(node, "T", ast.Load())  # type: ignore[attr-defined]
 
 
-def _too_many(factor: ast.expr, words: Words, divided: bool) -> str:
+def _too_many(factor: ast.expr, words: SourceWords, divided: bool) -> str:
     text = ast.unparse(factor)
     if any(size in text for size in SIZES):
         return "mean-for-sum" if divided else "sum-for-mean"
@@ -236,12 +238,12 @@ def _too_many(factor: ast.expr, words: Words, divided: bool) -> str:
     return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
 
 
-def _unary(node: ast.UnaryOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _unary(node: ast.UnaryOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if isinstance(node.op, ast.USub):
         yield "sign-error", node.operand
 
 
-def _number(node: ast.Constant, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _number(node: ast.Constant, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if isinstance(node.value, int | float) and not isinstance(node.value, bool):
         k = node.value
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
@@ -255,13 +257,13 @@ def _number(node: ast.Constant, words: Words) -> Iterator[tuple[str, ast.AST | N
             yield "another-name", ast.Constant(key)
 
 
-def _compare(node: ast.Compare, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _compare(node: ast.Compare, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     for kind in COMPARISONS:
         if len(node.ops) == 1 and not isinstance(node.ops[0], kind):
             yield "mask-wrong", ast.Compare(node.left, [kind()], node.comparators)
 
 
-def _call(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     name = _method(node)
     if name in ("mean", "sum"):
         other = "sum" if name == "mean" else "mean"
@@ -307,7 +309,7 @@ def _other_orders(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
         yield "transposed", ast.Call(node.func, args, node.keywords)
 
 
-def _weighed(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _weighed(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     """A factor that what is added up lacks: `(g * y).sum()` for `g.sum()`."""
     inner = _inside(node)
     if inner is None:
@@ -344,12 +346,12 @@ def _other_axes(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
         yield "summed-over-wrong-axis", ast.Call(node.func, args, keywords)
 
 
-def _keyword(node: ast.keyword, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _keyword(node: ast.keyword, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if node.arg == "ddof" and isinstance(node.value, ast.Constant):
         yield "ddof", ast.keyword("ddof", ast.Constant(1 - int(node.value.value)))  # type: ignore[arg-type]
 
 
-def _subscript(node: ast.Subscript, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _subscript(node: ast.Subscript, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if not isinstance(node.ctx, ast.Load):
         return
     if isinstance(node.slice, ast.Name):
@@ -359,7 +361,7 @@ def _subscript(node: ast.Subscript, words: Words) -> Iterator[tuple[str, ast.AST
         yield "flipped-kernel", node.value
 
 
-def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _name(node: ast.Name, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
         return
     yield "transposed", ast.Attribute(node, "T", ast.Load())
@@ -368,25 +370,25 @@ def _name(node: ast.Name, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
     yield "factor-two", filled(node, "2 * _")
 
 
-def _attribute(node: ast.Attribute, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _attribute(node: ast.Attribute, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if node.attr == "T":
         yield "transposed", node.value
     if node.attr == "size":
         yield "ddof", filled(node, "(_ - 1)")
 
 
-def _length(node: ast.Call, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _length(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if ast.unparse(node.func) == "len":
         yield "ddof", filled(node, "(_ - 1)")
 
 
-def _minus_one(node: ast.BinOp, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _minus_one(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     less = isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1"
     if less and any(size in ast.unparse(node.left) for size in SIZES):
         yield "ddof", node.left
 
 
-def _tuple(node: ast.Tuple, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _tuple(node: ast.Tuple, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     for i, j in combinations(range(len(node.elts)), 2):
         swapped = list(node.elts)
         swapped[i], swapped[j] = swapped[j], swapped[i]
@@ -396,14 +398,14 @@ def _tuple(node: ast.Tuple, words: Words) -> Iterator[tuple[str, ast.AST | None]
 # -- statements ----------------------------------------------------------------------------------
 
 
-def _assigned(node: ast.Assign, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _assigned(node: ast.Assign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     target = node.targets[0]
     if len(node.targets) == 1 and isinstance(target, ast.Name | ast.Subscript):
         yield "overwritten-not-accumulated", ast.AugAssign(target, ast.Add(), node.value)
         yield from _added_at(target, node.value)
 
 
-def _added(node: ast.AugAssign, words: Words) -> Iterator[tuple[str, ast.AST | None]]:
+def _added(node: ast.AugAssign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if isinstance(node.op, ast.Add | ast.Sub):
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         yield "sign-error", ast.AugAssign(node.target, other, node.value)
@@ -438,7 +440,7 @@ RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
 # -- what a whole value may lack -----------------------------------------------------------------
 
 
-def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
+def of_whole(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """What may be missing of a whole value: a sign, a sum, a transpose, a mean."""
     yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
     for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
@@ -453,7 +455,7 @@ def of_whole(node: ast.expr, words: Words) -> Iterator[Edit]:
         yield Edit("path-dropped", node, filled(node, text))
 
 
-def with_each(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+def with_each(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
     """A whole value with a factor, a divisor or a term that it may lack, of some names."""
     for other in others:
         dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
@@ -465,7 +467,7 @@ def with_each(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[E
             yield Edit("path-dropped", node, filled(node, f"_ {sign} {other}"))
 
 
-def with_more(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[Edit]:
+def with_more(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
     """A whole value with a term that is seldomer lacked: what a mean or a norm takes away."""
     for other in others:
         for axis in ("-1", "0"):
@@ -475,7 +477,7 @@ def with_more(node: ast.expr, others: Iterable[str], words: Words) -> Iterator[E
             yield Edit("path-dropped", node, filled(node, inner))
 
 
-def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
+def in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
     for name in words.names[1:]:
         for other in words.calls:
@@ -484,7 +486,7 @@ def in_all_of(node: ast.expr, words: Words) -> Iterator[Edit]:
                 yield Edit("wrong-tensor-in-derivative", node, new)
 
 
-def divided(node: ast.expr, words: Words) -> Iterator[Edit]:
+def divided(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """What the value is divided by; means and sums mixed up, and factors of two."""
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, filled(node, f"_ / ({divisor})"))

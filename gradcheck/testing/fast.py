@@ -20,7 +20,7 @@ from gradcheck.opinions.limits import ENTRIES, LIKE, MORE_SAMPLES
 from gradcheck.opinions.opinion import Array, Case, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.consult import Part, Verdict, aside, consult, read
+from gradcheck.verdict.consult import PartVerdict, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import Entry
 from gradcheck.verdict.neighbours import neighbours
@@ -156,7 +156,7 @@ def full_check(case: Case, verdict: Verdict) -> Verdict:
     return read(case, [reverse(case, MORE_SAMPLES), verdict.opinions["symbolic"], known])
 
 
-def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> Part:
+def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> PartVerdict:
     """A part with the interval of every entry that is not the same at all points so near."""
     gradient = mine.gradients[name]
     every = np.array([gradient.value, *(g[name] for g in near)])
@@ -167,4 +167,4 @@ def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> P
         for index in np.argwhere(apart)
         for interval in [(float(low[tuple(index)]), float(high[tuple(index)]))]
     )
-    return Part(name, "kink" if entries else "agree", gradient, entries)
+    return PartVerdict(name, "kink" if entries else "agree", gradient, entries)

@@ -12,14 +12,14 @@ import numpy as np
 from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
-from gradcheck.testing.budget import Budget
+from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, moved, signed, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judged_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
-from gradcheck.testing.program import Program
+from gradcheck.testing.program import UserProgram
 from gradcheck.testing.purity import IGNORED, unlike
-from gradcheck.testing.repair import Repair, repaired
+from gradcheck.testing.repair import SourceRepair, repaired
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Verdict
 
@@ -46,7 +46,7 @@ Point = tuple[Call, Case]
 class Check:
     """What is asked of a program: questions, claims, how its functions behave, what to remark."""
 
-    program: Program
+    program: UserProgram
     asked: Sequence[Point]
     claims: Sequence[Claim]
     rtol: float
@@ -57,7 +57,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPoint:
     """One question, its verdict, and the claim that is judged by it, if there is one."""
 
     call: Call
@@ -105,7 +105,7 @@ def found(check: Check) -> Result:
     )
 
 
-def _consulted(check: Check) -> list[Asked]:
+def _consulted(check: Check) -> list[AskedPoint]:
     """The questions and their verdicts: on floats alone where buffers of others lead astray."""
     points, claimed = list(check.asked), bool(check.claims)
     verdicts = [_in_single(*each) for each in zip(points, _verdicts(points, claimed), strict=True)]
@@ -114,7 +114,7 @@ def _consulted(check: Check) -> list[Asked]:
         points = list(map(_on_floats_alone, points))
         verdicts = _verdicts(points, claimed)
     claims: Sequence[Claim | None] = check.claims or [None] * len(points)
-    return [Asked(*p, v, c) for p, v, c in zip(points, verdicts, claims, strict=True)]
+    return [AskedPoint(*p, v, c) for p, v, c in zip(points, verdicts, claims, strict=True)]
 
 
 def _verdicts(points: Sequence[Point], claimed: bool) -> list[Verdict]:
@@ -142,7 +142,7 @@ def _on_floats_alone(point: Point) -> Point:
     return closed, closed.case(case.seed, case.cotangent)
 
 
-def _judged(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
+def _judged(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
@@ -157,7 +157,7 @@ def _judged(asked: Asked, rtol: float) -> tuple[Asked, tuple[Judged, ...]]:
 # -- what is known, and what is strange ----------------------------------------------------------
 
 
-def _is_known(asked: Asked) -> bool:
+def _is_known(asked: AskedPoint) -> bool:
     if asked.verdict.verdict in SOUND:
         return True
     claim = asked.claim
@@ -196,7 +196,7 @@ def _is_enough(verdict: Verdict, claim: Claim) -> bool:
     return True
 
 
-def _strange(every: Sequence[Asked]) -> Iterator[str]:
+def _strange(every: Sequence[AskedPoint]) -> Iterator[str]:
     """Words where a function gives other values when it is called again, or for our numbers."""
     points = {id(each.call): each for each in every}.values()
     again = (unlike(each.call, each.verdict.opinions["reverse"].value) for each in points)
@@ -220,7 +220,7 @@ def _otherwise(verdict: Verdict, call: Call) -> str:
     return f"the function's value is {here} for {STRANGE}"
 
 
-def _of_coarse_floats(every: Sequence[Asked]) -> Iterator[str]:
+def _of_coarse_floats(every: Sequence[AskedPoint]) -> Iterator[str]:
     """Where floats coarser than the arguments came in, as far as that was looked for."""
     claims = [each.claim for each in every if each.claim is not None]
     for claim in claims[:1]:
@@ -242,13 +242,13 @@ class Why:
     """
 
     name: str = ""
-    repair: Repair | None = None
+    repair: SourceRepair | None = None
     diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 def _explained(
-    check: Check, every: Sequence[Asked], judged: Sequence[Judged], generic: bool
+    check: Check, every: Sequence[AskedPoint], judged: Sequence[Judged], generic: bool
 ) -> Why:
     if not check.explain:
         return Why()
@@ -257,7 +257,7 @@ def _explained(
     if order := _order(every[0].verdict, check.claims[0]):
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
-    budget = Budget(max(check.explain - spent - LEAST, HALF * check.explain))
+    budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
     undo: list[Any] = []
     repair = None
     if generic and check.program.backward is not None and not check.program.second:
@@ -270,7 +270,7 @@ def _explained(
     return Why("", repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
 
 
-def _diagnosed(every: Sequence[Asked], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
+def _diagnosed(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
     claims = [each.claim.gradients for each in every if each.claim is not None]
     wrong = [part.part for part in judged if part.part in claims[0] and (
@@ -317,13 +317,13 @@ class _Search:
     It is to hold at every point that was asked about, at one beside and at one of another shape.
     """
 
-    program: Program
-    every: Sequence[Asked]
+    program: UserProgram
+    every: Sequence[AskedPoint]
     rtol: float
-    budget: Budget
+    budget: TimeBudget
     undo: list[tuple[type, str, Any]]
 
-    def run(self) -> Repair | None:
+    def run(self) -> SourceRepair | None:
         """The first edit that makes everything right."""
         backward, forward = self.program.backward, self.program.forward
         assert backward is not None
@@ -331,7 +331,7 @@ class _Search:
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
 
-        def holds(other: Callable[..., Any], points: Sequence[Asked]) -> bool:
+        def holds(other: Callable[..., Any], points: Sequence[AskedPoint]) -> bool:
             return bool(self.budget.run(lambda: self._holds(other, points), each))
 
         def right(other: Callable[..., Any]) -> bool:
@@ -340,18 +340,18 @@ class _Search:
         return repaired(backward, right, forward, self.undo)
 
     @cached_property
-    def elsewhere(self) -> list[Asked]:
+    def elsewhere(self) -> list[AskedPoint]:
         """The points at which a repair is tried again."""
         return list(_elsewhere(self.every[0]))
 
-    def _holds(self, backward: Callable[..., Any], points: Sequence[Asked]) -> bool:
+    def _holds(self, backward: Callable[..., Any], points: Sequence[AskedPoint]) -> bool:
         """Whether another backward pass gives the reference everywhere."""
         try:
             return all(self._meets(backward, each) for each in points)
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 
-    def _meets(self, backward: Callable[..., Any], asked: Asked) -> bool:
+    def _meets(self, backward: Callable[..., Any], asked: AskedPoint) -> bool:
         claim = asked.claim
         assert claim is not None
         other = replace(claim.call.program, backward=backward)
@@ -363,7 +363,7 @@ class _Search:
         )
 
 
-def _elsewhere(asked: Asked) -> Iterator[Asked]:
+def _elsewhere(asked: AskedPoint) -> Iterator[AskedPoint]:
     """The claim at a point beside, and at one of another shape, where the opinions know it."""
     rng, claim = np.random.default_rng(2), asked.claim
     assert claim is not None
@@ -373,7 +373,7 @@ def _elsewhere(asked: Asked) -> Iterator[Asked]:
                 continue
             c = None if claim.cotangent is None else signed(rng, call.shape())
             case = call.case(0, c)
-            there = Asked(call, case, fast_verdicts([case], True)[0], Claim(call, None, c))
+            there = AskedPoint(call, case, fast_verdicts([case], True)[0], Claim(call, None, c))
             if there.verdict.verdict == "agree" and there.claim and there.claim.gradients:
                 yield there
         except Exception:  # noqa: BLE001 - a function may refuse any point

@@ -38,7 +38,7 @@ from gradcheck.testing.limits import (
     RTOL,
     UNITS,
 )
-from gradcheck.testing.program import Program
+from gradcheck.testing.program import UserProgram
 from gradcheck.verdict.consult import Entry, Verdict
 from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
@@ -129,7 +129,7 @@ class Claim:
         """Whether it can be made again, at other arguments."""
         return self.call.program.backward is not None
 
-    def made(self, program: Program, args: list[Any], change: Any = None) -> Any:
+    def made(self, program: UserProgram, args: list[Any], change: Any = None) -> Any:
         """What a backward pass claims; `change` is done to the cotangent."""
         if self.cotangent is None:
             return program.pull(args)

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.testing.buffers import Copies, Makers
 from gradcheck.testing.calling import (
-    Asked,
+    AskedCall,
     Convention,
     Function,
     convention_of,
@@ -257,7 +257,7 @@ def _are_names(given: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Program:
+class UserProgram:
     """A user's functions, and how they are called with arrays."""
 
     forward: Function
@@ -339,7 +339,7 @@ class Program:
         given = dict(zip(self.paths, leaves, strict=True))
         return tuple(put(arg, (i,), given) for i, arg in enumerate(self.args))
 
-    def with_makers(self, makers: Makers) -> "Program":
+    def with_makers(self, makers: Makers) -> "UserProgram":
         """The program for whose copies NumPy makes other arrays: see `buffers`."""
         copies = Copies(makers)
         weights = self.weights
@@ -434,7 +434,7 @@ def program_of(
     scalar: bool,
     cache: bool | None = None,
     weights: tuple[Any, Any] | None = None,
-) -> Program:
+) -> UserProgram:
     """A program, after one run of forward: how its value lies, what it keeps, what backward gets.
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
@@ -450,7 +450,7 @@ def program_of(
         held = weights_of(getattr(forward, "__self__", None), *weights)
         labels = (*labels, *(f"{key}" if isinstance(key, str) else f"params[{key}]"
                              for key in held.keys))  # fmt: skip
-    made = Program(
+    made = UserProgram(
         forward, given, tuple(args), kwargs, places, labels, kept, weights=held,
         second=backward is True,
     )  # fmt: skip
@@ -459,7 +459,7 @@ def program_of(
     return _run_once(made, scalar=scalar, cache=cache)
 
 
-def _run_once(made: Program, *, scalar: bool, cache: bool | None) -> Program:
+def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserProgram:
     leaves = made.leaves(made.args)
     left = [np.array(a) if isinstance(a, np.ndarray) else a for a in leaves]
     first = copy.copy(made._forward(left))  # it may give the same memory every time
@@ -473,7 +473,7 @@ def _run_once(made: Program, *, scalar: bool, cache: bool | None) -> Program:
     if not scalar and made.backward is not None:
         cached = cached if cache is None else cache and isinstance(first, tuple)
         count = len(outputs.paths) or 1
-        way = convention_of(made.backward, Asked(made.arguments, count, cached, keeps))
+        way = convention_of(made.backward, AskedCall(made.arguments, count, cached, keeps))
         if way.behind == "cache" and not outputs.cached:
             outputs = _several(first[:-1], cached=True)
     plain = outputs == Outputs()

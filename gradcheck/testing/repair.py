@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from gradcheck.testing.edits import Edit, Words, candidates
+from gradcheck.testing.edits import Edit, SourceWords, candidates
 from gradcheck.testing.source import file_of, text_of
 
 LONGEST = 56  # characters of a line of source in a message
@@ -28,7 +28,7 @@ Places = dict[int, tuple[ast.AST, str, int | None]]
 
 
 @dataclass(frozen=True)
-class Repair:
+class SourceRepair:
     """The mistake's name, the file, and the line as it stands there and as it is to be."""
 
     name: str
@@ -49,7 +49,7 @@ def repaired(
     right: Callable[[Function], bool],
     forward: Function | None,
     undo: list[tuple[type, str, Any]],
-) -> Repair | None:
+) -> SourceRepair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
     What methods a class had while others were tried in it stands in `undo`: whoever ends the
@@ -140,7 +140,7 @@ def _searched(
     right: Callable[[Function], bool],
     kept: Sequence[str],
     forward: Function | None,
-) -> Repair | None:
+) -> SourceRepair | None:
     """The first edit of one function after which `right` says so.
 
     `kept` is what its class keeps; what `forward` computes it may lack.
@@ -166,7 +166,7 @@ def _bound(function: FunctionType, like: Function) -> Function:
 # -- what is told --------------------------------------------------------------------------------
 
 
-def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> Repair:
+def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> SourceRepair:
     """The statement's line as it stands in the file, and with the edit."""
     statement = _statement(edit.old, built, places)
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
@@ -176,7 +176,7 @@ def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> R
         whole, new = whole.partition(": ")[2], new.partition(": ")[2]
     old = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
     first, last = _windows(whole, new) if new else (old, "")
-    return Repair(edit.name, file, line, first if new else _cut(old), last)
+    return SourceRepair(edit.name, file, line, first if new else _cut(old), last)
 
 
 def _statement(node: ast.AST, built: Any, places: Places) -> Any:
@@ -239,7 +239,7 @@ def definition_of(function: Function | None) -> Any:
     return definition(plain) if isinstance(plain, FunctionType) else None
 
 
-def words_of(function: FunctionType, kept: Sequence[str], forward: Function | None) -> Words:
+def words_of(function: FunctionType, kept: Sequence[str], forward: Function | None) -> SourceWords:
     """The names of a backward pass, its short calls, and short parts of the value."""
     code = function.__code__
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
@@ -247,7 +247,9 @@ def words_of(function: FunctionType, kept: Sequence[str], forward: Function | No
     given = tuple(n for n in code.co_varnames[: code.co_argcount] if n in own)
     calls = (*_said(function, (ast.Call,)), *_said(forward, (ast.Call, ast.BinOp)))
     keys = _keys(function)
-    return Words(own[0] if own else "", named, calls, _divisors(forward), tuple(kept), given, keys)
+    return SourceWords(
+        own[0] if own else "", named, calls, _divisors(forward), tuple(kept), given, keys
+    )
 
 
 def _said(function: Function | None, kinds: Any) -> list[str]:

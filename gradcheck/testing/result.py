@@ -16,7 +16,7 @@ from gradcheck.report.findings import underlined
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE
-from gradcheck.testing.repair import Repair
+from gradcheck.testing.repair import SourceRepair
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -93,7 +93,7 @@ class Result:
     source: str
     notes: tuple[str, ...]
     case: Case
-    repair: Repair | None = None
+    repair: SourceRepair | None = None
     name: str = ""  # of the mistake, where the numbers alone say it
 
     def __bool__(self) -> bool:
@@ -251,7 +251,9 @@ def apart(one: float, other: float) -> tuple[str, str]:
     return repr(one), repr(other)
 
 
-def _guess(diagnoses: Sequence["Diagnosis"], repair: Repair | None) -> "str | Hypothesis | None":
+def _guess(
+    diagnoses: Sequence["Diagnosis"], repair: SourceRepair | None
+) -> "str | Hypothesis | None":
     """What it is: the repair's name, or the one mistake that gives just this; else nothing.
 
     A repair is proof. Of several mistakes that all give this none is told, nor a pair of them, nor

@@ -27,7 +27,7 @@ MOST = 200  # nodes of a scalar program that are written
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """One line: `name = text = value`, and PyTorch's node (or those that a cotangent came by)."""
 
     name: str
@@ -45,9 +45,9 @@ class Steps:
     differentiated, `axes` counts those of the names, `sizes` are what `n` stands for.
     """
 
-    forward: tuple[Step, ...] = ()
-    backward: tuple[Step, ...] = ()
-    cotangents: tuple[Step, ...] = ()
+    forward: tuple[ChainStep, ...] = ()
+    backward: tuple[ChainStep, ...] = ()
+    cotangents: tuple[ChainStep, ...] = ()
     of_arrays: bool = False
     left_out: int = 0
     end: str = "value"
@@ -137,9 +137,9 @@ def _embedded(argument: Any) -> Any:
     return argument.atom if argument.atom is not None and argument.atom.is_number else None
 
 
-def _forward_line(node: Symbolic, named: Mapping[int, str]) -> Step:
+def _forward_line(node: Symbolic, named: Mapping[int, str]) -> ChainStep:
     expr = numbers.form_of(node.row)(*_symbols(node, named))
-    return Step(named[id(node)], str(expr), np.array(middle(node.value)))
+    return ChainStep(named[id(node)], str(expr), np.array(middle(node.value)))
 
 
 def _users(line: list[Symbolic]) -> dict[int, list[tuple[Symbolic, int]]]:
@@ -157,7 +157,7 @@ def _backward_line(
     named: Mapping[int, str],
     users: Mapping[int, list[tuple[Symbolic, int]]],
     adjoint: Mapping[Symbolic, arb],
-) -> Step:
+) -> ChainStep:
     """d(end)/d(node): the sum over its users of d(end)/d(user) times the local slope."""
     terms = []
     for user, i in users.get(id(node), []):
@@ -167,7 +167,7 @@ def _backward_line(
         slope = str(sympy.diff(local, dummy).subs(dummy, symbols[i]))
         terms.append(_term(named[id(end)], named[id(user)], slope, user is end))
     value = np.array(middle(adjoint[node]))
-    return Step(f"d{named[id(end)]}/d{named[id(node)]}", " + ".join(terms), value)
+    return ChainStep(f"d{named[id(end)]}/d{named[id(node)]}", " + ".join(terms), value)
 
 
 def _term(end: str, user: str, slope: str, direct: bool) -> str:
@@ -205,7 +205,7 @@ def _of_arrays(problem: Problem, point: Point) -> Steps:
         return Steps(of_arrays=True)
     names = _names(tape, outcomes[-1].names)
     forward = tuple(
-        Step(names[node], _source(problem, node), tape.values[node][0], node.name())
+        ChainStep(names[node], _source(problem, node), tape.values[node][0], node.name())
         for node in tape.nodes
     )
     cotangents = tuple(_cotangents(tape, names))
@@ -219,7 +219,9 @@ def _of_arrays(problem: Problem, point: Point) -> Steps:
     return Steps(forward, backward, cotangents, True, 0, end, axes, sizes)
 
 
-def _chain(problem: Problem, point: Point, arrived: Mapping[str, Step]) -> tuple[Step, ...]:
+def _chain(
+    problem: Problem, point: Point, arrived: Mapping[str, ChainStep]
+) -> tuple[ChainStep, ...]:
     """The cotangents of named values as formulas; nothing where one of them has none."""
     try:
         run = recorded(problem, point)
@@ -227,7 +229,7 @@ def _chain(problem: Problem, point: Point, arrived: Mapping[str, Step]) -> tuple
         found = writing.chain()
         values = {**run.values, **{PREFIX + n: s.value for n, s in arrived.items()}}
         due = [n for n in arrived if n in writing.named.values() or n in run.problem.wrt]
-        lines = [Step(n, writing.text(n, found[n]), arrived[n].value) for n in due]
+        lines = [ChainStep(n, writing.text(n, found[n]), arrived[n].value) for n in due]
     except FAULTS:
         return ()
     right = all(gives(s.text, values, estimate(s.value, 0.0)) for s in lines)
@@ -252,9 +254,9 @@ def _source(problem: Problem, node: Node) -> str:
     return " ".join(problem.program.source[node.span[0] : node.span[1]].split())
 
 
-def _cotangents(tape: Tape, names: Mapping[Any, str]) -> list[Step]:
+def _cotangents(tape: Tape, names: Mapping[Any, str]) -> list[ChainStep]:
     """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
-    stages: list[Step] = []
+    stages: list[ChainStep] = []
     arrived: dict[Any, list[str]] = {}
     said: set[Any] = {tape.root}
     end = names[tape.root]
@@ -272,5 +274,5 @@ def _cotangents(tape: Tape, names: Mapping[Any, str]) -> list[Step]:
     return stages
 
 
-def _arrival(end: str, name: str, through: list[str], g: Any) -> Step:
-    return Step(f"d{end}/d{name}", "", np.array(g), " + ".join(through))
+def _arrival(end: str, name: str, through: list[str], g: Any) -> ChainStep:
+    return ChainStep(f"d{end}/d{name}", "", np.array(g), " + ".join(through))

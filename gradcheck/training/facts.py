@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.ledger import RIGHT, Entry, LedgerVerbs, totals
+from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, totals
 from gradcheck.training.outputs import Value, same
 from gradcheck.training.trace import Trace, trace
 
@@ -39,7 +39,7 @@ class EquivalentLoop:
 
 @np.errstate(all="ignore")
 def equivalent_loop(
-    problem: Problem, point: Point, right: Trace, made: Sequence[Entry]
+    problem: Problem, point: Point, right: Trace, made: Sequence[LedgerEntry]
 ) -> EquivalentLoop | None:
     """Who takes the same steps as the ledger of a mistaken run, if anybody does."""
     moved, due = totals(made, "step"), totals(right.entries, "step")
@@ -57,7 +57,7 @@ def equivalent_loop(
     return None
 
 
-def _scaled(right: Trace, made: Sequence[Entry]) -> bool:
+def _scaled(right: Trace, made: Sequence[LedgerEntry]) -> bool:
     """Whether all gradients of a run are those of the right one times a factor."""
     due, came = totals(right.entries, "add"), totals(made, "add")
     if not due or len(due) != len(came):
@@ -66,7 +66,7 @@ def _scaled(right: Trace, made: Sequence[Entry]) -> bool:
     return near(came, [np.asarray(factor * each) for each in due]) and not near(came, due)
 
 
-def _others(right: Trace, made: Sequence[Entry]) -> Iterator[tuple[str, LedgerVerbs]]:
+def _others(right: Trace, made: Sequence[LedgerEntry]) -> Iterator[tuple[str, LedgerVerbs]]:
     """The right loop with momentum 1, and with the learning rate of the first mistaken step."""
     yield "adding momentum 1", replace(RIGHT, write=_gathering())
     due, came = (next(e.amount for e in run if e.verb == "step") for run in (right.entries, made))

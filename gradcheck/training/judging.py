@@ -22,13 +22,13 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
 from gradcheck.training import Reference, Value
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
-from gradcheck.training.ledger import Array, Entry, LedgerVerbs
+from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs
 from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
 from gradcheck.training.remarks import seen
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.training.scopes import scopes, statement
-from gradcheck.training.student import Run, ran, written
+from gradcheck.training.student import StudentRun, ran, written
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -51,16 +51,16 @@ class _Reply(NamedTuple):
     program: Program
     elsewhere: Callable[[], Sequence[Reference]]  # the reference at further points
 
-    def run(self, reference: Reference, **how: Any) -> Run:
+    def run(self, reference: Reference, **how: Any) -> StudentRun:
         """What it leaves at a point."""
         return ran(reference.problem, self.program, self.part, reference.point, **how)
 
-    def value(self, reference: Reference, run: Run) -> Value:
+    def value(self, reference: Reference, run: StudentRun) -> Value:
         """What was read, as a list where a list is due."""
         due = reference.trace.values[self.part.name]
         return _aligned(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
 
-    def compared(self, reference: Reference, run: Run) -> Comparison:
+    def compared(self, reference: Reference, run: StudentRun) -> Comparison:
         """What it leaves against what is due there."""
         due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
@@ -101,7 +101,7 @@ def _understood(program: Program) -> str:
 # -- the verdict ---------------------------------------------------------------------------------
 
 
-def _verdict(reply: _Reply, reference: Reference, here: Run) -> Comparison:
+def _verdict(reply: _Reply, reference: Reference, here: StudentRun) -> Comparison:
     """Right where the numbers are right at every point."""
     if here.failed:
         tag = "stopped" if here.stopped else "failed"
@@ -154,7 +154,9 @@ def _aligned(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
 # -- what was wrong with it ----------------------------------------------------------------------
 
 
-def _explained(found: Comparison, reply: _Reply, reference: Reference, here: Run) -> Comparison:
+def _explained(
+    found: Comparison, reply: _Reply, reference: Reference, here: StudentRun
+) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
         named = dict(_repaired(reply, reference, here)) or _replayed(reply, reference, here)
@@ -171,7 +173,7 @@ def _explained(found: Comparison, reply: _Reply, reference: Reference, here: Run
 
 
 def _repaired(
-    reply: _Reply, reference: Reference, here: Run
+    reply: _Reply, reference: Reference, here: StudentRun
 ) -> Iterator[tuple[Mistake, Span | None]]:
     """The mistakes without which the program gives the right numbers at every point."""
     if reply.run(reference, share=SHARE).stopped:
@@ -197,7 +199,7 @@ def _in_other_orders(
             yield reply._replace(program=written(reference.problem, text)), place
 
 
-def _mended(reply: _Reply, reference: Reference, row: Repair, here: Run) -> bool:
+def _mended(reply: _Reply, reference: Reference, row: Repair, here: StudentRun) -> bool:
     """Whether one way to undo a mistake makes the program right."""
     together = reference.trace.together
     ways = range(len(row.ways(here, together)))
@@ -206,7 +208,7 @@ def _mended(reply: _Reply, reference: Reference, row: Repair, here: Run) -> bool
     )
 
 
-def _way(row: Repair, here: Run, together: int, n: int) -> LedgerVerbs:
+def _way(row: Repair, here: StudentRun, together: int, n: int) -> LedgerVerbs:
     """The n-th way anew: verbs remember one run."""
     return row.ways(here, together)[n]
 
@@ -222,7 +224,7 @@ def _right_everywhere(
     return True
 
 
-def _replayed(reply: _Reply, reference: Reference, here: Run) -> Named:
+def _replayed(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
     """The mistakes that give these numbers at every point, made in the reference.
 
     Those that the ledger shows come before those that it does not.
@@ -239,7 +241,7 @@ def _replayed(reply: _Reply, reference: Reference, here: Run) -> Named:
     return {mistake: _place(reply, here, mistake) for mistake in shown or kept}
 
 
-def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: Run) -> bool:
+def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: StudentRun) -> bool:
     """Whether a mistake made in the reference gives what a program leaves, at a point."""
     yours, right = reply.value(reference, run), reference.trace
     return any(
@@ -249,13 +251,13 @@ def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: Run) -> b
     )
 
 
-def _in_the_ledger(reply: _Reply, reference: Reference, here: Run) -> Named:
+def _in_the_ledger(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
     """The mistakes that add and step the same, made in the reference."""
     found = _same_ledger(reference.mistaken, here.entries) if here.ended else []
     return {m: _place(reply, here, m) for m in found if _possible(m, here)}
 
 
-def _same_ledger(mistaken: Replays, entries: Sequence[Entry]) -> list[Mistake]:
+def _same_ledger(mistaken: Replays, entries: Sequence[LedgerEntry]) -> list[Mistake]:
     """The mistakes whose ledger this is, made at the fewest places."""
     mine, right = _moves(entries), _moves(mistaken.right.entries)
     if not mine or _move_alike(mine, right):
@@ -265,7 +267,7 @@ def _same_ledger(mistaken: Replays, entries: Sequence[Entry]) -> list[Mistake]:
     return list(dict.fromkeys(r.mistake for r in fits if r.scope.cost == cheapest))
 
 
-def _moves(entries: Sequence[Entry]) -> Moves:
+def _moves(entries: Sequence[LedgerEntry]) -> Moves:
     """What was added to each leaf and by what it was stepped, in order, up to the last step."""
     found: Moves = {}
     for entry in entries:
@@ -288,7 +290,7 @@ def _move_alike(a: Moves, b: Moves) -> bool:
     )
 
 
-def _possible(mistake: Mistake, here: Run) -> bool:
+def _possible(mistake: Mistake, here: StudentRun) -> bool:
     """Whether the ledger does not prove that the mistake was not made."""
     row = BY_MISTAKE.get(mistake)
     if row is None or not row.shown or not here.entries:
@@ -296,13 +298,13 @@ def _possible(mistake: Mistake, here: Run) -> bool:
     return line_of(row.mistake, here) is not None
 
 
-def _place(reply: _Reply, here: Run, mistake: Mistake) -> Span | None:
+def _place(reply: _Reply, here: StudentRun, mistake: Mistake) -> Span | None:
     """The statement of the student's text in which a mistake was made."""
     line = line_of(mistake, here)
     return None if line is None else statement(reply.program, line.span)
 
 
-def _remarks(reply: _Reply, reference: Reference, here: Run) -> Iterator[str]:
+def _remarks(reply: _Reply, reference: Reference, here: StudentRun) -> Iterator[str]:
     """What the ledger shows and the reference's does not; PyTorch's warnings."""
     due = reference.trace
     if not here.stopped:

@@ -63,7 +63,7 @@ class BackwardCall(BackwardPass):
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
+class LedgerEntry:
     """One line: `verb` is "add", "clear" or "step"; `amount` what was added, `total` what is held.
 
     `event` is the number of the backward call that added, counted from 0.
@@ -92,13 +92,13 @@ class LedgerVerbs:
 RIGHT = LedgerVerbs()
 
 
-def totals(entries: Iterable[Entry], verb: str) -> list[Any]:
+def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Any]:
     """What was held after each line of a verb."""
     return [entry.total for entry in entries if entry.verb == verb]
 
 
 @dataclass(eq=False)
-class Ledger:
+class GradientLedger:
     """Who holds a `.grad`, and what was done to it.
 
     `together` is the number of gradients that the fullest window adds up, once that is known;
@@ -110,7 +110,7 @@ class Ledger:
     spend: Spend = unmetered
     calls: list[BackwardCall] = field(default_factory=list)
     holders: list[Holder] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
     windows: dict[Holder, int] = field(default_factory=dict)
     previous: dict[Holder, Array] = field(default_factory=dict)
     pending: list[tuple[Holder, Array | None, Array]] = field(default_factory=list)
@@ -253,7 +253,7 @@ class Ledger:
     ) -> None:
         self.spend(1)
         copy = None if total is None else np.array(total)
-        self.entries.append(Entry(verb, holder, amount, copy, executing(), event))
+        self.entries.append(LedgerEntry(verb, holder, amount, copy, executing(), event))
 
 
 def _overwrite(t: Any, value: Array) -> None:

@@ -12,7 +12,7 @@ from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.training.facts import equivalent_loop, near, reason
-from gradcheck.training.ledger import Entry, totals
+from gradcheck.training.ledger import LedgerEntry, totals
 from gradcheck.training.making import Replay, replays
 from gradcheck.training.outputs import Value
 from gradcheck.training.preparing import Reference
@@ -103,7 +103,7 @@ def _telling(first: Replay, others: Sequence[Replay]) -> str:
     return next((ASK[pair] for pair in pairs if any(pair)), "")
 
 
-def _differing(some: Sequence[Entry], others: Sequence[Entry]) -> tuple[bool, bool]:
+def _differing(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tuple[bool, bool]:
     """Whether two ledgers differ in the gradients, and in the parameters."""
     gradients, parameters = (
         not near(totals(some, verb), totals(others, verb)) for verb in ("add", "step")

@@ -14,7 +14,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.facts import equivalent_loop, reason
-from gradcheck.training.ledger import RIGHT, Entry, LedgerVerbs, Span
+from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, Span
 from gradcheck.training.outputs import Value, departs, same
 from gradcheck.training.scopes import EVERYWHERE, Occasions, Scope, occasions, scopes, statement
 from gradcheck.training.trace import Trace, trace
@@ -32,7 +32,7 @@ class Replay:
     mistake: Mistake
     scope: Scope
     values: Mapping[str, Value]
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     places: tuple[Span, ...]
 
 

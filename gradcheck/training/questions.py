@@ -41,7 +41,7 @@ MOVED = "a leaf was stepped before its gradient was taken"
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class GradientRead:
     """The gradient that a part reads: by the leaf `name`, of the sum of `summands`.
 
     A summand is a recorded value and its cotangent (None: 1); `leaves` are those below, by name.
@@ -162,7 +162,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 # -- what a part reads ---------------------------------------------------------------------------
 
 
-def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
+def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
     recorder, names = _ran(problem, point)
     holder, calls = _source(recorder, _value(problem, part, names, recorder))
@@ -178,8 +178,8 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> Read:
             exactly(record, "ball")
         known = [(record, None if g is None else exact_array(g)) for record, g in above]
     except GradcheckError:
-        return Read(holder.name, tuple(above), leaves, exact=False)
-    return Read(holder.name, tuple(known), leaves, exact=True)
+        return GradientRead(holder.name, tuple(above), leaves, exact=False)
+    return GradientRead(holder.name, tuple(known), leaves, exact=True)
 
 
 def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict[str, Step]:

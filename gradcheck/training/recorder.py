@@ -15,7 +15,7 @@ from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
 from gradcheck.opinions.replay import Observer, Record
-from gradcheck.training.ledger import Array, BackwardCall, Ledger
+from gradcheck.training.ledger import Array, BackwardCall, GradientLedger
 
 CHUNK = 250  # numbers that are handled in the time of an operation on one number
 
@@ -29,7 +29,7 @@ class Recorder:
     others in their place.
     """
 
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: GradientLedger = field(default_factory=GradientLedger)
     recorded: dict[str, list[Any]] = field(default_factory=dict)
     taken: list[tuple[Any, BackwardCall, Tensor]] = field(default_factory=list)
     made_of_numbers: list[Tensor] = field(default_factory=list)

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from gradcheck.training.ledger import BackwardCall, Entry
+from gradcheck.training.ledger import BackwardCall, LedgerEntry
 from gradcheck.training.repairs import by_leaf, repeated
-from gradcheck.training.student import Run
+from gradcheck.training.student import StudentRun
 
 Line = Callable[[tuple[int, int] | None], str]
 TIMES = {1: "once", 2: "twice"}
 
 
 def seen(
-    run: Run, due: Sequence[Entry], due_calls: Sequence[BackwardCall], line: Line
+    run: StudentRun, due: Sequence[LedgerEntry], due_calls: Sequence[BackwardCall], line: Line
 ) -> Iterator[str]:
     """The facts of a run's ledger that are none of the reference's; `line` says where.
 
@@ -40,7 +40,7 @@ def _together(found: dict[str, str]) -> Iterator[str]:
         yield words.replace("{leaf}", " and ".join(leaves))
 
 
-def _never_cleared(lines: Sequence[Entry], line: Line) -> str:
+def _never_cleared(lines: Sequence[LedgerEntry], line: Line) -> str:
     said = [entry.verb for entry in lines]
     if "step" not in said or said.count("add") < 2 or "clear" in said:
         return ""
@@ -49,7 +49,7 @@ def _never_cleared(lines: Sequence[Entry], line: Line) -> str:
     )
 
 
-def _cleared_too_soon(lines: Sequence[Entry], line: Line) -> str:
+def _cleared_too_soon(lines: Sequence[LedgerEntry], line: Line) -> str:
     """A clearing of what came and was never stepped."""
     verbs = ("add", "clear")
     found = [after for before, after in pairwise(lines) if (before.verb, after.verb) == verbs]
@@ -57,7 +57,7 @@ def _cleared_too_soon(lines: Sequence[Entry], line: Line) -> str:
     return f"`.grad` of {{leaf}} is cleared after backward and before a step{where}" * bool(found)
 
 
-def _left_over(lines: Sequence[Entry], line: Line) -> str:
+def _left_over(lines: Sequence[LedgerEntry], line: Line) -> str:
     """Gradients after the last step."""
     said = [entry.verb for entry in lines]
     if "step" not in said:
@@ -68,13 +68,13 @@ def _left_over(lines: Sequence[Entry], line: Line) -> str:
     return f"of {count} gradients of {{leaf}} {which} never stepped" if left else ""
 
 
-def _step_first(lines: Sequence[Entry], line: Line) -> str:
+def _step_first(lines: Sequence[LedgerEntry], line: Line) -> str:
     first = lines[0]
     words = f"a step of {{leaf}} comes before any backward{line(first.span)}"
     return words if first.verb == "step" else ""
 
 
-FACTS: dict[str, Callable[[Sequence[Entry], Line], str]] = {
+FACTS: dict[str, Callable[[Sequence[LedgerEntry], Line], str]] = {
     "never cleared": _never_cleared,
     "too soon": _cleared_too_soon,
     "left over": _left_over,
@@ -92,7 +92,9 @@ def _again(calls: Sequence[BackwardCall], line: Line) -> Iterator[str]:
         yield f"backward is called {_times(count)} on the same loss{line(first.place)}"
 
 
-def _counted(run: Run, due: Sequence[Entry], due_calls: Sequence[BackwardCall]) -> Iterator[str]:
+def _counted(
+    run: StudentRun, due: Sequence[LedgerEntry], due_calls: Sequence[BackwardCall]
+) -> Iterator[str]:
     """Leaves that are stepped too often or too rarely; a program that never goes back."""
     if due_calls and not run.calls:
         yield "backward is never called"
@@ -108,7 +110,7 @@ def _moves(came: int, due: int) -> str:
     return f"{words} {{leaf}}, {due} {'is' if due == 1 else 'are'} due"
 
 
-def _steps(entries: Sequence[Entry]) -> dict[str, int]:
+def _steps(entries: Sequence[LedgerEntry]) -> dict[str, int]:
     """How often each leaf is stepped."""
     found: dict[str, int] = {}
     for entry in entries:

@@ -17,10 +17,10 @@ from gradcheck.engine.tape import Step
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import Deposit, Write
-from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, LedgerVerbs
-from gradcheck.training.student import Run
+from gradcheck.training.ledger import RIGHT, BackwardCall, LedgerEntry, LedgerVerbs
+from gradcheck.training.student import StudentRun
 
-Lines = Sequence[Entry]  # of one leaf, in the order of the run
+Lines = Sequence[LedgerEntry]  # of one leaf, in the order of the run
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Repair:
     """
 
     mistake: Mistake
-    ways: Callable[[Run, int], Sequence[LedgerVerbs]]
-    scope: Callable[[Lines, Run], Entry | None]
+    ways: Callable[[StudentRun, int], Sequence[LedgerVerbs]]
+    scope: Callable[[Lines, StudentRun], LedgerEntry | None]
     texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
     shown: bool = False
 
@@ -94,7 +94,7 @@ def _weighed(factors: Mapping[int, float]) -> LedgerVerbs:
     return replace(RIGHT, deposit=deposit)
 
 
-def _short_windows(run: Run, full: int) -> Mapping[int, int]:
+def _short_windows(run: StudentRun, full: int) -> Mapping[int, int]:
     """The deposits of windows that are not full, by number, and how many there are in theirs."""
     windows: dict[Any, list[int]] = {}
     found: dict[int, int] = {}
@@ -122,7 +122,7 @@ def _without(numbers: frozenset[int]) -> LedgerVerbs:
 # -- where a ledger shows a mistake ----------------------------------------------------------------
 
 
-def _never_cleared(lines: Lines, run: Run) -> Entry | None:
+def _never_cleared(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """A gradient that is added to one that was stepped already."""
     stepped = held = False
     for line in lines:
@@ -136,10 +136,10 @@ def _never_cleared(lines: Lines, run: Run) -> Entry | None:
     return None
 
 
-def _between(*verbs: str) -> Callable[[Lines, Run], Entry | None]:
+def _between(*verbs: str) -> Callable[[Lines, StudentRun], LedgerEntry | None]:
     """The second of some verbs that follow one another."""
 
-    def scope(lines: Lines, run: Run) -> Entry | None:
+    def scope(lines: Lines, run: StudentRun) -> LedgerEntry | None:
         said = [line.verb for line in lines]
         starts = range(len(said) - len(verbs) + 1)
         return next((lines[k + 1] for k in starts if said[k : k + len(verbs)] == [*verbs]), None)
@@ -147,19 +147,19 @@ def _between(*verbs: str) -> Callable[[Lines, Run], Entry | None]:
     return scope
 
 
-def _accumulated(lines: Lines, run: Run) -> Entry | None:
+def _accumulated(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """The first of several gradients that are added up."""
     second = _between("add", "add")(lines, run)
     return next(line for line in lines if line.verb == "add") if second else None
 
 
-def _short_window(lines: Lines, run: Run) -> Entry | None:
+def _short_window(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """The last step, or the last gradient if it is never stepped."""
     ends = [line for line in lines if line.verb in ("step", "add")]
     return ends[-1] if any(line.verb == "step" for line in ends) else None
 
 
-def _before_backward(lines: Lines, run: Run) -> Entry | None:
+def _before_backward(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """A step that no gradient has come for."""
     ready = False
     for line in lines:
@@ -178,13 +178,13 @@ def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
         seen.add(call.start)
 
 
-def _again(lines: Lines, run: Run) -> Entry | None:
+def _again(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """A gradient that comes from such a call."""
     numbers = {call.number for call in repeated(run.calls)}
     return next((line for line in lines if line.verb == "add" and line.event in numbers), None)
 
 
-def _repeated_deposits(run: Run) -> frozenset[int]:
+def _repeated_deposits(run: StudentRun) -> frozenset[int]:
     numbers = {call.number for call in repeated(run.calls)}
     added = [entry for entry in run.entries if entry.verb == "add"]
     return frozenset(k for k, entry in enumerate(added) if entry.event in numbers)
@@ -276,15 +276,15 @@ REPAIRS: tuple[Repair, ...] = (
 BY_MISTAKE: Mapping[Mistake, Repair] = {row.mistake: row for row in REPAIRS}
 
 
-def by_leaf(entries: Sequence[Entry]) -> dict[Any, list[Entry]]:
+def by_leaf(entries: Sequence[LedgerEntry]) -> dict[Any, list[LedgerEntry]]:
     """The lines of each leaf, in order."""
-    found: dict[Any, list[Entry]] = {}
+    found: dict[Any, list[LedgerEntry]] = {}
     for entry in entries:
         found.setdefault(entry.leaf, []).append(entry)
     return found
 
 
-def line_of(mistake: Mistake, run: Run) -> Entry | None:
+def line_of(mistake: Mistake, run: StudentRun) -> LedgerEntry | None:
     """The first line of a run's ledger that shows a mistake."""
     row = BY_MISTAKE.get(mistake)
     found = [row.scope(lines, run) for lines in by_leaf(run.entries).values()] if row else []

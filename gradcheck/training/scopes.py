@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gradcheck.documents.passage import where_is
 from gradcheck.language import Program
-from gradcheck.training.ledger import Entry, Span
+from gradcheck.training.ledger import LedgerEntry, Span
 
 MOST = 12
 ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
@@ -57,14 +57,14 @@ class Occasions:
         return Scope(place, leaf, self.occasion)
 
 
-def occasions(verb: str, entries: Iterable[Entry]) -> tuple[Scope, ...]:
+def occasions(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
     """Each occasion of a verb in a ledger."""
     counter = Occasions()
     wanted = (entry for entry in entries if entry.verb == ENTERED[verb])
     return tuple(counter.next(entry.span, entry.leaf.number) for entry in wanted)
 
 
-def scopes(verb: str, entries: Iterable[Entry]) -> tuple[Scope, ...]:
+def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
     """Where a verb can go wrong: everywhere, at one of the places, to one leaf, or once."""
     each_time = occasions(verb, entries)
     places = list(dict.fromkeys(each.place for each in each_time))

@@ -12,7 +12,7 @@ from gradcheck.language.budget import over
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Ledger, LedgerVerbs
+from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, LedgerEntry, LedgerVerbs
 from gradcheck.training.outputs import Value
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after, read_part
@@ -71,7 +71,7 @@ class OperationMeter:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class StudentRun:
     """What a program left: what is read at its end, its ledger, its backward calls.
 
     `failed` says why nothing could be read, `stopped` that the allowance was used up, `ended` that
@@ -79,7 +79,7 @@ class Run:
     """
 
     value: Value
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     calls: tuple[BackwardCall, ...]
     notes: tuple[str, ...] = ()
     failed: str = ""
@@ -150,12 +150,12 @@ def ran(
     *,
     verbs: LedgerVerbs = RIGHT,
     share: int = 1,
-) -> Run:
+) -> StudentRun:
     """Run a program in the place of the reference, and read the part; never raises.
 
     With `share` 8 it gets an eighth of the allowance.
     """
-    recorder = Recorder(Ledger(verbs, spend=OperationMeter(OPERATIONS // share)))
+    recorder = Recorder(GradientLedger(verbs, spend=OperationMeter(OPERATIONS // share)))
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Value = None
     failed, stopped, ended = "", False, False
@@ -171,7 +171,7 @@ def ran(
             failed, stopped = str(error), isinstance(error, OutOfBudget)
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
     calls, entries = tuple(recorder.calls), tuple(recorder.ledger.entries)
-    return Run(value, entries, calls, notes, failed, stopped, ended)
+    return StudentRun(value, entries, calls, notes, failed, stopped, ended)
 
 
 def _read(

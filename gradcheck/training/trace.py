@@ -22,7 +22,14 @@ from gradcheck.ops.row import Op
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.problem.section import ERROR
-from gradcheck.training.ledger import RIGHT, BackwardCall, Entry, Holder, Ledger, LedgerVerbs
+from gradcheck.training.ledger import (
+    RIGHT,
+    BackwardCall,
+    GradientLedger,
+    Holder,
+    LedgerEntry,
+    LedgerVerbs,
+)
 from gradcheck.training.outputs import Value, as_value
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.words import context
@@ -45,7 +52,7 @@ class Trace:
     """
 
     calls: tuple[BackwardCall, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     values: Mapping[str, Value]
     together: int = 1
     notes: tuple[str, ...] = ()
@@ -78,7 +85,7 @@ def trace(
     problem: Problem, point: Point, verbs: LedgerVerbs = RIGHT, *, together: int = 1
 ) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
-    recorder = Recorder(Ledger(verbs, together))
+    recorder = Recorder(GradientLedger(verbs, together))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         names, error = names_after(problem, point, recorder)

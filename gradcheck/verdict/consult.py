@@ -22,7 +22,7 @@ from gradcheck.verdict.blame import Blame, Suspect, blame
 from gradcheck.verdict.directions import BROKEN, along_directions, located, power
 from gradcheck.verdict.entries import Entry, Scale, compared, entry_of
 
-__all__ = ["VERDICTS", "Entry", "Part", "Verdict", "consult", "read"]
+__all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
 
 # From harmless to grave: a whole is as grave as its gravest part.
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
@@ -33,7 +33,7 @@ BLAMABLE = {"reverse", "several"}
 
 
 @dataclass(frozen=True)
-class Part:
+class PartVerdict:
     """The verdict on one gradient: what is best known, and entries that are not plainly agreed."""
 
     name: str
@@ -53,7 +53,7 @@ class Verdict:
 
     verdict: str
     value: Estimate | None
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PartVerdict]
     opinions: Mapping[str, Opinion]
     entries: tuple[Entry, ...] = ()
     suspects: tuple[Suspect, ...] = ()
@@ -115,7 +115,7 @@ def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
         yield f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
 
 
-def _lonely_part(name: str, given: Sequence[Opinion]) -> Part:
+def _lonely_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
     """What the only opinion says: a gradient that nobody confirms, and where it is not smooth."""
     alone = given[0] if given else Opinion("none")
     entries = tuple(
@@ -124,22 +124,22 @@ def _lonely_part(name: str, given: Sequence[Opinion]) -> Part:
         if part == name and slope.kind in BROKEN
     )
     grave = _gravest(["undecided", *(e.verdict for e in entries)])
-    return Part(name, grave, alone.gradients.get(name), entries)
+    return PartVerdict(name, grave, alone.gradients.get(name), entries)
 
 
-def _part(name: str, given: Sequence[Opinion], value_size: float) -> Part:
+def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict:
     gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
     tied = any(o.ties for o in given)
     best = next((gradients[n] for n in (BEST_AT_A_TIE if tied else BEST) if n in gradients), None)
     if len(gradients) < 2:
         checked = any(o.directions for o in given)
-        return Part(name, "agree" if checked else "undecided", best)
+        return PartVerdict(name, "agree" if checked else "undecided", best)
     level = max((g.certain for n, g in gradients.items() if n != "reverse"), default=0.0)
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
     entries = compared(name, gradients, slopes, Scale(level, value_size, tied))
-    return Part(name, _gravest(e.verdict for e in entries), best, entries)
+    return PartVerdict(name, _gravest(e.verdict for e in entries), best, entries)
 
 
 # -- who is to blame -----------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.testing import GradientError, assert_vjp
-from gradcheck.testing.budget import Budget
+from gradcheck.testing.budget import TimeBudget
 
 
 def forever():
@@ -20,7 +20,7 @@ def forever():
 
 def test_what_takes_longer_is_ended():
     """An endless loop; what is quick gives its value, before and after."""
-    budget = Budget(0.3)
+    budget = TimeBudget(0.3)
     assert budget.run(lambda: 3) == 3
     assert budget.run(forever) is None
     assert budget.over
@@ -39,13 +39,13 @@ def test_an_end_that_was_swallowed_is_told_again():
                 swallowed.append(error)
         forever()
 
-    assert Budget(0.1).run(stubborn) is None
+    assert TimeBudget(0.1).run(stubborn) is None
     assert len(swallowed) == 1
 
 
 def test_a_part_may_end_and_the_whole_go_on():
     """Of each edit of a repair no more than a share is spent."""
-    budget = Budget(5.0)
+    budget = TimeBudget(5.0)
     assert budget.run(lambda: [budget.run(forever, 0.1), budget.run(lambda: 4)]) == [None, 4]
     assert not budget.over
 

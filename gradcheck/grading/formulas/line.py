@@ -29,14 +29,14 @@ CHOICE, TEST, BOTH = "where", "test", "both"  # `both`: two tests that hold toge
 LONGEST = 2_000  # bits of a folded fraction
 
 
-class Leaf(NamedTuple):
+class InputEntry(NamedTuple):
     """An entry of an input."""
 
     name: str
     at: tuple[int, ...]
 
 
-class Step(NamedTuple):
+class LineStep(NamedTuple):
     """An operation: its rule, the earlier slots that it is on, its name, its place in the text."""
 
     rule: Rule
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 Number = Fraction | str  # typed, or the name of a constant
-Slot = Leaf | Step | Number
+Slot = InputEntry | LineStep | Number
 Knot = tuple[Rule, tuple[int, ...]]  # what is zero where a step changes its rule, of which slots
 
 
@@ -60,14 +60,14 @@ class Line:
     known: dict[int, list[Any]] = field(default_factory=dict)
 
     @cached_property
-    def leaves(self) -> list[tuple[int, Leaf]]:
+    def leaves(self) -> list[tuple[int, InputEntry]]:
         """The entries of inputs, with their slots."""
-        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, Leaf)]
+        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, InputEntry)]
 
     @cached_property
-    def steps(self) -> list[tuple[int, Step]]:
+    def steps(self) -> list[tuple[int, LineStep]]:
         """The operations, with the slots that they fill."""
-        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, Step)]
+        return [(k, slot) for k, slot in enumerate(self.slots) if isinstance(slot, LineStep)]
 
     @property
     def numbers(self) -> Iterator[Fraction]:
@@ -115,7 +115,7 @@ class Line:
     def _refuse(self, values: list[Any], at: int) -> None:
         """Raise NoValue if the innermost piece that failed lies beyond doubt outside its domain."""
         step = self.slots[at]
-        if not isinstance(step, Step):
+        if not isinstance(step, LineStep):
             return
         for i in _chosen(step, values):
             if not values[i].is_finite():
@@ -136,17 +136,17 @@ class Line:
                 yield knot, step.args
             if step.name in ("sqrt", "power") and self._is_square(step.args[0]):
                 inner = self.slots[step.args[0]]
-                assert isinstance(inner, Step)
+                assert isinstance(inner, LineStep)
                 yield (lambda x: x), inner.args[:1]
 
     def _is_square(self, at: int) -> bool:
         """Whether a slot has a square: the root of that is an absolute value."""
         match self.slots[at]:
-            case Step(name="square"):
+            case LineStep(name="square"):
                 return True
-            case Step(name="multiply", args=(a, b)):
+            case LineStep(name="multiply", args=(a, b)):
                 return a == b
-            case Step(name="power", args=(_, b)):
+            case LineStep(name="power", args=(_, b)):
                 exponent = self.slots[b]
                 return isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
         return False
@@ -167,7 +167,7 @@ def _unseen(name: str) -> Rule | None:
     return row.unseen if row else None
 
 
-def _chosen(step: Step, values: list[Any]) -> tuple[int, ...]:
+def _chosen(step: LineStep, values: list[Any]) -> tuple[int, ...]:
     """The slots that a step's value came from: of a choice, only the one that was chosen."""
     if step.name == CHOICE:
         return (step.args[1] if values[step.args[0]] else step.args[2],)
@@ -286,7 +286,7 @@ class _LineBuilder:
     def is_test(self, slot: int) -> bool:
         """Whether a comparison is there, which may only stand where a choice asks for one."""
         found = self.slots[slot]
-        return isinstance(found, Step) and found.name in (TEST, BOTH)
+        return isinstance(found, LineStep) and found.name in (TEST, BOTH)
 
     def _plain(self, args: tuple[int, ...]) -> tuple[int, ...]:
         if any(map(self.is_test, args)):
@@ -304,7 +304,7 @@ class _LineBuilder:
         inside = all(-size <= i < size for i, size in zip(index, shape, strict=False))
         if name not in self.shapes or len(index) != len(shape) or not inside:
             raise _Beyond
-        return self._slot((name, index), Leaf(name, index))
+        return self._slot((name, index), InputEntry(name, index))
 
     def _number(self, value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | Fraction):
@@ -317,7 +317,7 @@ class _LineBuilder:
         """An operation; the same operation on the same slots is made once."""
         place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
         key = (name, rule if name == TEST else None, *args)
-        return self._slot(key, Step(rule, args, name, place))
+        return self._slot(key, LineStep(rule, args, name, place))
 
     def _applied(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
         """An op of the table on numbers; of typed numbers the exact result, while it is short."""

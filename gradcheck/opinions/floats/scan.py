@@ -67,7 +67,7 @@ class Scanned:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ScanFinding:
     """What denies one side a slope ("" if nothing does), the infinite slope if any, the words."""
 
     trouble: Trouble = ""
@@ -103,7 +103,7 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
     findings = examine(samples, left), examine(samples, right)
     stray = stray_value(*findings)
     if stray:
-        findings = Finding(), Finding()
+        findings = ScanFinding(), ScanFinding()
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
     noise, shape = noise_near(samples, sound)
     noise = max(noise, stray)
@@ -118,24 +118,24 @@ def stands_still(samples: Samples, steps: Rungs) -> bool:
     return all(samples(float(t)) == samples.here() for t in points)
 
 
-def examine(samples: Samples, side: Side) -> Finding:
+def examine(samples: Samples, side: Side) -> ScanFinding:
     """See whether f has a finite one-sided derivative on this side at all."""
     f0, hand = samples.here(), "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
-        return Finding("outside")
+        return ScanFinding("outside")
     if jump := jump_at(f0, side.steps[:12], side.values[:12]):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         words = f"f(x{hand}0) - f(x) = {jump:.6g}"
-        return Finding("rounding" if small else "jump", NAN, words, jump)
+        return ScanFinding("rounding" if small else "jump", NAN, words, jump)
     if power := power_at(f0, side.steps[:16], side.values[:16]):
         slope = math.copysign(INF, side.sign * (side.values[0] - f0))
-        return Finding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
+        return ScanFinding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
     if len(side.steps) > 24 and restless(f0, side.steps[:25], side.values[:25]):
-        return Finding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
-    return Finding()
+        return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
+    return ScanFinding()
 
 
-def stray_value(left: Finding, right: Finding) -> float:
+def stray_value(left: ScanFinding, right: ScanFinding) -> float:
     """How far f(x) alone lies off what it is on both sides, where that is by rounding; else 0."""
     if not left.trouble == right.trouble == "rounding":
         return 0.0
@@ -211,7 +211,7 @@ def crowded(samples: Samples, place: float, height: float) -> bool:
 def verdict(
     samples: Samples,
     sides: tuple[Side, Side],
-    findings: tuple[Finding, Finding],
+    findings: tuple[ScanFinding, ScanFinding],
     noise: float,
     shape: float,
 ) -> Scanned:
