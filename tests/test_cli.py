@@ -15,7 +15,7 @@ from gradcheck.batch.work import Asking, prepared
 from gradcheck.cli import main
 from gradcheck.errors import Complaint
 from gradcheck.problem import Problem
-from gradcheck.report.findings import underlined
+from gradcheck.report.findings import underline
 from tests.support.commands import CHAIN, run
 
 SINE = """
@@ -557,7 +557,7 @@ def test_a_long_line_is_shown_around_the_place():
     line = f"{terms} + sni(x) + {terms}"
     place = len(terms) + 3
     complaint = str(Complaint("unknown", column=place + 1, source=line, width=3)).splitlines()
-    for shown, marks in (complaint[1:], underlined(line, (place, place + 3))):
+    for shown, marks in (complaint[1:], underline(line, (place, place + 3))):
         assert len(shown) < 120
         start = len(marks) - len(marks.strip())
         assert shown[start:][: len(marks.strip())] == "sni"

@@ -39,7 +39,7 @@ class Other(NamedTuple):
     typed: str
 
 
-def bracketed_otherwise(formula: Formula) -> Iterator[Other]:
+def rebracket(formula: Formula) -> Iterator[Other]:
     """The formula with brackets put in where they may be missing, the likeliest first."""
     tokens, words = formula.tokens, formula.words
     if words is None or not any(

@@ -193,6 +193,6 @@ def shown(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)
 
 
-def clipped(text: str, size: int = 40) -> str:
+def clip(text: str, size: int = 40) -> str:
     """The text, or its beginning when it is longer than `size`."""
     return text if len(text) <= size else text[: size - 3] + "..."

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from gradcheck.answers.characters import DERIVATIVE, clipped, refused
+from gradcheck.answers.characters import DERIVATIVE, clip, refused
 from gradcheck.answers.shapes import Known, Shape, broadcast, is_row, product_shape, shape_of
 from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Meaning, Words, segmented
@@ -159,7 +159,7 @@ class Cursor:
 
     def text(self, start: int) -> str:
         """What was typed from `start` to the end of the token just read, in short."""
-        return clipped(self.typed[start : self.tokens[self.at - 1].end])
+        return clip(self.typed[start : self.tokens[self.at - 1].end])
 
     def refused(self, token: Token, message: str, cure: str = "") -> TextError:
         width = max(token.end - token.start, 1)

@@ -32,7 +32,7 @@ def echo(node: ast.AST) -> str:
     return _write(node.body if isinstance(node, ast.Expression) else node)[0]
 
 
-def bracketed(node: ast.AST, rank: int = ATOM) -> str:
+def bracket(node: ast.AST, rank: int = ATOM) -> str:
     """The text of a tree, in brackets if it binds more loosely than `rank`."""
     text, own = _write(node)
     return text if own >= rank else f"({text})"
@@ -59,19 +59,19 @@ def _write(node: ast.AST) -> tuple[str, int]:
         case ast.Constant(value):
             return decimal(value) if isinstance(value, Fraction) else repr(value), ATOM
         case ast.BinOp(left, ast.Pow(), right):
-            return f"{bracketed(left)}**{bracketed(right, UNARY)}", POWER
+            return f"{bracket(left)}**{bracket(right, UNARY)}", POWER
         case ast.BinOp(left, op, right):
             sign, rank = OPERATORS[type(op)]
-            return bracketed(left, rank) + sign + bracketed(right, rank + 1), rank
+            return bracket(left, rank) + sign + bracket(right, rank + 1), rank
         case ast.UnaryOp(op, operand):
-            return ("-" if isinstance(op, ast.USub) else "+") + bracketed(operand, UNARY), UNARY
+            return ("-" if isinstance(op, ast.USub) else "+") + bracket(operand, UNARY), UNARY
         case ast.Compare(left, [op], [right]):
-            return bracketed(left, SUM) + COMPARISONS[type(op)] + bracketed(right, SUM), COMPARE
+            return bracket(left, SUM) + COMPARISONS[type(op)] + bracket(right, SUM), COMPARE
         case ast.Call(function, args, keywords):
             named = [f"{word.arg}={echo(word.value)}" for word in keywords]
             return f"{echo(function)}({', '.join([*map(echo, args), *named])})", ATOM
         case ast.Subscript(value, index):
-            owner = f"({echo(value)})" if isinstance(value, ast.Constant) else bracketed(value)
+            owner = f"({echo(value)})" if isinstance(value, ast.Constant) else bracket(value)
             inside = echo(index)
             return f"{owner}[{inside[1:-1] if isinstance(index, ast.Tuple) else inside}]", ATOM
         case ast.Slice(lower, upper, step):
@@ -82,7 +82,7 @@ def _write(node: ast.AST) -> tuple[str, int]:
         case ast.List(parts):
             return f"[{', '.join(map(echo, parts))}]", ATOM
         case ast.Attribute(value, name):  # the point of `2.T` would belong to the number
-            owner = bracketed(value)
+            owner = bracket(value)
             return f"({owner}).{name}" if owner.isdigit() else f"{owner}.{name}", ATOM
     raise TypeError(type(node).__name__)
 

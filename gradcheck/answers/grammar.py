@@ -15,7 +15,7 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list, is_turned
-from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracketed, echo, number
+from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
 from gradcheck.answers.shapes import Shape
 from gradcheck.answers.tokens import Token, spelled
 from gradcheck.answers.words import ARITY, segmented
@@ -195,8 +195,7 @@ class Parser(Calls):
             self.note(f"{entrywise}; a matrix product is written @")
         if (divided or raised) and self.is_short(start):
             self.note(
-                f"{self.text(start)} is read as "
-                f"{bracketed(left, POWER + 1)}*{bracketed(right, UNARY)}"
+                f"{self.text(start)} is read as {bracket(left, POWER + 1)}*{bracket(right, UNARY)}"
             )
         return product or self.node(ast.BinOp(left, ast.Mult(), right), start)
 
@@ -247,7 +246,7 @@ class Parser(Calls):
             base = as_list(base)
             if inverted:
                 base = self.called("inv", [base], start)
-            said = f"{echo(base)}.T" if inverted else f"the transpose {bracketed(base)}.T"
+            said = f"{echo(base)}.T" if inverted else f"the transpose {bracket(base)}.T"
             self.note(f"{self.text(start)} is read as {said}")
             return self.suffixed(self.transposed(base, start), sign)
         first = self.tokens[self.at].start
@@ -260,7 +259,7 @@ class Parser(Calls):
         power = self.node(ast.BinOp(base, ast.Pow(), exponent), start)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
         if tower and not self.silent and exponent.col_offset == first and len(self.notes) < NOTES:
-            self.note(f"{self.text(start)} is read as {bracketed(base)}**({echo(exponent)})")
+            self.note(f"{self.text(start)} is read as {bracket(base)}**({echo(exponent)})")
         return power
 
     def transpose_comes(self, shape: Shape | None) -> int:

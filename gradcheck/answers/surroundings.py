@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gradcheck.answers.characters import clipped, refused
+from gradcheck.answers.characters import clip, refused
 from gradcheck.answers.tokens import Token, spelled, token_span
 from gradcheck.answers.words import KEPT, STOP, Words, segmented
 
@@ -56,7 +56,7 @@ class Surroundings:
             message = "is this the answer, or is it not?"
             raise refused(self.typed, tokens[0].start, message, "give the formula alone")
         text = self.typed[tokens[0].start : tokens[-1].end].strip()
-        self.notes.append(f"`{clipped(text)}` is left out")
+        self.notes.append(f"`{clip(text)}` is left out")
 
     # -- frames ------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.characters import DERIVATIVE, GREEK, clipped
+from gradcheck.answers.characters import DERIVATIVE, GREEK, clip
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
 from gradcheck.ops.formula import ANSWERED
 
@@ -334,5 +334,5 @@ def hints(words: Words, word: str, called: bool) -> str:
     if called:
         return "write * if a product is meant" if word in words.names else "use a known function"
     units = "; units are left out" if word in UNITS else ""
-    listed = clipped(", ".join(sorted(words.names)), 60) + units
+    listed = clip(", ".join(sorted(words.names)), 60) + units
     return f"the names of this problem are {listed}" if listed else "this problem declares no names"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gradcheck.batch.ledger import JudgedAnswer, Ledger
-from gradcheck.batch.questions import packed, question
+from gradcheck.batch.questions import pack_answer, question
 from gradcheck.batch.work import pack
 from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem
@@ -52,9 +52,9 @@ def known(ledger: Ledger, posed: Posed, answer: str) -> JudgedAnswer | None:
     return JudgedAnswer(*row) if row else None
 
 
-def unanswered(ledger: Ledger, posed: Sequence[Posed]) -> list[tuple[str, str, int]]:
+def find_unanswered(ledger: Ledger, posed: Sequence[Posed]) -> list[tuple[str, str, int]]:
     """The problem, the part and the question of everything to which an answer is missing."""
-    nothing = packed(None)
+    nothing = pack_answer(None)
     places = ((each, (each.problem.id, each.part.name)) for each in posed)
     return [(*place, _settle(ledger, each, nothing, _missing(each))) for each, place in places]
 
@@ -70,7 +70,7 @@ def enrol(ledger: Ledger, student: str, missing: Sequence[tuple[str, str, int]])
 
 def keep(ledger: Ledger, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
     """Keep an attempt and its judgement, committed; what was right once stays the answer."""
-    number = _settle(ledger, posed, packed(answer), judged)
+    number = _settle(ledger, posed, pack_answer(answer), judged)
     place = (posed.problem.id, posed.part.name)
     standing = (
         "SELECT verdict FROM answers JOIN questions ON number = question"

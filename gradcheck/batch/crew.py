@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.work import Asking, Chunk, judged, prepared, unjudged
+from gradcheck.batch.work import Asking, Chunk, judged, leave_chunk, prepared
 from gradcheck.batch.workers import Worker, WorkerLost
 from gradcheck.errors import OURS
 
@@ -128,11 +128,11 @@ class Crew:
             before, culprit, after = chunk.cut(error.at, error.at + 1)
             self.again.extend(piece for piece in (before, after) if piece.answers)
             if error.overtime:
-                return unjudged(culprit, f"{TOO_SLOW}: {error}", error.seconds)
+                return leave_chunk(culprit, f"{TOO_SLOW}: {error}", error.seconds)
         first = culprit.answers[0][0]
         if first in self.died:
             ours = error is not None and type(error) is RuntimeError
-            return unjudged(culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
+            return leave_chunk(culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
         self.died.add(first)
         self.again.append(culprit)
         return []

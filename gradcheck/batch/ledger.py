@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcheck.batch.questions import packed, question
+from gradcheck.batch.questions import pack_answer, question
 from gradcheck.errors import GradcheckError
 
 NAME = "results.sqlite"
 FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
-MISSING = packed(None)
+MISSING = pack_answer(None)
 VERSION = 3
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 
@@ -282,7 +282,7 @@ class Ledger:
         `kept` is the share of the points that is not lost. Of an `attempt` nothing is replaced.
         """
         for part, answer in given.items():
-            number = self.number(problem, fingerprint, part, packed(answer))
+            number = self.number(problem, fingerprint, part, pack_answer(answer))
             row = (student, problem, part, number, kept)
             self.db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
             if attempt is not None:

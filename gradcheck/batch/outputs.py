@@ -29,13 +29,13 @@ def json_lines(ledger: Ledger, *, as_read: bool = False) -> Iterator[str]:
 
 def write_lines(ledger: Ledger, path: Path) -> None:
     """`results.jsonl`: the lines of `--json`."""
-    with replaced(path) as file:
+    with replace_file(path) as file:
         file.writelines(f"{line}\n" for line in json_lines(ledger))
 
 
 def write_grades(ledger: Ledger, path: Path) -> None:
     """A row a student: points by problem, total, possible, and how many answers need review."""
-    with replaced(path) as file:
+    with replace_file(path) as file:
         for row in grades(ledger):
             named = sum(isinstance(each, str) for each in row)
             written = [each if isinstance(each, str) else figure(each) for each in row]
@@ -55,7 +55,7 @@ def grades(ledger: Ledger) -> Iterator[list[str | float]]:
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[IO[str]]:
+def replace_file(path: Path) -> Iterator[IO[str]]:
     """A file that appears whole, or stays as it was."""
     new = path.with_name(f".{path.name}.new")
     try:
@@ -71,7 +71,7 @@ def says(path: Path, text: str) -> None:
     with suppress(OSError, ValueError):
         if path.stat().st_size == len(text.encode()) and path.read_text("utf-8") == text:
             return
-    with replaced(path) as file:
+    with replace_file(path) as file:
         file.write(text)
 
 

@@ -32,12 +32,12 @@ def question(problem: str, part: str, answer: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def packed(answer: Any) -> str:
+def pack_answer(answer: Any) -> str:
     """An answer as ASCII that `unpacked` reads again: 0.30 stays another answer than 0.3."""
     return json.dumps(_tagged(answer), separators=(",", ":"))
 
 
-def unpacked(text: str) -> Any:
+def unpack_answer(text: str) -> Any:
     """The answer that was packed."""
     return _untagged(json.loads(text))
 

@@ -10,7 +10,7 @@ from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
-from gradcheck.batch.work import Asking, Chunk, unjudged
+from gradcheck.batch.work import Asking, Chunk, leave_chunk
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
@@ -142,7 +142,7 @@ class _Dealer:
             self.asked |= {each.number: each for each in found}
             over = [e for e in found if e.students == 1 and self.spent[e.student] > BUDGET]
             if over:
-                self.left += unjudged(self._chunk(asked, over), OVER_BUDGET)
+                self.left += leave_chunk(self._chunk(asked, over), OVER_BUDGET)
             if len(over) < len(found):
                 return self._chunk(asked, [each for each in found if each not in over])
         return None

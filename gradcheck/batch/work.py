@@ -10,7 +10,7 @@ from itertools import pairwise
 from time import process_time
 
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.questions import unpacked
+from gradcheck.batch.questions import unpack_answer
 from gradcheck.batch.workers import item
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.follow import alone
@@ -77,10 +77,12 @@ def judged(chunk: Chunk) -> list[tuple[str, float, str, float]]:
     return found
 
 
-def unjudged(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnswer]:
+def leave_chunk(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnswer]:
     """Answers that are left to a person, after so many seconds of computing each."""
     problem = problem_of(chunk.asking)
-    return [left(problem, *answer, why)._replace(seconds=seconds) for answer in chunk.answers]
+    return [
+        leave_answer(problem, *answer, why)._replace(seconds=seconds) for answer in chunk.answers
+    ]
 
 
 def _judged(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:
@@ -89,19 +91,19 @@ def _judged(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:
     if part is None:
         raise LookupError(f"{known.problem.id} has no part {name}")
     try:
-        return pack(number, mark(known, part, unpacked(answer)), known.problem.program.source)
+        return pack(number, mark(known, part, unpack_answer(answer)), known.problem.program.source)
     except MemoryError:
-        return left(known.problem, number, name, answer, TOO_LARGE)
+        return leave_answer(known.problem, number, name, answer, TOO_LARGE)
     except Exception as error:  # noqa: BLE001 - one answer never stops a batch
         why = f"{OURS}: {type(error).__name__}: {error}"
-        return left(known.problem, number, name, answer, why)
+        return leave_answer(known.problem, number, name, answer, why)
 
 
-def left(problem: Problem, number: int, name: str, answer: str, why: str) -> JudgedAnswer:
+def leave_answer(problem: Problem, number: int, name: str, answer: str, why: str) -> JudgedAnswer:
     """An answer that is left to a person."""
     part = problem.part(name)
     worth = problem.points * part.weight if part else 0.0
-    typed = alone(unpacked(answer))
+    typed = alone(unpack_answer(answer))
     base = Judgement("", problem.id, name, typed, "needs-review", 0.0, worth, remarks=(why,))
     return pack(number, replace(base, variant=problem.variant), "")
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from gradcheck.batch.outputs import replaced
+from gradcheck.batch.outputs import replace_file
 from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import named, problems, sets
 from gradcheck.cli.group import EXISTING, command, to_directory
@@ -22,9 +22,9 @@ from gradcheck.grading.selftest import Fault, faults
 from gradcheck.grading.variants import (
     SAMPLE,
     Hidden,
-    admitted,
     findings,
     hidden,
+    is_admitted,
     usual,
     variant_for,
 )
@@ -32,10 +32,10 @@ from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
 from gradcheck.practice.drawing import listed
 from gradcheck.problem import Problem
-from gradcheck.problem.section import misspelled
+from gradcheck.problem.section import suggest_id
 from gradcheck.problem.variants import possible, sampled, with_draw
-from gradcheck.report.figures import counted
-from gradcheck.report.findings import fault_words, underlined
+from gradcheck.report.figures import pluralize
+from gradcheck.report.findings import fault_words, underline
 from gradcheck.report.gradebooks import cells
 from gradcheck.report.pages import page_name
 from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
@@ -83,7 +83,7 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
             out.print(Text(problem.id, style="bold"))
         for line in wrong + facts:
             out.print(line)
-    out.print(f"{counted(len(chosen), 'problem')}, {counted(found, 'finding')}")
+    out.print(f"{pluralize(len(chosen), 'problem')}, {pluralize(found, 'finding')}")
     return FINDINGS if found else CLEAN
 
 
@@ -123,7 +123,7 @@ def _finding_line(problem: Problem, finding: Finding) -> Text:
     what = "cannot reveal" if finding.kind == "invisible" else "cannot tell apart"
     why = f" ({finding.why})" if finding.why else ""
     text = _warning(f"{what} {', '.join(finding.ids)}: {finding.cure}{why}")
-    for line in underlined(problem.program.source, finding.span, indent="      "):
+    for line in underline(problem.program.source, finding.span, indent="      "):
         text.append(f"\n{line}", style="not yellow")
     return text
 
@@ -138,7 +138,7 @@ def _fact_line(finding: Finding) -> Text:
 def _check_variants(problem: Problem) -> Iterator[Text]:
     """The self-tests that do not come out in a sample of the variants that are drawn."""
     drawn = sampled(problem, SAMPLE) if problem.choices else []
-    good = [with_draw(problem, each) for each in drawn if admitted(problem, each)]
+    good = [with_draw(problem, each) for each in drawn if is_admitted(problem, each)]
     if drawn and not good:
         yield _warning(NONE_SHOWS_ALL)
     for each in good:
@@ -153,7 +153,7 @@ def _never_drawn(problem: Problem) -> Iterator[Text]:
     groups: dict[frozenset[Hidden] | None, list[str]] = {}
     drawn = sampled(problem, SAMPLE)
     for each in drawn:
-        if not admitted(problem, each):
+        if not is_admitted(problem, each):
             found = hidden(problem, each)
             more = None if found is None else found - usual(problem)
             groups.setdefault(more, []).append(_numbers(with_draw(problem, each)))
@@ -222,7 +222,7 @@ def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with replaced(path) as file:
+    with replace_file(path) as file:
         file.write(text)
 
 
@@ -254,7 +254,7 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     """
     names = [name.strip() for name in rules.split(",") if name.strip()]
     if reveals and reveals not in {row.id for row in CATALOGUE} | {"brackets-missing"}:
-        hint = misspelled(reveals) or "see `gradcheck mistakes`"
+        hint = suggest_id(reveals) or "see `gradcheck mistakes`"
         raise GradcheckError(f"no mistake is called {reveals} - {hint}")
     found = list(islice(exercises(names, level, seed, reveals), count))
     title = f"Practice: {', '.join(names) or 'all rules'}"
@@ -262,5 +262,5 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     title += f", to reveal {reveals}" if reveals else ""
     click.echo(listed(f'"{title}"', [each.entry for each in found]), nl=False)
     if len(found) < count:
-        click.echo(f"{counted(len(found), 'problem')}: there are no more of this kind", err=True)
+        click.echo(f"{pluralize(len(found), 'problem')}: there are no more of this kind", err=True)
     sys.exit(CLEAN if found else FAILED)

@@ -38,7 +38,7 @@ from gradcheck.cli.group import (
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.report.figures import counted
+from gradcheck.report.figures import pluralize
 from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import told
 from gradcheck.report.rows import TextTable
@@ -220,7 +220,7 @@ def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
             stack.enter_context(only_writer(directory))
         ledger = Ledger(directory / NAME if directory else None)
         if ledger.damaged:
-            _notice(err, DAMAGED.format(directory, counted(ledger.damaged, "judgement")))
+            _notice(err, DAMAGED.format(directory, pluralize(ledger.damaged, "judgement")))
         stack.callback(ledger.close)
         yield ledger
 

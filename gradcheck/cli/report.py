@@ -9,14 +9,14 @@ import click
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import everything
-from gradcheck.batch.outputs import grades, replaced, write_grades, write_pages, write_results
+from gradcheck.batch.outputs import grades, replace_file, write_grades, write_pages, write_results
 from gradcheck.batch.statistics import class_facts
 from gradcheck.cli.group import EXISTING, command
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.variants import plain
 from gradcheck.report import gradebooks
-from gradcheck.report.figures import counted
+from gradcheck.report.figures import pluralize
 from gradcheck.report.gradebooks import comments as comments_of
 from gradcheck.report.gradebooks import gradescope
 from gradcheck.report.judgements import told
@@ -63,7 +63,7 @@ def report(  # noqa: PLR0917 - click gives them by name
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
             if ledger.damaged:
-                raise Unusable(DAMAGED.format(directory, counted(ledger.damaged, "judgement")))
+                raise Unusable(DAMAGED.format(directory, pluralize(ledger.damaged, "judgement")))
             out = out or directory / NAMES[form]
             where = _write(ledger, form, out, export, column, comments)
             complete = ledger.fact("complete") == "yes"
@@ -103,7 +103,7 @@ def _write(  # noqa: PLR0917 - the options
     else:
         facts = class_facts(ledger)
         points = {name: got for name, _, got, _ in facts.totals}
-        with replaced(out) as file:
+        with replace_file(out) as file:
             title = ledger.fact("title") or "gradcheck"
             file.write(gradebooks.fresh(form, title, points, facts.possible))
     return out
@@ -120,7 +120,7 @@ def _gradescope(ledger: Ledger, out: Path) -> None:
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in everything(ledger):
         lines = [told(marked.told(student.name), ledger.feedback()) for marked in student.judged]
-        with replaced(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
+        with replace_file(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
             file.write(gradescope(lines, sources))
 
 

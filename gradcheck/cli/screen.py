@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gradcheck.errors import OURS
 from gradcheck.report.findings import findings, visible
-from gradcheck.report.rows import ENDLESS, indented
+from gradcheck.report.rows import ENDLESS, indent
 
 
 class Trimmed:
@@ -59,7 +59,7 @@ def say(to: Console, words: str, style: str = "") -> None:
         if line.startswith(CODE):
             to.print(Text(f"  {line}", style=style), soft_wrap=True)
         else:
-            to.print(indented(Text(line, style=style), 2))
+            to.print(indent(Text(line, style=style), 2))
 
 
 def screen(*, stderr: bool = False) -> Console:

@@ -15,7 +15,7 @@ from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.load import list_sets
-from gradcheck.report.figures import counted
+from gradcheck.report.figures import pluralize
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
           "python_multipart": "python-multipart"}  # fmt: skip
@@ -82,13 +82,13 @@ def serve(  # noqa: PLR0917 - click gives them by name
     writing = nullcontext() if directory is None else only_writer(directory)
     with writing, _listening(host, port) as listening:
         pool = Pool(course.askings, processes=workers)
-        words = f"preparing {counted(len(course.problems), 'problem')}, once"
+        words = f"preparing {pluralize(len(course.problems), 'problem')}, once"
         with screen(stderr=True).status(words):
             pool.prepare()
         app = application(Practice(course, pool, settings))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        click.echo(f"{address}  {counted(len(course.problems), 'problem')}; {kept}")
+        click.echo(f"{address}  {pluralize(len(course.problems), 'problem')}; {kept}")
         config = uvicorn.Config(
             app,
             http=Patient,

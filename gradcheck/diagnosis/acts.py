@@ -18,7 +18,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.opinions.opinion import Array, Case, reason
 from gradcheck.opinions.reverse import once
-from gradcheck.opinions.rows import stacked
+from gradcheck.opinions.rows import stack_rows
 from gradcheck.opinions.tape import record
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
@@ -137,7 +137,7 @@ def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     for key in dict.fromkeys(key for acts in each for key in acts.found):
         first = next(acts.found[key] for acts in each if key in acts.found)
         at = [
-            stacked(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
+            stack_rows(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
             for k, case in enumerate(cases)
         ]
         yield key, replace(first, reach=None), range(len(cases)), at

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.diagnosis.line import ScalarLine, Span, covering
 from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
 from gradcheck.mistakes import Mistake
-from gradcheck.numbers.symbolic import written
+from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Array
 from gradcheck.ops.later import sympy
 
@@ -182,7 +182,7 @@ def _derivative(line: ScalarLine, a: int | None) -> str:
     """The derivative of a node by the one variable, written out, or "" where it would be long."""
     if a is None or line.size != 1:
         return ""
-    whole = written(line.nodes[a], READABLE)
+    whole = write_out(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]
     if whole is None or len(variables) != 1:

@@ -16,7 +16,7 @@ from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle
 from gradcheck.numbers.run import precision, settings
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.opinion import Array, Case, contracted
+from gradcheck.opinions.opinion import Array, Case, contract
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Op
 
@@ -82,7 +82,7 @@ def trace(case: Case) -> Traced | None:
     with _observed(case), precision(BITS):
         # in one order, so that the nodes are numbered alike however the inputs are declared
         leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
-        root = contracted(case.function("symbolic", leaves), case.cotangent)
+        root = contract(case.function("symbolic", leaves), case.cotangent)
         end = np.asarray(root, dtype=object).item()
     if not isinstance(end, Symbolic):
         return None

@@ -34,7 +34,7 @@ from gradcheck.diagnosis.tables import (
 from gradcheck.mistakes import CATALOGUE, Mistake, whole_answer
 from gradcheck.mistakes.chain import sign_error
 from gradcheck.mistakes.row import GENERIC, VAGUE
-from gradcheck.numbers.symbolic import Symbolic, written
+from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.ops.later import sympy
 
@@ -53,7 +53,7 @@ class PreparedTerm:
 
     def coefficient(self, part: str) -> int | None:
         """The whole number before its derivative, where there is one."""
-        whole = written(self.node, WRITTEN)
+        whole = write_out(self.node, WRITTEN)
         if whole is None:
             return None
         number, _ = sympy.diff(whole, sympy.Symbol(part, real=True)).as_coeff_Mul()

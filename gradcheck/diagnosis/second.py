@@ -14,7 +14,7 @@ from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.line import ScalarLine, Span, lines
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.whole_answer import differentiated_too_often
-from gradcheck.numbers.symbolic import written
+from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Array, Case, pair
 from gradcheck.ops import TABLE
 from gradcheck.ops.later import sympy
@@ -76,7 +76,7 @@ def _in_second(
     cases: Sequence[Case], first: str, then: str, rows: Sequence[Mistake]
 ) -> Iterator[Act]:
     line = _by([_once(case, {}) for case in cases], first)
-    whole = None if line is None else written(line.nodes[-1], MOST)
+    whole = None if line is None else write_out(line.nodes[-1], MOST)
     if whole is None:
         return
     slope = sympy.diff(whole, sympy.Symbol(first, real=True))
@@ -100,9 +100,9 @@ def _said(line: ScalarLine | None, act: calculus.WrongRule) -> Mapping[str, Any]
     """What the words mention: pieces of the first derivative, written out."""
     assert line is not None
     ks = act.place.ks if act.place is not None else ()
-    whole = str(written(line.nodes[-1], MOST))
+    whole = str(write_out(line.nodes[-1], MOST))
     texts = calculus.texts(line, act)
-    found = {"text": str(written(line.nodes[ks[0]], MOST))} if ks else {}
+    found = {"text": str(write_out(line.nodes[ks[0]], MOST))} if ks else {}
     stage = f" It happened to the first derivative, `{whole}`."
     return {**texts, **found, "whole": whole, "stage": stage}
 

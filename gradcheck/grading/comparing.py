@@ -31,7 +31,7 @@ class Compared:
     alone: bool = False
 
 
-def compared(key: Key, part: str, ready: Readings) -> Compared:
+def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
     varies = _varies(key, ready)
     if not varies and key.problem.form != "formula":

@@ -15,7 +15,7 @@ from flint import arb
 from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
-from gradcheck.grading.formulas.values import Readings, boxed, readings
+from gradcheck.grading.formulas.values import Readings, box, readings
 from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
@@ -64,7 +64,7 @@ class Wrong:
         found = self.exactly(spot, bits)
         rooms = self.rooms(found)
         pairs = zip(found.flat, rooms.flat, strict=True)
-        return boxed([arb(ball.mid(), room) for ball, room in pairs], found.shape)
+        return box([arb(ball.mid(), room) for ball, room in pairs], found.shape)
 
     def rooms(self, found: Array) -> Array:
         """How far each entry may be off that was typed as a number."""
@@ -73,7 +73,7 @@ class Wrong:
         level = max((abs(ball.mid()) for ball in found.flat), default=arb(0))
         entries = zip(found.flat, halves.flat, noise.flat, strict=True)
         typed = [arb(0) if h is None else room(a, h, float(n), level) for a, h, n in entries]
-        return boxed(typed, found.shape)
+        return box(typed, found.shape)
 
 
 def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
@@ -92,7 +92,7 @@ def alone(answer: Any) -> Any:
     return answer.answer if isinstance(answer, Among) else answer
 
 
-def followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
     """The judgement of a wrong answer that follows from wrong parts nearer to the loss; else None.
 
     Nothing follows where there is no number at a point, or no shape that fits.
@@ -146,7 +146,7 @@ def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[Wrong]:
     if ready is None:
         return []
     own = among(key.problem, name, given)
-    follows = followed(key, part, own, judged) if isinstance(own, Among) else None
+    follows = follow(key, part, own, judged) if isinstance(own, Among) else None
     return [replace(ready, follows=follows.follows if follows else "")]
 
 

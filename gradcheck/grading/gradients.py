@@ -11,10 +11,10 @@ from flint import arb
 
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.comparing import Compared, compared
+from gradcheck.grading.comparing import Compared, compare_answer
 from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
-from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, share, shown
+from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, share, to_plain
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.grading.known import known as known_answer
 from gradcheck.numbers.ball import middle
@@ -28,7 +28,7 @@ FINE = 256  # bits for it
 def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
     """An answer to the gradient by an input, held against the closed form and explained."""
     try:
-        found = compared(key, part, ready)
+        found = compare_answer(key, part, ready)
     except (NotNumbers, TextError) as error:
         return said(base, "wrong", f"the answer cannot be evaluated: {error}")
     except (OutOfBudget, GradcheckError) as error:
@@ -159,7 +159,7 @@ def _witness(found: Compared) -> Witness | None:
     outcome = found.outcome
     if outcome.expected is None:
         return None
-    at = {name: shown(value) for name, value in found.spots[outcome.point].given.items()}
+    at = {name: to_plain(value) for name, value in found.spots[outcome.point].given.items()}
     return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
 
 

@@ -95,7 +95,7 @@ def earned(key: Key, tags: tuple[str, ...]) -> float:
     return share(key.problem.credit, ("rounded",), None) if "rounded" in tags else 1.0
 
 
-def shown(value: Array) -> Any:
+def to_plain(value: Array) -> Any:
     return np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
 
 

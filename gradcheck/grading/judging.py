@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from gradcheck.answers import Formula, Plain, misfit, other_readings
-from gradcheck.answers.brackets import Other, bracketed_otherwise
+from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
 from gradcheck.grading.formulas.floats import Floats
@@ -25,7 +25,7 @@ from gradcheck.problem.record import Part
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
     point, due = key.spots[0].floats, key.due(part)
-    for other in bracketed_otherwise(formula):
+    for other in rebracket(formula):
         if due is None or Floats(other.tree.body, point, due).is_near():
             yield other
 

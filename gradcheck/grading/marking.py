@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
-from gradcheck.grading.follow import Among, alone, among, followed
+from gradcheck.grading.follow import Among, alone, among, follow
 from gradcheck.grading.judgement import Judgement, said, share
 from gradcheck.grading.judging import formula_of, judge
 from gradcheck.grading.key import Key
@@ -27,7 +27,7 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     typed = alone(answer)
     judged = judge(key, part, typed, student, diagnose=not isinstance(answer, Among))
     if judged.verdict == "wrong" and isinstance(answer, Among):
-        follows = followed(key, part, answer, judged)
+        follows = follow(key, part, answer, judged)
         judged = follows or judge(key, part, typed, student)
     if judged.verdict not in ("right", "wrong") or judged.follows:
         return judged

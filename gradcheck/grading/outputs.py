@@ -92,7 +92,7 @@ def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) ->
     )
 
 
-def explained_by_the_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
+def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
     """The mistakes of the training loop that give a formula's values wherever they are wrong."""
     found: Diagnosis | None = None
     for each in (key.run, *key.further[:CHECKED]):
@@ -114,7 +114,7 @@ def _both(one: Diagnosis, other: Diagnosis) -> Diagnosis:
     return _of(one, tuple(each for each in one.hypotheses if each.mistake in named))
 
 
-def joined(one: Diagnosis, other: Diagnosis) -> Diagnosis:
+def join_diagnoses(one: Diagnosis, other: Diagnosis) -> Diagnosis:
     """What either names, each mistake once."""
     ids = {hypothesis.ids for hypothesis in one.hypotheses}
     more = tuple(each for each in other.hypotheses if each.ids not in ids)

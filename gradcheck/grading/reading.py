@@ -8,7 +8,7 @@ from gradcheck.grading.judgement import notes, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import read_output
 from gradcheck.problem.record import Part
-from gradcheck.training.student import written
+from gradcheck.training.student import read_program
 
 
 def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
@@ -17,7 +17,7 @@ def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
     Raises TextError at the place where nothing is understood.
     """
     if part.form == "program":
-        written(key.problem, str(answer))
+        read_program(key.problem, str(answer))
         return "", ()
     if key.run is not None:
         read = read_output(key, part, answer)

@@ -9,13 +9,13 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.grading.formulas.values import Readings, floats
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import Judgement, Witness, earned, share, shown
+from gradcheck.grading.judgement import Judgement, Witness, earned, share, to_plain
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.outputs import (
     OutputRead,
     at_further_points,
-    explained_by_the_loop,
-    joined,
+    explain_by_loop,
+    join_diagnoses,
     judge_output,
 )
 from gradcheck.problem.record import Part
@@ -41,7 +41,7 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool)
     if question is None or not question.exact:
         found = at_further_points(key, part.name, ready, found)
         if found.verdict == "wrong" and diagnose:
-            said = explained_by_the_loop(key, part.name, ready)
+            said = explain_by_loop(key, part.name, ready)
             if question is not None and (question.single or not said.hypotheses):
                 said = _of_floats(question, ready) or said
             found = replace(found, diagnosis=said)
@@ -59,7 +59,7 @@ def _of_numbers(key: Key, part: Part, read: OutputRead) -> Diagnosis:
         unknown = (None,) * (min(DIAGNOSTIC, len(question.points)) - 1)
         leaf = question.problem.parts[0].name
         found = explain(question.mistaken, leaf, (read.value, *unknown), slack=read.slack)
-        return joined(found, said) if found.hypotheses else said
+        return join_diagnoses(found, said) if found.hypotheses else said
     return said
 
 
@@ -83,7 +83,7 @@ def _of_a_formula(  # noqa: PLR0917 - a key and the question in it
     judged = of_gradient(base, question, leaf, ready, diagnose)
     if judged.diagnosis is None or (question.single and judged.diagnosis.hypotheses):
         return judged
-    said = explained_by_the_loop(key, part.name, ready)
+    said = explain_by_loop(key, part.name, ready)
     if not said.hypotheses:
         return judged
     left = share(key.problem.credit, judged.tags, said)
@@ -105,7 +105,7 @@ def _told(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judge
         return replace(judged, score=base.points * earned(key, found.tags))
     if found.expected is not None:
         point = key.run.point if found.point is None else found.point
-        at = {name: shown(value) for name, value in point.items()}
+        at = {name: to_plain(value) for name, value in point.items()}
         yours = found.yours if found.yours is None or math.isfinite(found.yours) else None
         judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))
     if found.verdict != "wrong" or not diagnose:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.answers import Formula, echo
-from gradcheck.answers.echo import PRODUCT, bracketed
+from gradcheck.answers.echo import PRODUCT, bracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.equivalence import compare
@@ -86,7 +86,7 @@ def _named(formula: Formula, slip: Slip) -> Diagnosis:
         case ast.BinOp(left, ast.Add() | ast.Sub()) if isinstance(new, ast.BinOp):
             if slip.kind == "sign":
                 sign = "-" if isinstance(new.op, ast.Sub) else "+"
-                start, now = left.end_col_offset or 0, f"{sign} {bracketed(new.right, PRODUCT)}"
+                start, now = left.end_col_offset or 0, f"{sign} {bracket(new.right, PRODUCT)}"
     text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
     now = now if "**" in formula.text else now.replace("**", "^")
     cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"

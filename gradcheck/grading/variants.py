@@ -35,10 +35,10 @@ def draw_for(problem: Problem, student: str) -> Draw:
     if not problem.choices:
         return ()
     tried = dict.fromkeys(draw(problem, student, k) for k in range(TRIES))
-    return next((each for each in tried if admitted(problem, each)), _fallback(problem))
+    return next((each for each in tried if is_admitted(problem, each)), _fallback(problem))
 
 
-def admitted(problem: Problem, drawn: Draw) -> bool:
+def is_admitted(problem: Problem, drawn: Draw) -> bool:
     """Whether a variant can be graded, and shows whatever the others show."""
     found = hidden(problem, drawn)
     return found is not None and found <= usual(problem)

@@ -14,11 +14,11 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Formula, WorkingStep
-from gradcheck.answers.characters import clipped
+from gradcheck.answers.characters import clip
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
-from gradcheck.grading.formulas.values import Readings, boxed, budget, readings
+from gradcheck.grading.formulas.values import Readings, box, budget, readings
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language import check_expression
@@ -63,7 +63,7 @@ class Broken:
         return f"{said}{where}, `{self._brief(self.before)}`"
 
     def _brief(self, step: WorkingStep) -> str:
-        return clipped(" ".join(self.typed[step.start : step.end].split()), 60)
+        return clip(" ".join(self.typed[step.start : step.end].split()), 60)
 
 
 def unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
@@ -141,7 +141,7 @@ def _at(spot: Spot, ready: Readings, inner: Mapping[str, Inner]) -> At:
 
     def value(bits: int) -> Values:
         known = spot.arbs(bits)
-        known |= {name: boxed([each(spot, bits)], ()) for name, each in inner.items()}
+        known |= {name: box([each(spot, bits)], ()) for name, each in inner.items()}
         try:
             return ready.at(spot)(bits)
         finally:

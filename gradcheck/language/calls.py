@@ -7,7 +7,7 @@ from typing import Any
 from gradcheck.language.check import (
     Referent,
     TreeCheck,
-    dotted,
+    dotted_name,
     good_name,
     is_prefix,
     unknown,
@@ -208,7 +208,7 @@ def _pytorchs_own(check: TreeCheck, call: ast.Call) -> str:
     if found and found.meant(args[1:] if prefix else args, named):
         if found.here:
             return found.here
-        spelled = dotted(call.func) or f".{name}"
+        spelled = dotted_name(call.func) or f".{name}"
         check.say(call.func, f"`{spelled}`, by which PyTorch means another thing", found.cure)
     return ""
 

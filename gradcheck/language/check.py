@@ -99,7 +99,7 @@ class TreeCheck:
 
     def prefix(self, node: ast.expr) -> str:
         """`np.linalg` where that stands before a dot and `np` is no variable, else nothing."""
-        path = dotted(node)
+        path = dotted_name(node)
         root = path.split(".")[0]
         return path if root in ROOTS and not self.is_variable(root) else ""
 
@@ -111,11 +111,11 @@ class TreeCheck:
         self.scopes.pop()
 
 
-def dotted(node: ast.expr) -> str:
+def dotted_name(node: ast.expr) -> str:
     """`a.b.c` for a chain of attributes that starts with a name, else nothing."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute) and (before := dotted(node.value)):
+    if isinstance(node, ast.Attribute) and (before := dotted_name(node.value)):
         return f"{before}.{node.attr}"
     return ""
 

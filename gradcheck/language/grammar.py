@@ -12,7 +12,15 @@ from itertools import pairwise
 from gradcheck.documents.passage import Passage
 from gradcheck.errors import TextError
 from gradcheck.language.calls import call
-from gradcheck.language.check import Referent, Rule, TreeCheck, attribute, dotted, good_name, name
+from gradcheck.language.check import (
+    Referent,
+    Rule,
+    TreeCheck,
+    attribute,
+    dotted_name,
+    good_name,
+    name,
+)
 from gradcheck.language.refusals import (
     OPERATORS,
     OTHERWISE,
@@ -347,5 +355,5 @@ def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
-                if dotted(made).rpartition(".")[2] in vocabulary.layers:
+                if dotted_name(made).rpartition(".")[2] in vocabulary.layers:
                     yield name

@@ -243,7 +243,7 @@ NODES = frozenset(
 NAMING = ("id", "attr", "arg", "name")
 
 
-def unexpected(tree: ast.AST) -> Iterator[ast.AST]:
+def find_unexpected(tree: ast.AST) -> Iterator[ast.AST]:
     """The nodes that no rule and no lowering can have meant to leave in a tree."""
     for node in ast.walk(tree):
         names = (getattr(node, field, None) for field in NAMING)

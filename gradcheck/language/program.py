@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import TextError
-from gradcheck.language.check import dotted
+from gradcheck.language.check import dotted_name
 from gradcheck.language.grammar import check_tree
-from gradcheck.language.lower import Lowered, lower, unexpected
+from gradcheck.language.lower import Lowered, find_unexpected, lower
 from gradcheck.language.parse import cure, parse
 from gradcheck.language.refusals import OTHERWISE
 from gradcheck.language.spans import MARK, Spans
@@ -162,7 +162,9 @@ def _checked(
 
 def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
     """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
-    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in unexpected(lowered.tree)]
+    found = [
+        passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(lowered.tree)
+    ]
     if found:
         raise TextError(found[:1])
     try:
@@ -225,7 +227,7 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
 
 def _made(path: str, call: ast.Call) -> Iterator[str]:
     """The leaves that a call makes, by the path under which it is kept."""
-    maker = dotted(call.func).rpartition(".")[2]
+    maker = dotted_name(call.func).rpartition(".")[2]
     if _is_leaf(call) or maker == "Parameter":
         yield path
     elif maker in LAYERS:

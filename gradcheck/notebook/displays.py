@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from gradcheck.report.figures import bar, nested_text
+from gradcheck.report.figures import bar, nest_text
 from gradcheck.report.prose import mathml
 
 FORM = 300  # characters of a closed form
@@ -68,7 +68,7 @@ def formula(text: str) -> Markup:
 
 def _closed(verdict: Any, name: str) -> str:
     """The closed form of a number's gradient; empty where it was not written out."""
-    form = nested_text(verdict.opinions["symbolic"].closed.get(name))
+    form = nest_text(verdict.opinions["symbolic"].closed.get(name))
     return form if isinstance(form, str) and len(form) <= FORM else ""
 
 

@@ -73,7 +73,7 @@ for _name in FUNCTIONS:
     setattr(ArbPrinter, f"_print_{_name}", ArbPrinter._print_Function)
 
 
-def compiled(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callable[..., arb]:
+def compile_closed(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callable[..., arb]:
     """The expression as a function of arbs, in the order of the symbols."""
     if expr.is_Integer:
         value = int(expr)

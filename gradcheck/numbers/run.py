@@ -82,7 +82,7 @@ def settings(**values: Any) -> Iterator[None]:
             setattr(RUN, name, value)
 
 
-def refined(ask: Callable[[int], T], start: int) -> T:
+def refine(ask: Callable[[int], T], start: int) -> T:
     """The answer at the first precision at which everything can be decided, doubling the bits.
 
     Keys cost time and are seldom needed: the first try does without. Raises Undecided where

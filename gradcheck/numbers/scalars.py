@@ -197,15 +197,15 @@ def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any
         return row.forward(*map(plainly, operands), **params)
     cell = cell_of(row, kind)
     if cell is None:
-        return lifted(kind, _by_numpy(row, operands, params))
+        return lift_entries(kind, _by_numpy(row, operands, params))
     if row.elementwise:
         composed = isinstance(cell, Composed)
         given = {name: _unboxed(value, composed) for name, value in params.items()}
         filled = row.bound(given)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
-        return lifted(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
+        return lift_entries(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
     function = cell.function if isinstance(cell, Composed) else cell
-    return lifted(kind, function(*operands, **params))
+    return lift_entries(kind, function(*operands, **params))
 
 
 def _unboxed(value: Any, composed: bool) -> Any:
@@ -216,10 +216,10 @@ def _unboxed(value: Any, composed: bool) -> Any:
     return number.bare() if isinstance(number, Scalar) and not composed else number
 
 
-def lifted(kind: type[Scalar], value: Any) -> Any:
+def lift_entries(kind: type[Scalar], value: Any) -> Any:
     """A result with its plain numbers (a bound of clip, a padded zero) made exact ones too."""
     if isinstance(value, tuple | list):
-        return type(value)(lifted(kind, entry) for entry in value)
+        return type(value)(lift_entries(kind, entry) for entry in value)
     array = np.asarray(value, dtype=object)
     if all(isinstance(entry, kind) for entry in array.flat):
         return wrap(value)

@@ -143,14 +143,16 @@ def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
 @lru_cache(maxsize=4096)
 def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]) -> Local:
     """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
-    from gradcheck.numbers.closed import compiled  # noqa: PLC0415 - it makes a class of SymPy's
+    from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
 
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
     args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
     expr = sympy.sympify(rule(*args))
     slopes = [sympy.diff(expr, s) if c is None else sympy.Integer(0)
               for s, c in zip(symbols, constants, strict=True)]  # fmt: skip
-    return Local(compiled(symbols, expr), tuple(compiled(symbols, slope) for slope in slopes))
+    return Local(
+        compile_closed(symbols, expr), tuple(compile_closed(symbols, slope) for slope in slopes)
+    )
 
 
 def form_of(row: Op | None) -> Callable[..., Any]:
@@ -249,7 +251,7 @@ def _slope_row(row: Op, form: Callable[..., Any], i: int) -> Op:
     return replace(row, symbolic=slope, _keeps={}, _bound={})
 
 
-def written(
+def write_out(
     root: Symbolic, most: int, named: "Mapping[Symbolic, sympy.Expr]" = MappingProxyType({})
 ) -> "sympy.Expr | None":
     """The number as one SymPy expression of the leaves, or None where it would be too long.

@@ -21,7 +21,7 @@ from gradcheck.numbers.run import (
     TooWide,
     Undecided,
     precision,
-    refined,
+    refine,
     settings,
 )
 from gradcheck.numbers.scalars import Scalars
@@ -36,7 +36,7 @@ from gradcheck.opinions.opinion import (
     NotScalar,
     Opinion,
     Slope,
-    contracted,
+    contract,
     estimate,
     reason,
     unit,
@@ -57,7 +57,7 @@ def differences(case: Case, directions: int = DIRECTIONS) -> Opinion:
     Along so many `directions` the slope is taken where there are too many entries.
     """
     try:
-        return refined(lambda bits: _at(case, bits, directions), BALL_BITS)
+        return refine(lambda bits: _at(case, bits, directions), BALL_BITS)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
@@ -118,7 +118,7 @@ def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[
 
 def _value(case: Case, point: Point) -> tuple[Array, arb]:
     out = case.function("ball", point)
-    root = contracted(out, None if case.cotangent is None else balls(case.cotangent))
+    root = contract(out, None if case.cotangent is None else balls(case.cotangent))
     if np.size(root) != 1:
         raise NotScalar(np.shape(out))
     return arbs(out), arbs(root).item()

@@ -216,7 +216,7 @@ def unit(values: Any, index: tuple[int, ...]) -> Array:
     return found
 
 
-def valued(case: "Case", value: Array, noise: float) -> Estimate:
+def estimate_value(case: "Case", value: Array, noise: float) -> Estimate:
     """A value of floats with its own rounding, and what the contracted value was seen to carry.
 
     A cotangent weighs every entry by at least its least weight.
@@ -226,7 +226,7 @@ def valued(case: "Case", value: Array, noise: float) -> Estimate:
     return estimate(np.asarray(value), 4 * EPSILON * np.abs(value) + heard)
 
 
-def contracted(value: Any, cotangent: Array | None) -> Any:
+def contract(value: Any, cotangent: Array | None) -> Any:
     """The scalar that is differentiated: the value itself, or its product with the cotangent."""
     return value if cotangent is None else np.sum(value * cotangent)
 

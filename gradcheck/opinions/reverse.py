@@ -21,7 +21,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
 from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
 from gradcheck.opinions.rounding import noise, spread
-from gradcheck.opinions.rows import by_rows, stacked
+from gradcheck.opinions.rows import by_rows, stack_rows
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 
@@ -81,7 +81,7 @@ def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
     """
     if case.rows is not None:
         found = [once(row, verbs, rng) for row in case.each_row()]
-        return found[0][0], stacked(case, [gradients for _, gradients in found])
+        return found[0][0], stack_rows(case, [gradients for _, gradients in found])
     return _runs([case], verbs, rng)[0]
 
 

@@ -39,12 +39,12 @@ def gradients_by_rows(
     def asked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> dict[str, Array]:
         if case.rows is None:
             return dict(ask(case, *args, **kwargs))
-        return stacked(case, [ask(row, *args, **kwargs) for row in case.each_row()])
+        return stack_rows(case, [ask(row, *args, **kwargs) for row in case.each_row()])
 
     return asked
 
 
-def stacked(case: Case, found: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
+def stack_rows(case: Case, found: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
     """The gradients of all entries as one array a part: the axes of the value come first."""
     assert case.rows is not None
     out = {}
@@ -57,7 +57,7 @@ def stacked(case: Case, found: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
 
 def _joined(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
     first = found[0]
-    values = stacked(case, [{n: g.balls for n, g in each.gradients.items()} for each in found])
+    values = stack_rows(case, [{n: g.balls for n, g in each.gradients.items()} for each in found])
     written = [{n: f for n, f in each.closed.items() if f is not None} for each in found]
     conditions = dict.fromkeys(words for each in found for words in each.conditions)
     return Opinion(
@@ -65,7 +65,7 @@ def _joined(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
         value=first.value,
         gradients={part: estimate(balls) for part, balls in values.items()},
         slopes=dict(_slopes(case, rows, found)),
-        closed=dict.fromkeys(case.parts if first.closed else ()) | stacked(case, written),
+        closed=dict.fromkeys(case.parts if first.closed else ()) | stack_rows(case, written),
         conditions=tuple(conditions),
         ties=sum(each.ties for each in found),
         method=first.method,

@@ -11,9 +11,9 @@ from flint import arb
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import exact
-from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refined, settings
+from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
 from gradcheck.numbers.scalars import Scalars
-from gradcheck.numbers.symbolic import Symbolic, written
+from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions.limits import (
     FOLDED,
     LINE_BITS,
@@ -29,7 +29,7 @@ from gradcheck.opinions.opinion import (
     Direction,
     NotScalar,
     Opinion,
-    contracted,
+    contract,
     estimate,
     reason,
     unit,
@@ -45,7 +45,7 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     Where the line is longer than `nodes` there are exact slopes of some entries, drawn at random.
     """
     try:
-        return refined(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
+        return refine(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
     except NotScalar:
         raise
     except OutOfBudget as error:
@@ -57,7 +57,7 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
 def _sampled(case: Case) -> Opinion:
     """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     try:
-        return refined(lambda bits: _some(case), LINE_BITS)
+        return refine(lambda bits: _some(case), LINE_BITS)
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("symbolic", abstains=reason(error))
 
@@ -72,7 +72,7 @@ def _some(case: Case) -> Opinion:
             inputs[name][index] = leaf
             leaves.append(leaf)
         out = case.function("symbolic", inputs)
-        end = np.asarray(contracted(out, case.cotangent), dtype=object).item()
+        end = np.asarray(contract(out, case.cotangent), dtype=object).item()
         adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
     directions = tuple(
         Direction({name: unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
@@ -98,7 +98,7 @@ def _drawn_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
 
 
-def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
+def walk_path(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
     """What was compared with zero on the way and its sign there, and every number made.
 
     Comparisons are left out that cannot be written. Raises what the program raises, and Undecided.
@@ -107,13 +107,13 @@ def walked(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
     def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
         path: list[tuple[Symbolic, int]] = []
         with _traced(NODES, path):
-            root = contracted(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
+            root = contract(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
             end = np.asarray(root, dtype=object).item()
             nodes = line.line([end]) if isinstance(end, Symbolic) else []
-            compared = ((written(difference, READABLE), sign) for difference, sign in path)
+            compared = ((write_out(difference, READABLE), sign) for difference, sign in path)
             return [(expr, sign) for expr, sign in compared if expr is not None], nodes
 
-    return refined(walk, LINE_BITS)
+    return refine(walk, LINE_BITS)
 
 
 @gradients_by_rows
@@ -141,7 +141,7 @@ def gradients_from(
     """
     with precision(bits), _traced(LONGEST):
         leaves = line.inputs(case.inputs, case.wrt)
-        root = contracted(case.function("symbolic", leaves), case.cotangent)
+        root = contract(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
         for name, cotangent in given:
             arrived = _gathered(leaves[name], line.gradient(seeds))
@@ -160,7 +160,7 @@ def _at(
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
-        root = contracted(out, case.cotangent)
+        root = contract(out, case.cotangent)
         if np.size(root) != 1:
             raise NotScalar(value.shape)
         end = np.asarray(root, dtype=object).item()
@@ -223,7 +223,7 @@ def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
     if not isinstance(end, Symbolic):
         return {name: _each(leaves[name], lambda leaf: sympy.Integer(0)) for name in case.wrt}
     nothing = _nothing(leaves, case)
-    whole = written(end, READABLE, nothing)
+    whole = write_out(end, READABLE, nothing)
     if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > WRITTEN_OUT:
         return dict.fromkeys(case.wrt)
     sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
@@ -232,7 +232,7 @@ def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
         if leaf not in nothing:
             return sympy.diff(whole, leaf.atom)
         named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing
-        return sympy.diff(written(end, READABLE, named), leaf.atom)
+        return sympy.diff(write_out(end, READABLE, named), leaf.atom)
 
     return {name: _each(leaves[name], form) for name in case.wrt}
 
@@ -256,7 +256,7 @@ def _conditions(
     """The comparisons that the path took, in words of the inputs, each once."""
     found: dict[str, None] = {}
     for difference, sign in path[:50]:
-        expr = written(difference, READABLE, nothing)
+        expr = write_out(difference, READABLE, nothing)
         if expr is not None and not expr.is_number:
             found[f"{expr} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
     return tuple(found)

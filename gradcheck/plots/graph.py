@@ -252,15 +252,15 @@ def dot_text(graph: Graph) -> str:
 
 
 def _lines(graph: Graph) -> Iterator[str]:
-    yield f"digraph {quoted([graph.heading])} {{"
-    yield f"  label={quoted([graph.heading, *remarks_of(graph)])};"
+    yield f"digraph {quote([graph.heading])} {{"
+    yield f"  label={quote([graph.heading, *remarks_of(graph)])};"
     yield '  labelloc="t";'
     yield '  node [shape="box", fontname="monospace", fontsize="11"];'
     yield '  edge [fontname="monospace", fontsize="10"];'
     for vertex in graph.vertices:
         yield f"  {vertex.key} [{_attributes(vertex, vertex is graph.vertices[-1])}];"
     for edge in graph.edges:
-        label = f" [label={quoted([factor_of(edge)])}]" if factor_of(edge) else ""
+        label = f" [label={quote([factor_of(edge)])}]" if factor_of(edge) else ""
         yield f"  {edge.start} -> {edge.end}{label};"
     yield "}"
 
@@ -268,16 +268,16 @@ def _lines(graph: Graph) -> Iterator[str]:
 def _attributes(vertex: Vertex, last: bool) -> str:
     style = STYLES[vertex.leaf] + (",dashed" if vertex.cut else "")
     found = {
-        "label": quoted([*heading_lines(vertex), *lines_of(vertex)]),
-        "style": quoted([style]),
-        "fillcolor": quoted([COLOURS[vertex.leaf]]),
+        "label": quote([*heading_lines(vertex), *lines_of(vertex)]),
+        "style": quote([style]),
+        "fillcolor": quote([COLOURS[vertex.leaf]]),
     }
     if last:
-        found["penwidth"] = quoted(["2"])
+        found["penwidth"] = quote(["2"])
     return ", ".join(f"{name}={value}" for name, value in found.items())
 
 
-def quoted(lines: Sequence[str]) -> str:
+def quote(lines: Sequence[str]) -> str:
     """A quoted string of DOT: one label of several lines."""
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
     return '"' + "\\n".join(escaped) + '"'

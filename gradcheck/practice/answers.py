@@ -15,7 +15,7 @@ from gradcheck.diagnosis.line import ScalarLine
 from gradcheck.diagnosis.places import rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import precision
-from gradcheck.numbers.symbolic import Symbolic, slope_of, written
+from gradcheck.numbers.symbolic import Symbolic, slope_of, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Array
 
@@ -40,7 +40,7 @@ def mistaken(line: ScalarLine, act: WrongRule) -> str:
 
 
 def _text(made: Array) -> str:
-    found = written(Symbolic.exactly(1) * made.item(), READABLE)
+    found = write_out(Symbolic.exactly(1) * made.item(), READABLE)
     return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else str(found)
 
 

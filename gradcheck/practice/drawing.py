@@ -39,16 +39,16 @@ class Candidate:
 def candidate(rule: Rule, kind: Kind, level: int, random: Random) -> Candidate:
     """Draw a template of a kind and level, what its words stand for, and the inputs."""
     template = random.choice(kind.levels[level])
-    program = expanded(template, random)
+    program = expand(template, random)
     while not tidy(program):
-        program = expanded(template, random)
+        program = expand(template, random)
     names = sorted({n.id for n in ast.walk(ast.parse(program)) if isinstance(n, ast.Name)})
     numbers = random.sample(VALUES, len(VALUES)), random.sample(CONSTANTS, len(CONSTANTS))
     inputs = {name: _value(name, *numbers) for name in names if name in "axykXYwv"}
     return Candidate(rule, kind, level, program, inputs)
 
 
-def expanded(template: str, random: Random) -> str:
+def expand(template: str, random: Random) -> str:
     """The template with every word in angle brackets replaced, until there is none."""
     while found := WORD.search(template):
         piece = random.choice(PIECES[found[1]])
@@ -81,7 +81,7 @@ def _value(name: str, values: list[str], constants: list[str]) -> str:
 NONE: Mapping[str, str] = {}
 
 
-def written(
+def write_down(
     drawn: Candidate,
     id: str,
     right: Mapping[str, str] = NONE,

@@ -21,7 +21,7 @@ from gradcheck.practice.drawing import (
     LONGEST_FUNCTION,
     Candidate,
     operations,
-    written,
+    write_down,
 )
 from gradcheck.problem import Problem, ProblemSet, load_text
 
@@ -31,7 +31,9 @@ CONSTANT = 2.0  # that is added to a derivative
 def names(ready: Key, mistake: str) -> bool:
     """Whether the mistake can be made here, and every answer that it gives is named after it."""
     made = acts(ready, mistake)
-    return bool(made) and all(mistake in named(d) for each in made for d in _said(ready, each))
+    return bool(made) and all(
+        mistake in mistakes_named(d) for each in made for d in _said(ready, each)
+    )
 
 
 def alone(ready: Key, made: Made) -> bool:
@@ -48,7 +50,7 @@ def acts(ready: Key, mistake: str) -> list[Made]:
     return [*found, _shifted(ready)] if mistake == constant_added.id else found
 
 
-def named(found: Diagnosis | None) -> set[str]:
+def mistakes_named(found: Diagnosis | None) -> set[str]:
     """The mistakes that a diagnosis names alone, in either family's words."""
     fitting = () if found is None else (*found.hypotheses, *found.beneath)
     return {h.mistake.id for h in fitting if h.with_ is None}
@@ -111,7 +113,7 @@ def exercise(drawn: Candidate, id: str) -> Exercise | None:
     if operations(drawn.program) > LONGEST_FUNCTION[drawn.level]:
         return None
     try:
-        ready = key(load_text(written(drawn, id)).problems[0])
+        ready = key(load_text(write_down(drawn, id)).problems[0])
         right = _right(ready)
         if not _short(right, drawn.level) or not _judged_right(ready, right) or _odd(ready):
             return None
@@ -122,7 +124,7 @@ def exercise(drawn: Candidate, id: str) -> Exercise | None:
     wrong = list(_wrong(ready, drawn.kind.mistakes, right))
     if not wrong or len({text for _, text, _ in wrong}) < len(wrong):
         return None  # two mistakes of the rule give one answer
-    return Exercise(drawn, ready, written(drawn, id, right, wrong))
+    return Exercise(drawn, ready, write_down(drawn, id, right, wrong))
 
 
 def _short(right: Mapping[str, str], level: int) -> bool:
@@ -183,7 +185,7 @@ def _wrong(
     for mistake in mistakes:
         texts = list(_texts(ready, mistake, list(right.values())))
         for text in sorted(texts, key=used.__contains__):
-            if mistake in named(judge(ready, part, text).diagnosis):
+            if mistake in mistakes_named(judge(ready, part, text).diagnosis):
                 yield part.name, text, mistake
                 used.add(text)
                 break
@@ -207,7 +209,7 @@ def _without_brackets(ready: Key, right: str) -> bool:
         text = f"{right[:start]}{right[start + 1 : end]}{right[end + 1 :]}"
         applied = start > 0 and right[start - 1].isalnum()
         said = None if applied else judge(ready, ready.problem.parts[0], text).diagnosis
-        if named(said) == {brackets_missing.id}:
+        if mistakes_named(said) == {brackets_missing.id}:
             return True
     return False
 

@@ -287,7 +287,7 @@ class Section:
         """The answers judged wrong, each with the mistake to be named."""
         for k, each in enumerate(self.model.wrong):
             answer = self.by_part(("wrong", k, "answer"), each.answer, names)
-            if cure := misspelled(each.mistake):
+            if cure := suggest_id(each.mistake):
                 words = f"`{each.mistake}` is no mistake of the catalogue"
                 self.complain(("wrong", k, "mistake"), words, cure)
             yield answer, each.mistake
@@ -347,7 +347,7 @@ def mistake_ids() -> frozenset[str]:
     return frozenset(row.id for row in (*CATALOGUE, *TRAINING, *TYPING))
 
 
-def misspelled(mistake: str) -> str:
+def suggest_id(mistake: str) -> str:
     """`did you mean ...?` for an id that is nearly a mistake's."""
     known = mistake_ids()
     return "" if mistake in known else nearest(mistake, known, 0.8)
@@ -358,7 +358,7 @@ def uncredited(
 ) -> Iterator[Complaint]:
     """Names in a `credit:` that are nearly a mistake's."""
     for name in _credit(credit):
-        if cure := misspelled(name):
+        if cure := suggest_id(name):
             words = f"`{name}` is no mistake of the catalogue"
             yield document.complaint((*at, "credit", name), words, cure, key=True)
 

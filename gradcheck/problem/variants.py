@@ -115,7 +115,7 @@ def filled(text: str, variant: Mapping[str, Any]) -> str:
     return MARK.sub(value, text)
 
 
-def titled(problem: Problem) -> str:
+def title_of(problem: Problem) -> str:
     """The title of a problem that is listed: where numbers are drawn, with their letters."""
     return filled(problem.title or problem.id, {name: name for name in problem.choices})
 

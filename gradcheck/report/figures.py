@@ -35,31 +35,31 @@ def bar(error: float) -> str:
     return f"±{error:.0e}" if math.isfinite(error) else "±inf"
 
 
-def nested(array: Any) -> Any:
+def nest(array: Any) -> Any:
     """Nested lists for JSON; numbers that are not finite become null."""
     array = np.asarray(array)
     if array.ndim:
-        return [nested(entry) for entry in array]
+        return [nest(entry) for entry in array]
     number = float(array)
     return number if math.isfinite(number) else None
 
 
-def nested_text(array: Any) -> Any:
+def nest_text(array: Any) -> Any:
     """Nested lists of strings (closed forms), a single string for a scalar."""
     if array is None:
         return None
     array = np.asarray(array, dtype=object)
     if array.ndim:
-        return [nested_text(entry) for entry in array]
+        return [nest_text(entry) for entry in array]
     return str(array.item())
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:
     """`{"value": ..., "error": ...}`, the error the largest of all entries."""
     error = float(np.max(estimate.error, initial=0.0))
-    return {"value": nested(estimate.value), "error": error if math.isfinite(error) else None}
+    return {"value": nest(estimate.value), "error": error if math.isfinite(error) else None}
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 problem`, `1,200 problems`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gradcheck.grading.selftest import Fault
 
 
-def underlined(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:
+def underline(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:
     """The source line of a span with the span underlined, as a compiler shows it."""
     if span is None or not source:
         return []
@@ -91,11 +91,11 @@ def _underlined(line: Line, mistake: Mapping[str, Any], source: str) -> list[str
     """The line in which a mistake stands: of the problem's program, or of the student's own."""
     if "answer_start" in mistake:
         own = (mistake["answer_start"], mistake["answer_end"])
-        return [f"  line {mistake['line']}:", *underlined(line["answer"], own, indent="    ")]
+        return [f"  line {mistake['line']}:", *underline(line["answer"], own, indent="    ")]
     if mistake.get("in") == "answer":
         source = str(line["answer"])
     span = (mistake["start"], mistake["end"]) if mistake.get("start") is not None else None
-    return underlined(source, span, indent="    ")
+    return underline(source, span, indent="    ")
 
 
 def _apart(yours: float | None, expected: float | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from gradcheck.report import paths
 from gradcheck.report.figures import bar, plain
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.trees import parsed, rank, with_letters
+from gradcheck.texts.trees import parse_formula, rank, with_letters
 from gradcheck.verdict.consult import PartVerdict, Verdict
 
 MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
@@ -71,7 +71,7 @@ class Gradients:
             return
         yield line
         for each in self._lettered(part.name, notation) if len(text) > width - 6 else [text]:
-            yield from folded(each, width)
+            yield from fold_lines(each, width)
 
     def _lettered(self, name: str, notation: Notation | None) -> Iterator[str]:
         """A long formula, and what it says twice under letters."""
@@ -81,7 +81,7 @@ class Gradients:
         lines = []
         for letter, part in named.items():
             lines.append(f"with {letter} = {self._written(part, axes, notation)}")
-            axes[letter] = rank(parsed(part), axes)
+            axes[letter] = rank(parse_formula(part), axes)
         yield f"= {self._written(whole, axes, notation)}"
         yield from lines
 
@@ -148,7 +148,7 @@ def _label(name: str, notation: Notation | None) -> str:
     return derivative(name) if notation is None else derivative(name, "∂", notation.name)
 
 
-def folded(text: str, width: int) -> Iterator[Text]:
+def fold_lines(text: str, width: int) -> Iterator[Text]:
     """A long formula on several lines, indented further after the first.
 
     It is broken before a sign, as far outside of brackets as the last half of a line allows.

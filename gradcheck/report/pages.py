@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradcheck.problem.variants import filled, titled
+from gradcheck.problem.variants import filled, title_of
 from gradcheck.report.findings import VERDICTS, Line, mistake_name, unnamed, witness_words
 from gradcheck.report.prose import inline, mathml, prose
 
@@ -112,7 +112,7 @@ def templates(package: str) -> Environment:
         "mistake_name": mistake_name,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,
-        "titled": titled,
+        "titled": title_of,
     }
     found.globals |= {"witness": witness_words, "unnamed": unnamed, "marked": marked}
     return found

@@ -60,6 +60,6 @@ def _text(cell: Cell) -> Text:
     return Text(cell) if isinstance(cell, str) else cell
 
 
-def indented(shown: RenderableType, by: int) -> Padding:
+def indent(shown: RenderableType, by: int) -> Padding:
     """Moved to the right, every line of it."""
     return Padding(shown, (0, 0, 0, by), expand=False)

@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradcheck.opinions.opinion import Estimate
-from gradcheck.report.figures import nested, plain
-from gradcheck.report.rows import TextTable, indented
+from gradcheck.report.figures import nest, plain
+from gradcheck.report.rows import TextTable, indent
 from gradcheck.report.verdicts import MEANINGS, STYLES, json_part
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.verdict.consult import Verdict
@@ -31,13 +31,13 @@ def script_report(
     said = _verdict(found, error)
     lines = [(line, list(same)) for line, same in groupby(found.judged, lambda j: j.call.place)]
     blocks: list[RenderableType] = [Text(file.name, style="bold")]
-    blocks.append(indented(_table(source, found), 2))
+    blocks.append(indent(_table(source, found), 2))
     tables = [_gradients(same[0]) for _, same in lines[:SHOWN]]
-    blocks += [indented(table, 2) for table in tables if table.rows]
+    blocks += [indent(table, 2) for table in tables if table.rows]
     meaning = f"every pass back that was judged: {MEANINGS[said]}"
     words = meaning if said == "agree" else _meaning(said)
-    blocks.append(indented(Text.assemble((said, STYLES[said]), f"  {words}"), 2))
-    blocks += [indented(Text(each, style="dim"), 4) for each in _findings(found)]
+    blocks.append(indent(Text.assemble((said, STYLES[said]), f"  {words}"), 2))
+    blocks += [indent(Text(each, style="dim"), 4) for each in _findings(found)]
     return Group(*blocks)
 
 
@@ -126,7 +126,7 @@ def script_line(file: Path, found: ScriptJudgement, printed: str, error: Ended |
 
 def _call(judged: JudgedPass) -> dict[str, Any]:
     verdict = judged.verdict
-    value = None if verdict.value is None else nested(verdict.value.value)
+    value = None if verdict.value is None else nest(verdict.value.value)
     made = {"line": judged.call.place, "verdict": verdict.verdict, "value": value}
     parts = {name: json_part(verdict, name) for name in verdict.parts}
     return made | {"parts": parts, "notes": list(verdict.notes)}

@@ -58,7 +58,7 @@ def _entry(number: int, problem: Problem) -> Iterator[str]:
 
 def _shown(problem: Problem) -> dict[str, Any]:
     """What stands on a sheet about a problem."""
-    formula = "" if is_training(problem) else substituted(problem)
+    formula = "" if is_training(problem) else substitute_numbers(problem)
     return {
         "problem": problem,
         "worth": f"{problem.points:g} point{'' if problem.points == 1 else 's'}",
@@ -99,7 +99,7 @@ def _given(problem: Problem, written: bool) -> Iterator[str]:
             yield f"{name} = {readable(each.value)}{point}"
 
 
-def substituted(problem: Problem) -> str:
+def substitute_numbers(problem: Problem) -> str:
     """A program of one expression with the student's numbers in it; empty where it is longer."""
     try:
         tree = ast.parse(problem.program.source.strip(), mode="eval")

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
-from gradcheck.report.gradients import folded, in_signs, legend, matrix
+from gradcheck.report.gradients import fold_lines, in_signs, legend, matrix
 from gradcheck.texts.notation import Notation
 from gradcheck.texts.steps import ChainStep, Steps
 from gradcheck.texts.trees import PREFIX
@@ -65,7 +65,7 @@ def _line(
         yield head.append(f" = {text}")
     else:
         yield head
-        yield from folded(f"= {text}", width)
+        yield from fold_lines(f"= {text}", width)
     for line in matrix(value, width - 6, "…" if signs else "..."):
         yield Text(f"      {line}", style="dim")
 

@@ -11,15 +11,15 @@ from rich.text import Text
 
 from gradcheck.problem import Problem
 from gradcheck.problem.section import ERROR
-from gradcheck.report.figures import SHOWN_ENTRIES, nested, plain
-from gradcheck.report.findings import underlined
-from gradcheck.report.rows import TextTable, indented
+from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
+from gradcheck.report.findings import underline
+from gradcheck.report.rows import TextTable, indent
 from gradcheck.report.verdicts import (
     MEANINGS,
     STYLES,
     gradients,
-    headed,
     json_part,
+    problem_head,
 )
 from gradcheck.training import Event, Reference, shown
 
@@ -35,19 +35,19 @@ VERBS = {"add": "adds", "clear": "cleared", "step": "steps"}
 def training_report(problem: Problem, reference: Reference, with_steps: bool) -> RenderableType:
     """The program, its events, what is asked and its answers; with steps, the ledger of `.grad`."""
     said = verdict_of(reference)
-    blocks = [headed(problem)]
+    blocks = [problem_head(problem)]
     if reference.events:
-        blocks.append(indented(_events(reference), 2))
+        blocks.append(indent(_events(reference), 2))
     if with_steps or len(reference.events) <= MOST_EVENTS:
         told = (MOST_EVENTS, SHOWN_ENTRIES) if with_steps else (FEW_EVENTS, FEW_ENTRIES)
         blocks += _gradients(reference, *told)
     if with_steps:
-        blocks.append(indented(_ledger(reference), 2))
+        blocks.append(indent(_ledger(reference), 2))
     if answers := _answers(reference):
-        blocks.append(indented(answers, 2))
+        blocks.append(indent(answers, 2))
     words = Text.assemble((said, STYLES[said]), f"  {_meaning(reference, said)}")
-    blocks += [indented(words, 2)]
-    blocks += [indented(Text(line, style="dim"), 4) for line in _findings(problem, reference)]
+    blocks += [indent(words, 2)]
+    blocks += [indent(Text(line, style="dim"), 4) for line in _findings(problem, reference)]
     return Group(*blocks, Text(""))
 
 
@@ -162,7 +162,7 @@ def _words(problem: Problem, event: Event) -> Iterator[str]:
         yield f"{event.label}: {note}"
     for suspect in event.verdict.suspects[:1]:
         yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
-        yield from underlined(problem.program.source, suspect.span)
+        yield from underline(problem.program.source, suspect.span)
 
 
 def training_line(problem: Problem, reference: Reference) -> str:
@@ -179,8 +179,8 @@ def training_line(problem: Problem, reference: Reference) -> str:
             "verb": entry.verb,
             "leaf": entry.leaf.name,
             "event": entry.event,
-            "amount": None if entry.amount is None else nested(np.asarray(entry.amount)),
-            "holds": None if entry.total is None else nested(np.asarray(entry.total)),
+            "amount": None if entry.amount is None else nest(np.asarray(entry.amount)),
+            "holds": None if entry.total is None else nest(np.asarray(entry.total)),
         }
         for entry in reference.trace.entries
     ]
@@ -196,7 +196,7 @@ def _event(event: Event, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
-        "value": nested(event.call.value),
+        "value": nest(event.call.value),
         "opinions": {
             name: event.verdict.opinions[name].abstains or "given"
             for name in OPINIONS

@@ -12,11 +12,11 @@ from rich.text import Text
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
-from gradcheck.report.figures import SHOWN_ENTRIES, bar, nested, nested_text, numbers, plain
-from gradcheck.report.findings import underlined
+from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain
+from gradcheck.report.findings import underline
 from gradcheck.report.gradients import FormulaLine, Gradients, derivative
 from gradcheck.report.paths import in_latex, in_mathml
-from gradcheck.report.rows import TextTable, indented
+from gradcheck.report.rows import TextTable, indent
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict
@@ -72,16 +72,16 @@ def problem_report(
     `forms` are the gradients of arrays as NumPy text, where there is one; `entries` asks for every
     entry of theirs.
     """
-    blocks = [headed(problem)]
-    blocks += [indented(line, 2) for line in _drawn(problem, point)]
+    blocks = [problem_head(problem)]
+    blocks += [indent(line, 2) for line in _drawn(problem, point)]
     value = _value(problem, point, verdict)
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
     shapes = _shapes(problem, verdict)
     blocks += gradients(verdict, shapes, forms, entries)
-    blocks += [indented(line, 2) for line in _findings(problem, verdict)]
+    blocks += [indent(line, 2) for line in _findings(problem, verdict)]
     if steps is not None:
-        blocks.append(indented(steps, 2))
+        blocks.append(indent(steps, 2))
     return Group(*blocks, Text(""))
 
 
@@ -115,21 +115,21 @@ def gradients(
     tensors = {name: shapes[name] for name in verdict.parts if shapes.get(name)}
     rows = opinions_table(verdict, shapes, tensors)
     if rows.rows:
-        yield indented(rows, 2)
+        yield indent(rows, 2)
     if tensors:
-        yield indented(Gradients(verdict, tensors, forms, STYLES, entries), 2)
+        yield indent(Gradients(verdict, tensors, forms, STYLES, entries), 2)
     for name, found in forms.paths.items():
-        yield indented(FormulaLine(derivative(name), found), 2)
+        yield indent(FormulaLine(derivative(name), found), 2)
     known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
-    yield from (indented(line, 2) for line in closed_forms(verdict, known, written))
+    yield from (indent(line, 2) for line in closed_forms(verdict, known, written))
 
 
-def headed(problem: Problem) -> RenderableType:
+def problem_head(problem: Problem) -> RenderableType:
     """The problem's id, its title, and its program."""
     head = Text(problem.id, style="bold")
     if problem.title:
         head.append(f"  {problem.title}", style="not bold dim")
-    return Group(head, indented(Text(problem.program.source.rstrip()), 4))
+    return Group(head, indent(Text(problem.program.source.rstrip()), 4))
 
 
 def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
@@ -222,20 +222,18 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     yield Text.assemble((said, STYLES[said]), f"  {_meaning(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
         words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
-        yield indented(Text(f"{_where(entry)}: {words}", style="dim"), 2)
+        yield indent(Text(f"{_where(entry)}: {words}", style="dim"), 2)
     for suspect in verdict.suspects[:1]:
-        yield indented(
-            Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2
-        )
-        for line in underlined(problem.program.source, suspect.span):
+        yield indent(Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2)
+        for line in underline(problem.program.source, suspect.span):
             yield Text(line)
     for name, opinion in verdict.opinions.items():
         if opinion.abstains:
-            yield indented(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
+            yield indent(Text(f"{HEADS[name]} abstains: {opinion.abstains}", style="dim"), 2)
     reasons = [opinion.abstains for opinion in verdict.opinions.values() if opinion.abstains]
     for note in verdict.notes:
         if not any(reason in note for reason in reasons):
-            yield indented(Text(note, style="dim"), 2)
+            yield indent(Text(note, style="dim"), 2)
 
 
 def _where(entry: Entry) -> str:
@@ -267,7 +265,7 @@ def summary(verdicts: Sequence[str]) -> Text:
 def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas = NOT_SHOWN) -> str:
     """The contract's line of `solve --json`."""
     value = _value(problem, point, verdict)
-    value = None if value is None else nested(np.asarray(value))
+    value = None if value is None else nest(np.asarray(value))
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict.verdict, "value": value}
     line["parts"] = {name: json_part(verdict, name) for name in verdict.parts}
     for name, form in forms.texts.items():
@@ -293,7 +291,7 @@ def json_part(verdict: Verdict, name: str) -> dict[str, Any]:
     """One gradient as JSON: its verdict, its closed form, and the three opinions on it."""
     part = verdict.parts[name]
     closed = verdict.opinions["symbolic"].closed.get(name)
-    found: dict[str, Any] = {"verdict": part.verdict, "closed_form": nested_text(closed)}
+    found: dict[str, Any] = {"verdict": part.verdict, "closed_form": nest_text(closed)}
     for key in ORDER:
         opinion = verdict.opinions[key]
         if opinion.abstains:

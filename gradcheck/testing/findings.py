@@ -15,11 +15,11 @@ from gradcheck.testing import source
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, moved, signed, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
-from gradcheck.testing.judging import Claim, Judged, judged_claim, level, within_bars
+from gradcheck.testing.judging import Claim, Judged, judge_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import UserProgram
 from gradcheck.testing.purity import IGNORED, unlike
-from gradcheck.testing.repair import SourceRepair, repaired
+from gradcheck.testing.repair import SourceRepair, find_repair
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Verdict
 
@@ -146,11 +146,11 @@ def _judged(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, .
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
-    judged = judged_claim(case, verdict, claim, rtol)
+    judged = judge_claim(case, verdict, claim, rtol)
     in_passing = any(o.directions for o in verdict.opinions.values())
     if in_passing and not all(part.right for part in judged):
         asked = replace(asked, verdict=full_check(case, verdict))
-        judged = judged_claim(case, asked.verdict, claim, rtol)
+        judged = judge_claim(case, asked.verdict, claim, rtol)
     return asked, judged
 
 
@@ -337,7 +337,7 @@ class _Search:
         def right(other: Callable[..., Any]) -> bool:
             return holds(other, self.every) and holds(other, self.elsewhere)
 
-        return repaired(backward, right, forward, self.undo)
+        return find_repair(backward, right, forward, self.undo)
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:

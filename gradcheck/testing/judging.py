@@ -154,7 +154,7 @@ class Claim:
         return coarse_inside(run)
 
 
-def judged_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
+def judge_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
     """A claim by the three rules."""
     unit = claim.call.grain(*claim.gradients.values())
     parts = _located(case, claim, within_bars(case, verdict, claim.gradients, rtol, unit))

@@ -44,7 +44,7 @@ class SourceRepair:
         return [f"  {Path(self.file).name}:{self.line}", f"  - {self.old}", *added]
 
 
-def repaired(
+def find_repair(
     backward: Function,
     right: Callable[[Function], bool],
     forward: Function | None,
@@ -171,7 +171,7 @@ def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> S
     statement = _statement(edit.old, built, places)
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
     whole = ast.unparse(statement)
-    new = "" if edit.new is None else ast.unparse(edited(statement, edit, places))
+    new = "" if edit.new is None else ast.unparse(edit_source(statement, edit, places))
     if isinstance(statement, ast.Lambda):
         whole, new = whole.partition(": ")[2], new.partition(": ")[2]
     old = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
@@ -284,7 +284,7 @@ def with_edit(
     if _subscripts_a_number(edit, places):
         return None
     try:
-        code = _compiled(edited(built, edit, places), function)
+        code = _compiled(edit_source(built, edit, places), function)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -327,7 +327,7 @@ def places_of(root: Any) -> Places:
     }
 
 
-def edited(root: Any, edit: Edit, places: Places) -> Any:
+def edit_source(root: Any, edit: Edit, places: Places) -> Any:
     """A copy of a tree with one node replaced; everything beside the way to it is shared."""
     node, new = edit.old, edit.new
     if new is not None:

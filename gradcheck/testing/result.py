@@ -11,8 +11,8 @@ import numpy as np
 
 from gradcheck.opinions.opinion import Array, Case
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.report.figures import bar, nested_text, plain
-from gradcheck.report.findings import underlined
+from gradcheck.report.figures import bar, nest_text, plain
+from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE
@@ -119,7 +119,7 @@ class Result:
 
         By several arguments a tuple.
         """
-        return _alone([nested_text(self._closed.get(name)) for name in self.case.wrt])
+        return _alone([nest_text(self._closed.get(name)) for name in self.case.wrt])
 
     @cached_property
     def _closed(self) -> Mapping[str, Any]:
@@ -139,7 +139,7 @@ class Result:
             if part.gradient is not None:
                 value, error = part.gradient.value, float(np.max(part.gradient.error, initial=0.0))
                 lines.append(f"  d/d{name} = {_shown(value)}  {bar(error)}")
-            form = nested_text(self._closed.get(name)) if self.case.size() <= FEW else None
+            form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
                 lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
         return "\n".join([*lines, *([self.message] if self.message else ())])
@@ -273,7 +273,7 @@ def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
 
     yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
     if guess.span is not None:
-        lines = underlined(source, (guess.span[-2], guess.span[-1]), "    ")
+        lines = underline(source, (guess.span[-2], guess.span[-1]), "    ")
         start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
         yield from ("    " + line[start : start + WIDTH - 4] for line in lines)
 

@@ -23,7 +23,7 @@ from gradcheck.texts.arrays import (
     column,
     expand,
     index,
-    merged,
+    merge_factors,
     number,
     of_atom,
     of_term,
@@ -140,7 +140,7 @@ class Algebra:
         if a.is_zero or b.is_zero:
             return number(0, shape)
         first, second = single(a), single(b)
-        factors = self._normal(merged(first.factors, second.factors))
+        factors = self._normal(merge_factors(first.factors, second.factors))
         return self._eased(of_term(Term(first.number * second.number, factors), shape))
 
     def over(self, a: Form, b: Form) -> Form:
@@ -152,18 +152,18 @@ class Algebra:
         for meaning, name in self.definitions:
             while all(factors.get(a, Fraction(0)) / p >= 1 for a, p in meaning.items()):
                 back = {a: -p for a, p in meaning.items()}
-                factors = merged(factors, back, {name: ONE})
+                factors = merge_factors(factors, back, {name: ONE})
             if len(meaning) == 1:  # a power of it, too
                 ((atom, power),) = meaning.items()
                 times = factors.get(atom, Fraction(0)) / power
                 if times and times.denominator == 1:
-                    factors = merged(factors, {atom: -power * times, name: times})
+                    factors = merge_factors(factors, {atom: -power * times, name: times})
         for grown, part in list(self.opposite.items()):
             known = next((n for m, n in self.definitions if m == {part: ONE}), part)
             for atom in {part, known}:
                 if factors.get(grown, 0) == 1 and factors.get(atom, 0) >= 1:
                     rest = add(number(1, atom.shape), scale(of_atom(atom), -1))
-                    less = merged(factors, {grown: -ONE, atom: -ONE}, {bracket(rest): ONE})
+                    less = merge_factors(factors, {grown: -ONE, atom: -ONE}, {bracket(rest): ONE})
                     return self._normal(less)
         return _picked(factors)
 
@@ -186,11 +186,11 @@ class Algebra:
             below = {_source(a) for t in inner for a, p in t.factors.items() if p < 0}
             if not any(a in below and p > 0 for a, p in term.factors.items()):
                 continue
-            rest = merged(term.factors, {atom: -ONE})
+            rest = merge_factors(term.factors, {atom: -ONE})
             opened = add(
                 *(
                     of_term(
-                        Term(t.number * term.number, self._normal(merged(t.factors, rest))),
+                        Term(t.number * term.number, self._normal(merge_factors(t.factors, rest))),
                         form.shape,
                     )
                     for t in inner
@@ -250,7 +250,7 @@ class Algebra:
             return number(0, shape)
         first, second = single(a), single(b)
         (numbers, left), (more, right) = split(first), split(second)
-        front = of_term(Term(first.number * second.number, merged(numbers, more)), ())
+        front = of_term(Term(first.number * second.number, merge_factors(numbers, more)), ())
         one, other = of_term(Term(ONE, left), a.shape), of_term(Term(ONE, right), b.shape)
         if _stays(other, len(b.shape) + inner if inner else 0):
             summed = self.sum(one, [len(a.shape) - 1])
@@ -272,7 +272,7 @@ class Algebra:
         for atom, power in term.factors.items() if term.number < 0 else ():
             other = self._negated(atom) if power == 1 else None
             if other is not None:
-                return Term(-term.number, merged(term.factors, {atom: -ONE}, {other: ONE}))
+                return Term(-term.number, merge_factors(term.factors, {atom: -ONE}, {other: ONE}))
         return term
 
     def _negated(self, atom: Atom) -> Atom | None:
@@ -345,7 +345,7 @@ class Algebra:
         if inner.head != "(" or inner.shape != form.shape:
             return apart
         made = Atom(f"({inner.text}).T", shape, ATOM, ".T", (of_atom(inner),))
-        together = of_term(Term(whole.number, merged(scalars, {made: ONE})), shape)
+        together = of_term(Term(whole.number, merge_factors(scalars, {made: ONE})), shape)
         return min(together, apart, key=lambda found: len(found.at(ATOM)))
 
     def _turned(self, atom: Atom) -> Atom:
@@ -378,7 +378,7 @@ class Algebra:
         """Every entry of one vector times every entry of another."""
         first, second = single(a), single(b)
         (numbers, left), (more, right) = split(first), split(second)
-        front = of_term(Term(first.number * second.number, merged(numbers, more)), ())
+        front = of_term(Term(first.number * second.number, merge_factors(numbers, more)), ())
         shape = (*a.shape, *b.shape)
         if not left or not right:
             upright = column(of_term(Term(ONE, left), a.shape)) if left else number(1)
@@ -433,7 +433,7 @@ class Algebra:
             return Form(self.times(counted, inner).terms, due)
         for atom, power in term.factors.items():
             if power == 1 and atom in self.whole and list(axes) == [self.whole[atom] % len(shape)]:
-                rest = Term(term.number, merged(term.factors, {atom: -ONE}))
+                rest = Term(term.number, merge_factors(term.factors, {atom: -ONE}))
                 if all(_constant_along(rest.shape, k, len(shape)) for k in axes):
                     inner = Form((rest,), tuple(1 if k in axes else n for k, n in enumerate(shape)))
                     return Form((inner if keepdims else self.without(inner, axes)).terms, due)
@@ -460,7 +460,7 @@ class Algebra:
         """`sum(eye(n)[1] * s)` as `s[1]`; in a matrix one of each row."""
         for atom, power in term.factors.items():
             if atom.head == "rows" and power == 1 and list(axes) == [len(shape) - 1]:
-                rest = of_term(Term(term.number, merged(term.factors, {atom: -ONE})), shape)
+                rest = of_term(Term(term.number, merge_factors(term.factors, {atom: -ONE})), shape)
                 if rest.natural == shape == atom.shape:
                     return pick(rest, atom.along)
         return None
@@ -505,7 +505,7 @@ def _picked(factors: dict[Atom, Fraction]) -> dict[Atom, Fraction]:
     for atom, power in factors.items():
         whole = _source(atom)
         if whole is not atom and factors.get(whole) == -power and _entry(atom).along in rows:
-            return merged(factors, {atom: -power, whole: power})
+            return merge_factors(factors, {atom: -power, whole: power})
     return factors
 
 
@@ -552,7 +552,7 @@ def pick(form: Form, places: tuple[int, ...]) -> Form:
         return index(form, said, form.shape[:-1], "pick", places)
     (one,) = found.terms
     flat = {atom: power for atom, power in inner.items() if atom is not None}
-    return of_term(Term(one.number, merged(one.factors, flat)), form.shape[:-1])
+    return of_term(Term(one.number, merge_factors(one.factors, flat)), form.shape[:-1])
 
 
 def _constant_along(shape: Shape, axis: int, rank: int) -> bool:

@@ -171,7 +171,7 @@ def constant(form: Form) -> Fraction | None:
     return None if others or first.factors else first.number
 
 
-def merged(*factors: Factors) -> dict[Atom, Fraction]:
+def merge_factors(*factors: Factors) -> dict[Atom, Fraction]:
     """Powers of the same atom added."""
     found: dict[Atom, Fraction] = {}
     for atom, power in (pair for each in factors for pair in each.items()):
@@ -192,8 +192,8 @@ def single(form: Form) -> Term:
     }
     by = _content([term.number for term in form.terms])
     back = {atom: -power for atom, power in shared.items()}
-    inner = tuple(Term(t.number / by, merged(t.factors, back)) for t in form.terms)
-    return Term(by, merged(shared, {bracket(Form(inner, form.shape)): ONE}))
+    inner = tuple(Term(t.number / by, merge_factors(t.factors, back)) for t in form.terms)
+    return Term(by, merge_factors(shared, {bracket(Form(inner, form.shape)): ONE}))
 
 
 def _content(numbers: Sequence[Fraction]) -> Fraction:
@@ -225,7 +225,9 @@ def expand(form: Form) -> Form:
                 pairs = [(a, b) for a in product.terms for b in inner.terms]
                 if len(pairs) > MOST_TERMS:
                     raise NoText("too many terms")
-                terms = [Term(a.number * b.number, merged(a.factors, b.factors)) for a, b in pairs]
+                terms = [
+                    Term(a.number * b.number, merge_factors(a.factors, b.factors)) for a, b in pairs
+                ]
                 product = add(*(of_term(t, form.shape) for t in terms))
         found.append(product)
     return replace(add(*found), shape=form.shape) if found else form
@@ -326,7 +328,7 @@ def compare(sign: str, a: Form, b: Form) -> Form:
     )
 
 
-def raised(base: Form, to: Form) -> Form:
+def raise_to(base: Form, to: Form) -> Form:
     """A power whose exponent is no number."""
     natural = broadcast(base.natural, to.natural)
     made = Atom(f"{base.at(ATOM)} ** {to.at(ATOM)}", natural, POWER, "**", (base, to))
@@ -345,7 +347,7 @@ def index(
         return of_term(term, shape)
     inner = of_term(Term(ONE, arrays), form.shape)
     made = Atom(f"{inner.at(ATOM)}[{places}]", shape, ATOM, head or f"[{places}]", (inner,), along)
-    return of_term(Term(term.number, merged(scalars, {made: ONE})), shape)
+    return of_term(Term(term.number, merge_factors(scalars, {made: ONE})), shape)
 
 
 def column(form: Form) -> Form:

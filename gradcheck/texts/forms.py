@@ -44,8 +44,8 @@ from gradcheck.texts.arrays import (
 )
 from gradcheck.texts.latex import Latex
 from gradcheck.texts.notation import Notation, sizes_in
-from gradcheck.texts.rules import PullSite, axes_of, eye, fitted, pulled, value
-from gradcheck.texts.trees import PREFIX, parsed
+from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pull_form, value
+from gradcheck.texts.trees import PREFIX, parse_formula
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 OPENED = 5  # characters that multiplying out has to save
@@ -81,7 +81,7 @@ class RecordedRun:
     values: Mapping[str, Any]
 
 
-def recorded(problem: Problem, point: Point) -> RecordedRun:
+def record_run(problem: Problem, point: Point) -> RecordedRun:
     """A run followed from every input; NoText where the value hangs on none of them."""
     outcomes: list[RunOutcome] = []
 
@@ -211,7 +211,7 @@ class Writing:
             return unknown(())
         names = [n for n in re.findall(r"[A-Za-z_]\w*", text) if n not in ("shape", "size")]
         if names and all(n in VOCABULARY.functions or n in self.run.values for n in names):
-            return self._typed(parsed(text))
+            return self._typed(parse_formula(text))
         return number(_fraction(plain))
 
     def _typed(self, tree: ast.expr) -> Form:
@@ -299,7 +299,7 @@ class Writing:
             given = self.operands(node)
             try:
                 site = PullSite(self.algebra, i, say(node, g), self.forms[node])
-                return pulled(site, node, given)
+                return pull_form(site, node, given)
             except FAULTS:
                 return unknown(given[i].shape)
 
@@ -307,7 +307,7 @@ class Writing:
             edge = node.edges[i]
             shape = self.forms[edge].shape if edge in self.forms else ()
             try:
-                return fitted(self.algebra, g, shape)
+                return fit_form(self.algebra, g, shape)
             except FAULTS:
                 return unknown(shape)
 
@@ -334,7 +334,7 @@ class Writing:
 
 def as_typed(text: str, shape: Shape) -> Atom:
     """A text of the program as one factor."""
-    tight = isinstance(parsed(text), ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+    tight = isinstance(parse_formula(text), ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     return Atom(text, shape, ATOM if tight else ADD)
 
 
@@ -408,7 +408,7 @@ def _trusted(
     if problem.cotangent is not None or problem.has_rows:
         return {}, None
     try:
-        here = recorded(problem, point)
+        here = record_run(problem, point)
         texts = written(here)
     except (*FAULTS, NotScalar):
         return {}, None
@@ -444,7 +444,7 @@ def elsewhere(here: RecordedRun) -> tuple[RecordedRun, Mapping[str, Estimate]] |
         longer = {n: n + 1 + k for k, n in enumerate(some)}
         with suppress(*FAULTS, NotScalar):
             other = _resized(problem, longer) if longer else problem
-            run = recorded(other, given_point(other) if longer else _beside(here))
+            run = record_run(other, given_point(other) if longer else _beside(here))
             due = gradients_of(run)
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
             if same and all(np.all(np.isfinite(g)) for g in due.values()):

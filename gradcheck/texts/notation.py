@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gradcheck.texts.trees import PREFIX, factors, rank, unsigned
+from gradcheck.texts.trees import PREFIX, factors, rank, split_sign
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
 NAMES = """alpha beta gamma delta epsilon zeta eta theta iota kappa lamda mu nu xi omicron pi rho
@@ -48,7 +48,7 @@ class Notation:
             return self.sizes[ast.unparse(tree)], ATOM
         match tree:
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
-                negative, rest = unsigned(tree)
+                negative, rest = split_sign(tree)
                 text, binding = self._chain(rest)
                 return (self.minus + text, UNARY_SIGN) if negative else (text, binding)
             case ast.BinOp(left=left, op=op, right=right):
@@ -88,7 +88,7 @@ class Notation:
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Written:
         if isinstance(op, ast.Add | ast.Sub):
-            negative, rest = unsigned(right)
+            negative, rest = split_sign(right)
             minus = isinstance(op, ast.Sub) != negative
             sides = self._in(left, UNARY_SIGN), self._in(rest, ENTRYWISE)
             return f"{sides[0]} {self.minus if minus else '+'} {sides[1]}", SUM

@@ -8,10 +8,10 @@ import sympy
 from flint import arb
 
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.symbolic import Symbolic, number, written
+from gradcheck.numbers.symbolic import Symbolic, number, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.symbolic import walked
+from gradcheck.opinions.symbolic import walk_path
 from gradcheck.ops.domains import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
@@ -59,7 +59,7 @@ def _shorter(own: str, named: str) -> str:
 def conditions(case: Case) -> str:
     """The comparisons of the path, and the ends of the domains of its ops."""
     try:
-        compared, nodes = walked(case)
+        compared, nodes = walk_path(case)
         path = [(e, sign) for e, sign in compared if not e.has(sympy.floor, sympy.ceiling)]
         relations = [(e, "=" if sign == 0 else ">" if sign > 0 else "<") for e, sign in path]
         return ", ".join(_said([*relations, *of_domain(nodes)], endless(nodes)))
@@ -167,7 +167,7 @@ def argument(node: Symbolic, i: int) -> sympy.Expr | None:
     if i >= len(node.args):
         return None
     arg = node.args[i]
-    return written(arg, READABLE) if type(arg) is Symbolic else number(arg)
+    return write_out(arg, READABLE) if type(arg) is Symbolic else number(arg)
 
 
 def exact(bound: float) -> sympy.Rational:

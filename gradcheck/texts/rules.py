@@ -28,7 +28,7 @@ from gradcheck.texts.arrays import (
     number,
     of_atom,
     of_term,
-    raised,
+    raise_to,
     scale,
     single,
 )
@@ -55,7 +55,7 @@ def axes_of(axis: Any, rank: int) -> list[int]:
     return [int(k) % rank for k in given]
 
 
-def stretched(g: Form, shape: Shape, axis: Any, keepdims: bool) -> Form:
+def stretch(g: Form, shape: Shape, axis: Any, keepdims: bool) -> Form:
     """A cotangent of a sum, for every entry that was summed."""
     axes = axes_of(axis, len(shape))
     if len(axes) == len(shape) or keepdims or not g.shape or axes == [0]:
@@ -97,18 +97,18 @@ def _matmul(at: PullSite, a: Form, b: Form) -> Form:
 
 
 def _sum(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
-    return stretched(at.g, x.shape, axis, keepdims)
+    return stretch(at.g, x.shape, axis, keepdims)
 
 
 def _mean(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
     size = at.algebra.count(x.shape, axes_of(axis, len(x.shape)))
-    return stretched(at.algebra.over(at.g, size), x.shape, axis, keepdims)
+    return stretch(at.algebra.over(at.g, size), x.shape, axis, keepdims)
 
 
 def _var(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Form:
     axes = axes_of(axis, len(x.shape))
     size = add(at.algebra.count(x.shape, axes), number(-ddof))
-    outer = stretched(at.algebra.over(at.g, size), x.shape, axis, keepdims)
+    outer = stretch(at.algebra.over(at.g, size), x.shape, axis, keepdims)
     return at.algebra.times(outer, scale(add(x, scale(mean(x, axes), -1)), 2))
 
 
@@ -144,7 +144,7 @@ def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) 
     axes = axes_of(axis, len(x.shape))
     if len(axes) > 1:
         raise NoText("a softmax over several axes")
-    whole = stretched(at.g, x.shape, axis, keepdims)
+    whole = stretch(at.g, x.shape, axis, keepdims)
     return at.algebra.times(whole, at.algebra.softmax(x, axes[0]))
 
 
@@ -153,7 +153,7 @@ def _norm(
 ) -> Form:  # fmt: skip
     if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
         raise NoText("another norm")
-    ratio = stretched(at.algebra.over(at.g, at.y), x.shape, axis, keepdims)
+    ratio = stretch(at.algebra.over(at.g, at.y), x.shape, axis, keepdims)
     return at.algebra.times(ratio, x)
 
 
@@ -205,10 +205,10 @@ def _diag(at: PullSite, x: Form, **params: Any) -> Form:
 
 
 def _reshape(at: PullSite, x: Form, **_: Any) -> Form:
-    return reshaped(at.algebra, at.g, x.shape)
+    return reshape_form(at.algebra, at.g, x.shape)
 
 
-def reshaped(t: Algebra, g: Form, shape: Shape) -> Form:
+def reshape_form(t: Algebra, g: Form, shape: Shape) -> Form:
     """The same entries in another shape; axes of one place by an index."""
     if g.shape == shape or g.natural == () or g.is_zero:
         return Form(g.terms, shape)
@@ -237,7 +237,7 @@ def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
         raise NoText("a part of an array")
     first, *others = (p for p in given if p is not None)
     if not others and first.ndim > 1:
-        g = reshaped(t, g, (first.size, *x.shape[1:]))
+        g = reshape_form(t, g, (first.size, *x.shape[1:]))
         first = first.ravel()
     rows = _unit(t, x.shape[0], first)
     if not others and first.ndim == 0:
@@ -347,7 +347,7 @@ BACK: Mapping[str, Callable[..., Form]] = {
 """Ops whose way back is no slope of single entries."""
 
 
-def pulled(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
+def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
     """The cotangent of operand i as a formula, before it is fitted."""
     if at.g.is_zero:
         return number(0, operands[at.i].shape)
@@ -358,7 +358,7 @@ def pulled(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
     return at.algebra.times(at.g, slope(at.algebra, node.op, at.i, at.y, operands))
 
 
-def fitted(t: Algebra, g: Form, shape: Shape) -> Form:
+def fit_form(t: Algebra, g: Form, shape: Shape) -> Form:
     """What was broadcast is summed."""
     if len(g.shape) > len(shape):
         g = t.sum(g, list(range(len(g.shape) - len(shape))))
@@ -371,7 +371,7 @@ def fitted(t: Algebra, g: Form, shape: Shape) -> Form:
 
 def _power(t: Algebra, a: Form, b: Form) -> Form:
     to = constant(b)
-    return raised(a, b) if to is None else t.power(a, to)
+    return raise_to(a, b) if to is None else t.power(a, to)
 
 
 VALUES: Mapping[str, Callable[..., Form]] = {
@@ -408,7 +408,7 @@ def value(t: Algebra, node: Node, shape: Shape, operands: tuple[Form, ...]) -> F
         made = VALUES[name](t, *operands, **params)
         return made if made.shape == tuple(shape) else Form(made.terms, shape)
     if name in RESHAPING:
-        return reshaped(t, operands[0], _sized(shape, operands[0].shape))
+        return reshape_form(t, operands[0], _sized(shape, operands[0].shape))
     if name == "getitem":
         return _indexed(operands[0], params["index"], shape)
     if name == "einsum":

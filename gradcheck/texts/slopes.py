@@ -19,7 +19,7 @@ from gradcheck.texts.arrays import (
     constant,
     number,
     of_atom,
-    raised,
+    raise_to,
 )
 
 Y = sympy.Symbol("y", real=True)
@@ -114,7 +114,7 @@ def formula(algebra: Algebra, expr: sympy.Expr, known: Mapping[str, Form]) -> Fo
     if expr.is_Pow and expr.exp.is_Rational:
         return algebra.power(parts[0], Fraction(int(expr.exp.p), int(expr.exp.q)))
     if expr.is_Pow:
-        return raised(*parts)
+        return raise_to(*parts)
     if not expr.is_Function or isinstance(expr, sympy.Piecewise | sympy.Max | sympy.Heaviside):
         raise NoText(f"no word for {expr.func}")
     return call(WORDS.get(str(expr.func), str(expr.func)), *parts)

@@ -16,10 +16,10 @@ from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.opinion import Array, contracted, estimate
+from gradcheck.opinions.opinion import Array, contract, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
-from gradcheck.texts.forms import FAULTS, Writing, gives, recorded, sizes_named
+from gradcheck.texts.forms import FAULTS, Writing, gives, record_run, sizes_named
 from gradcheck.texts.trees import PREFIX
 
 BITS = 128
@@ -80,7 +80,7 @@ def _of_numbers(problem: Problem, point: Point) -> Steps:
     with precision(BITS):
         leaves = numbers.inputs(point, problem.wrt)
         outcome = problem.outcome_on("symbolic", leaves)
-        end = np.asarray(contracted(outcome.value, problem.cotangent), dtype=object).item()
+        end = np.asarray(contract(outcome.value, problem.cotangent), dtype=object).item()
         if not isinstance(end, Symbolic):
             return Steps()
         line = numbers.line([end])
@@ -224,7 +224,7 @@ def _chain(
 ) -> tuple[ChainStep, ...]:
     """The cotangents of named values as formulas; nothing where one of them has none."""
     try:
-        run = recorded(problem, point)
+        run = record_run(problem, point)
         writing = Writing(run)
         found = writing.chain()
         values = {**run.values, **{PREFIX + n: s.value for n, s in arrived.items()}}

@@ -70,18 +70,18 @@ def _of_call(
     return widest - (name in REDUCES and "axis" in words and "keepdims" not in words)
 
 
-def parsed(text: str) -> ast.expr:
+def parse_formula(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def unsigned(tree: ast.expr) -> tuple[bool, ast.expr]:
+def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
     """Whether a product begins with a minus, and what is left without it."""
     match tree:
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            negative, rest = unsigned(inner)
+            negative, rest = split_sign(inner)
             return not negative, rest
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
-            negative, rest = unsigned(left)
+            negative, rest = split_sign(left)
             one = isinstance(rest, ast.Constant) and rest.value == 1
             if negative and one and isinstance(op, ast.Mult):
                 return True, right
@@ -115,7 +115,7 @@ def with_letters(text: str, taken: Collection[str]) -> tuple[str, dict[str, str]
 
     A letter's own text may have those before it. `taken` are names that mean something else.
     """
-    tree, named = parsed(text), dict[str, str]()
+    tree, named = parse_formula(text), dict[str, str]()
     for letter in (x for x in LETTERS if x not in taken):
         part = _longest(tree)
         if part is None:

@@ -25,10 +25,10 @@ from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
 from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs
 from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
-from gradcheck.training.remarks import seen
+from gradcheck.training.remarks import describe_ledger
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.training.scopes import scopes, statement
-from gradcheck.training.student import StudentRun, ran, written
+from gradcheck.training.student import StudentRun, read_program, run_program
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -53,7 +53,7 @@ class _Reply(NamedTuple):
 
     def run(self, reference: Reference, **how: Any) -> StudentRun:
         """What it leaves at a point."""
-        return ran(reference.problem, self.program, self.part, reference.point, **how)
+        return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
     def value(self, reference: Reference, run: StudentRun) -> Value:
         """What was read, as a list where a list is due."""
@@ -82,7 +82,7 @@ def judge_program(
     if not isinstance(answer, str) or not answer.strip():
         return Comparison("invalid", remarks=(ABSENT,))
     try:
-        program = written(reference.problem, answer)
+        program = read_program(reference.problem, answer)
     except TextError as error:
         return Comparison("invalid", remarks=(str(error),))
     reply = _Reply(part, program, elsewhere)
@@ -196,7 +196,7 @@ def _in_other_orders(
     """The program as a repair writes it, and what that moved."""
     for text, place in row.texts(reply.program):
         with suppress(TextError):
-            yield reply._replace(program=written(reference.problem, text)), place
+            yield reply._replace(program=read_program(reference.problem, text)), place
 
 
 def _mended(reply: _Reply, reference: Reference, row: Repair, here: StudentRun) -> bool:
@@ -308,7 +308,7 @@ def _remarks(reply: _Reply, reference: Reference, here: StudentRun) -> Iterator[
     """What the ledger shows and the reference's does not; PyTorch's warnings."""
     due = reference.trace
     if not here.stopped:
-        yield from seen(here, due.entries, due.calls, partial(_line, reply.program))
+        yield from describe_ledger(here, due.entries, due.calls, partial(_line, reply.program))
     yield from (f"PyTorch warns: {note}" for note in here.notes[:NOTES])
 
 

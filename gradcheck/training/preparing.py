@@ -18,8 +18,8 @@ from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.events import Event, judge_calls
 from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.outputs import Value
-from gradcheck.training.student import ran
-from gradcheck.training.trace import Trace, disturbed, finite, firm, noise, point_of, trace
+from gradcheck.training.student import run_program
+from gradcheck.training.trace import Trace, disturbed_runs, finite, firm, noise, point_of, trace
 from gradcheck.verdict.consult import VERDICTS
 
 TRIES = 3  # points that are tried for each that is wanted
@@ -51,7 +51,7 @@ class Reference:
     def check_allowance(self) -> None:
         """Raise GradcheckError where the reference leaves no room to a program, or no number."""
         for part in programs(self.problem):
-            run = ran(self.problem, self.problem.program, part, self.point, share=2)
+            run = run_program(self.problem, self.problem.program, part, self.point, share=2)
             if run.failed:
                 raise GradcheckError(
                     f"{self.problem.id}: an answer may use twice what the reference uses, and that "
@@ -68,7 +68,7 @@ class Reference:
         names, right = [part.name for part in programs(self.problem)], self.trace.values
         if not names:
             return True
-        shaken = next(disturbed(self.problem, self.point, SHAKEN))
+        shaken = next(disturbed_runs(self.problem, self.point, SHAKEN))
         return all(_alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
 
 

@@ -21,7 +21,7 @@ from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
-from gradcheck.opinions.opinion import Case, contracted
+from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.replay import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
@@ -96,7 +96,7 @@ class GradientQuestion(Problem):
             if len(found.summands) == 1:
                 return found.value(0, kind, inputs, at)
             pieces = [
-                contracted(found.value(k, kind, inputs, at), None if g is None else lift(g))
+                contract(found.value(k, kind, inputs, at), None if g is None else lift(g))
                 for lift in [KINDS[kind].lift]
                 for k, (_, g) in enumerate(found.summands)
             ]

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from gradcheck.training.ledger import BackwardCall, LedgerEntry
-from gradcheck.training.repairs import by_leaf, repeated
+from gradcheck.training.repairs import by_leaf, find_repeated
 from gradcheck.training.student import StudentRun
 
 Line = Callable[[tuple[int, int] | None], str]
 TIMES = {1: "once", 2: "twice"}
 
 
-def seen(
+def describe_ledger(
     run: StudentRun, due: Sequence[LedgerEntry], due_calls: Sequence[BackwardCall], line: Line
 ) -> Iterator[str]:
     """The facts of a run's ledger that are none of the reference's; `line` says where.
@@ -27,7 +27,7 @@ def seen(
                 if leaf.name not in known and (words := fact(lines, line))
             }
             yield from _together(found)
-    if not any(repeated(due_calls)):
+    if not any(find_repeated(due_calls)):
         yield from _again(run.calls, line)
     if run.ended:
         yield from _counted(run, due, due_calls)
@@ -86,7 +86,7 @@ AT_THE_END = frozenset({"never cleared", "left over"})
 
 def _again(calls: Sequence[BackwardCall], line: Line) -> Iterator[str]:
     """Several backward calls on one value."""
-    first = next(repeated(calls), None)
+    first = next(find_repeated(calls), None)
     if first is not None:
         count = sum(call.start is first.start for call in calls)
         yield f"backward is called {_times(count)} on the same loss{line(first.place)}"

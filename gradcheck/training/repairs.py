@@ -169,7 +169,7 @@ def _before_backward(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     return None
 
 
-def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
+def find_repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
     """Backward calls on a value that has gone back before."""
     seen: set[Step] = set()
     for call in calls:
@@ -180,12 +180,12 @@ def repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
 
 def _again(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """A gradient that comes from such a call."""
-    numbers = {call.number for call in repeated(run.calls)}
+    numbers = {call.number for call in find_repeated(run.calls)}
     return next((line for line in lines if line.verb == "add" and line.event in numbers), None)
 
 
 def _repeated_deposits(run: StudentRun) -> frozenset[int]:
-    numbers = {call.number for call in repeated(run.calls)}
+    numbers = {call.number for call in find_repeated(run.calls)}
     added = [entry for entry in run.entries if entry.verb == "add"]
     return frozenset(k for k, entry in enumerate(added) if entry.event in numbers)
 

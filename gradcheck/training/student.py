@@ -87,7 +87,7 @@ class StudentRun:
     ended: bool = True
 
 
-def written(problem: Problem, text: str) -> Program:
+def read_program(problem: Problem, text: str) -> Program:
     """The text of an answer as a program over the inputs; TextError has what is refused."""
     try:
         if len(text) > LONGEST:
@@ -142,7 +142,7 @@ def _advised(complaint: Complaint) -> Complaint:
     return replace(complaint, message=message, cure=cure)
 
 
-def ran(
+def run_program(
     problem: Problem,
     program: Program,
     part: Part,

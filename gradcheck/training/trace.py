@@ -191,7 +191,7 @@ def finite(value: Value) -> bool:
 # -- how exact the answers are ---------------------------------------------------------------------
 
 
-def disturbed(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Value]]:
+def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Value]]:
     """What is asked of runs of which every operation is off by a few units of its last digit."""
     rng = np.random.default_rng(problem.seed)
 
@@ -208,7 +208,7 @@ def disturbed(problem: Problem, point: Point, units: float) -> Iterator[Mapping[
 
 def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
     """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
-    runs = [*islice(disturbed(problem, point, UNITS), SAMPLES)]
+    runs = [*islice(disturbed_runs(problem, point, UNITS), SAMPLES)]
     return {name: _spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
 
 

@@ -20,7 +20,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.blame import Blame, Suspect, blame
 from gradcheck.verdict.directions import BROKEN, along_directions, located, power
-from gradcheck.verdict.entries import Entry, Scale, compared, entry_of
+from gradcheck.verdict.entries import Entry, Scale, compare_entries, entry_of
 
 __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
 
@@ -93,7 +93,7 @@ def read(
     scale, slope = _sizes(case, given)
     parts = {name: _part(name, given, slope) for name in case.parts}
     entries = (
-        *compared("", values, {}, scale),
+        *compare_entries("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given, known),
     )
@@ -138,7 +138,7 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict
     slopes: dict[tuple[int, ...], Slope] = {
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
-    entries = compared(name, gradients, slopes, Scale(level, value_size, tied))
+    entries = compare_entries(name, gradients, slopes, Scale(level, value_size, tied))
     return PartVerdict(name, _gravest(e.verdict for e in entries), best, entries)
 
 

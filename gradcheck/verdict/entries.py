@@ -43,7 +43,7 @@ class Scale:
     tied: bool = False
 
 
-def compared(
+def compare_entries(
     part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
 ) -> tuple[Entry, ...]:
     """Every entry on which something is to be said."""

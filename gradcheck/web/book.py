@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gradcheck.batch.attempts import Attempt, Posed, enrol, history, keep, known, marks, unanswered
+from gradcheck.batch.attempts import (
+    Attempt,
+    Posed,
+    enrol,
+    find_unanswered,
+    history,
+    keep,
+    known,
+    marks,
+)
 from gradcheck.batch.collect import about
 from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger
 from gradcheck.batch.questions import fingerprint
@@ -85,7 +94,7 @@ class Book:
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
         self.ledger.know("feedback", self.ledger.fact("feedback") or "full")
-        self.missing = unanswered(self.ledger, course.everything())
+        self.missing = find_unanswered(self.ledger, course.everything())
         self.ledger.know("complete", "yes")
         self.ledger.know("seal", "")  # until the server ends
         self.ledger.save()

@@ -30,7 +30,7 @@ Drawn = dict[str, Any]
 Curve = list[tuple[float, float | None]]
 
 
-def drawn(key: Key) -> Drawn:
+def draw_problem(key: Key) -> Drawn:
     """Everything that is the same for every answer; None where there is nothing to draw."""
     point = key.points[0]
     graph, solved, remarks = graphs(key)
@@ -45,7 +45,7 @@ def drawn(key: Key) -> Drawn:
     }
 
 
-def traced(key: Key, part: str, answer: Any) -> Curve | None:
+def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
     """An answer's own curve, where the problem has one."""
     return _ventured(lambda: _traced(key, part, answer)) if _plane(key) else None
 

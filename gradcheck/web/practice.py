@@ -10,8 +10,8 @@ from zlib import crc32
 
 from gradcheck.batch.attempts import Attempt, Posed
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.questions import fingerprint, packed
-from gradcheck.batch.work import Asking, left
+from gradcheck.batch.questions import fingerprint, pack_answer
+from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
 from gradcheck.practice.rules import RULES
@@ -76,7 +76,7 @@ class Practice:
             tried = await self.book.history(student)
             beside = {each.part: each.answer for each in tried if each.problem == posed.problem.id}
             answer = among(posed.problem, part, {**beside, part: answer})
-        text = packed(answer)
+        text = pack_answer(answer)
         judged = await self.book.known(posed, text)
         if judged is None:
             judged = await self._asked(sender, posed, text)
@@ -92,9 +92,9 @@ class Practice:
             )
             return JudgedAnswer(0, said["verdict"], said["score"], said["line"])
         except RanAway:
-            return left(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
+            return leave_answer(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
         except WorkerFault as error:
-            return left(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
+            return leave_answer(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
     async def find(self, sender: Sender, student: str, id: str) -> Problem | None:
         """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""

@@ -22,7 +22,7 @@ from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
 from gradcheck.report.judgements import line, place_in_answer, told
 from gradcheck.report.prose import mathml
-from gradcheck.web.drawing import drawn, traced
+from gradcheck.web.drawing import draw_problem, trace_answer
 
 FREE = 64  # functions that somebody typed, kept by each worker
 JUNK = "0.1234567"  # wrong everywhere, as a number and in a formula: makes every mistake once
@@ -74,7 +74,7 @@ def understand(asking: Asking, part: str, answer: Any) -> Said:
 
 def draw(asking: Asking) -> Said:
     """What the page of a problem shows besides its text: no stranger's work, so without limits."""
-    return drawn(ready(asking))
+    return draw_problem(ready(asking))
 
 
 def see(asking: Asking, judged: Said) -> Said:
@@ -103,7 +103,7 @@ def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
         "mathml": mathml(problem.program.source),
         "part": part.name,
         "parts": [each.name for each in problem.parts],
-        "drawn": drawn(found),
+        "drawn": draw_problem(found),
     }
     if answer.strip() and len(problem.parts) == 1:
         source = problem.program.source
@@ -141,7 +141,7 @@ def _seen(found: Key, judged: Said) -> Said:
     """What is seen of a judged answer: its curve, and where in it the mistake stands."""
     part = found.problem.part(judged["part"])
     place = None if part is None else place_in_answer(found, part, judged)
-    return {"curve": traced(found, judged["part"], judged["answer"]), "place": place}
+    return {"curve": trace_answer(found, judged["part"], judged["answer"]), "place": place}
 
 
 def _understood(found: Key, name: str, answer: Any) -> Said:

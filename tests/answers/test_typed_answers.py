@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from gradcheck.answers import FUNCTIONS, Formula, NumberList, read_answer, read_formula
-from gradcheck.answers.brackets import bracketed_otherwise
+from gradcheck.answers.brackets import rebracket
 from gradcheck.errors import TextError
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
@@ -64,7 +64,7 @@ def outcome(names, meaning, typed):
     if same(got, due):
         return "meant"
     formula = read_formula(typed, names=inputs(names), functions=FUNCTIONS, single=True)
-    others = bracketed_otherwise(formula)
+    others = rebracket(formula)
     kept = notes or any(
         same([value(other.tree, at(names, shift)) for shift in (0.0, 0.11)], due)
         for other in others

@@ -3,7 +3,7 @@
 import pytest
 
 from gradcheck.grading.key import key
-from gradcheck.grading.variants import admitted, draw_for, hidden, variant_for
+from gradcheck.grading.variants import draw_for, hidden, is_admitted, variant_for
 from gradcheck.problem import load_text
 from gradcheck.problem.variants import sampled, with_draw
 from gradcheck.verdict.consult import consult
@@ -51,7 +51,7 @@ def test_outside_the_domain_nothing_is_drawn():
         own = variant_for(problem, f"s{k}").variant
         assert own["b"] > 0.7 * own["a"]
     assert hidden(problem, (8, 0)) is None
-    assert not admitted(problem, (8, 0))
+    assert not is_admitted(problem, (8, 0))
 
 
 def test_where_everything_hides_something_the_least_is_drawn():
@@ -106,7 +106,7 @@ def test_a_thousand_students(program):
         own = with_draw(problem, each)
         point = {name: value.value for name, value in own.inputs.items()}
         assert consult(own.case(point), write=False).verdict == "agree"
-    usable = [each for each in sampled(problem, 4 * at_most(200)) if admitted(problem, each)]
+    usable = [each for each in sampled(problem, 4 * at_most(200)) if is_admitted(problem, each)]
     expected = count * (count - 1) / 2 / len(usable)
     pairs = sum(drawn.count(each) * (drawn.count(each) - 1) / 2 for each in kinds)
     assert pairs < expected + 5 * expected**0.5 + 5

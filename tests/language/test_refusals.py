@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.errors import TextError
 from gradcheck.language import Vocabulary, check_program
-from gradcheck.language.lower import unexpected
+from gradcheck.language.lower import find_unexpected
 from gradcheck.language.refusals import NAMES, NODES
 from tests.support.checked import VOCABULARY
 
@@ -326,8 +326,8 @@ def test_what_is_compiled_is_looked_at_once_more() -> None:
         "f(_a=1)",
         "a += 1",
     ):
-        assert list(unexpected(ast.parse(text)))
-    assert not list(unexpected(ast.parse("for _ in f(a):\n    b[i] = g(-a, k=[1, (2,)]).T")))
+        assert list(find_unexpected(ast.parse(text)))
+    assert not list(find_unexpected(ast.parse("for _ in f(a):\n    b[i] = g(-a, k=[1, (2,)]).T")))
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in Python 3.12")

@@ -18,7 +18,7 @@ from gradcheck.plots.graph import (
     dot_text,
     heading_lines,
     lines_of,
-    quoted,
+    quote,
 )
 from gradcheck.plots.picture import graph_svg, laid_out
 from tests.support.commands import CHAIN
@@ -157,7 +157,7 @@ def test_what_depends_on_nothing_has_no_graph():
 @pytest.mark.parametrize("name", ['a "b"', "back\\slash", "{x} <y> | z;", "×1 → …", "->"])
 def test_every_letter_survives_dot(name):
     """Quotation marks and backslashes are escaped; nothing else is special in a quoted string."""
-    labels, _ = parsed(f'digraph "" {{ n [label={quoted([name])}]; }}')
+    labels, _ = parsed(f'digraph "" {{ n [label={quote([name])}]; }}')
     assert labels["n"].replace('\\"', '"').replace("\\\\", "\\") == name
 
 

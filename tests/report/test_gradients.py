@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.report.gradients import folded
+from gradcheck.report.gradients import fold_lines
 from gradcheck.report.steps import steps_shown
 from gradcheck.report.verdicts import problem_report
 from gradcheck.texts.forms import formulas as forms_of
@@ -143,7 +143,7 @@ def test_a_kink_keeps_its_rows_of_opinions() -> None:
 def test_a_long_formula_is_broken_before_a_sign_outside_of_brackets() -> None:
     """Never inside of an index, and no deeper than the last half of a line allows."""
     text = "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ) ⊙ (1 − H²))/n"
-    assert [line.plain.strip() for line in folded(text, 60)] == [
+    assert [line.plain.strip() for line in fold_lines(text, 60)] == [
         "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ)",
         "⊙ (1 − H²))/n",
     ]

@@ -5,7 +5,7 @@ import pytest
 
 from gradcheck.texts.forms import value_of
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.trees import parsed, rank, with_letters
+from gradcheck.texts.trees import parse_formula, rank, with_letters
 
 NAMES = {"A": np.eye(3) + 1, "B": np.ones((3, 3)), "x": np.arange(3.0), "t": np.float64(2)}
 AXES = {name: value.ndim for name, value in NAMES.items()}
@@ -54,7 +54,7 @@ def test_the_axes_of_a_formula_are_those_that_numpy_makes(text: str) -> None:
     """Each text is run."""
     found = value_of(text, NAMES)
     assert found is not None
-    assert rank(parsed(text), AXES) == found.ndim
+    assert rank(parse_formula(text), AXES) == found.ndim
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 
-from gradcheck.batch.questions import packed
+from gradcheck.batch.questions import pack_answer
 from gradcheck.batch.workers import item
 from gradcheck.web import work
 from gradcheck.web.pool import Busy, Lane, Pool, QueuedTask, QueueLimits, RanAway, Sender
@@ -57,7 +57,7 @@ def in_pool(limits, run, workers=1):
 async def judged(pool, answer, sender="ada"):
     """The verdict on an answer to the cubic."""
     who = Sender(sender, sender)
-    return (await pool.ask(who, work.judge, ASKING, "x", packed(answer)))["verdict"]
+    return (await pool.ask(who, work.judge, ASKING, "x", pack_answer(answer)))["verdict"]
 
 
 async def outcome(waiting):

@@ -87,18 +87,18 @@ class Readings:
 def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
     if isinstance(read, NumberList):
-        numbers = boxed([exact_number(value) for value in read.values], read.shape)
-        return Readings(numbers, frozenset(), boxed(read.half_units, read.shape))
+        numbers = box([exact_number(value) for value in read.values], read.shape)
+        return Readings(numbers, frozenset(), box(read.half_units, read.shape))
     if isinstance(read, Formula):
         piece = _piece(problem, read)
-        return Readings(piece, names(piece), boxed([read.half_unit], ()))
+        return Readings(piece, names(piece), box([read.half_unit], ()))
     pieces = [_piece(problem, formula) for formula in read.formulas]
     mentioned = frozenset[str]().union(*map(names, pieces))
-    half_units = boxed([formula.half_unit for formula in read.formulas], read.shape)
-    return Readings(boxed(pieces, read.shape), mentioned, half_units)
+    half_units = box([formula.half_unit for formula in read.formulas], read.shape)
+    return Readings(box(pieces, read.shape), mentioned, half_units)
 
 
-def boxed(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
+def box(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
     """Entries, row by row, as an object array."""
     out = np.empty(len(entries), dtype=object)
     out[:] = entries

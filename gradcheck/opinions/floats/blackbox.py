@@ -33,9 +33,9 @@ from gradcheck.opinions.opinion import (
     Opinion,
     Slope,
     estimate,
+    estimate_value,
     reason,
     unit,
-    valued,
 )
 
 PROBES = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what moves is looked for
@@ -49,14 +49,14 @@ def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
         if case.size() > ENTRIES:
             chosen = [along(case, row) for row in directions(case, count)]
             found = tuple(slope_along(case, each) for each in chosen)
-            known = valued(case, value, 0.0)
+            known = estimate_value(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
         gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=reason(error))
-    known = valued(case, value, noise)
+    known = estimate_value(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.limits import WIDTH
-from gradcheck.opinions.opinion import Array, Case, NotScalar, contracted, unit
+from gradcheck.opinions.opinion import Array, Case, NotScalar, contract, unit
 
 Along = Mapping[str, Array]
 Function = Callable[[float], float]
@@ -53,7 +53,7 @@ def total(value: Any, cotangent: Array | None) -> float:
     """The number that is differentiated."""
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
-    out = np.asarray(contracted(value, cotangent))
+    out = np.asarray(contract(value, cotangent))
     if out.size != 1:
         raise NotScalar(out.shape)
     return float(out.item())

@@ -16,7 +16,7 @@ from flint import arb
 from gradcheck.opinions.floats.lines import Function, along, flat, total, value_of
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
-from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, valued
+from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, estimate_value
 
 FINE, NEAR, FAR = LOOKED[:3].tolist()
 TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
@@ -122,7 +122,7 @@ def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Seen])
     pairs = zip(chosen, slopes, strict=True)
     found = tuple(Direction(along(case, row), arb(*slope)) for row, slope in pairs)
     method = f"floats along {len(chosen)} directions"
-    return Opinion("differences", valued(case, value, 0.0), directions=found, method=method)
+    return Opinion("differences", estimate_value(case, value, 0.0), directions=found, method=method)
 
 
 def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
