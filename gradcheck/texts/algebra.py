@@ -7,12 +7,15 @@ new atom, known by its text and the shape that NumPy gives that.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import sympy
 
-LONGEST = 1_000  # characters of any part: beyond, nobody reads the whole
-LARGEST = 250  # operations of a formula: beyond, its text would be too long
+LONGEST = 500  # characters of any part: beyond, nobody reads the whole
+LARGEST = 100  # operations of a formula: beyond, its text would be too long
+TERMS = 60  # of a product of brackets that is multiplied out
 COMPARE, ADD, MULTIPLY, POWER, ATOM = range(5)  # how tightly a text binds
 DECIMAL = 10**9
 MATRIX = 2  # axes
@@ -71,11 +74,10 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        return self.name, self.shape, tuple(map(_length, self.shape)), self.symmetric, self.whole
-
-
-def _length(n: int) -> str:
-    return n.text if isinstance(n, AxisLength) else str(n)
+        lengths = [[getattr(n, "text", n) for n in each.shape] for each in (self, *self.parts)]
+        shapes = [tuple(each.shape) for each in (self, *self.parts)]
+        inner = [each.expr._hashable_content() for each in self.parts]
+        return self.name, str((lengths, shapes, inner, self.symmetric, self.whole))
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -181,6 +183,7 @@ def compare(sign: str, a: Form, b: Form) -> Form:
 # -- writing ---------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1024)
 def write(expr: sympy.Expr) -> tuple[str, int]:
     """NumPy's text, and how tightly it binds."""
     if isinstance(expr, Atom):
@@ -251,7 +254,8 @@ def _place(factor: sympy.Expr) -> tuple[Any, ...]:
     """Where a factor stands: what has axes later, conditions last, products of matrices first."""
     head = getattr(factor, "head", "")
     text = write(1 / factor if _is_below(factor) else factor)[0]
-    return len(natural(factor)), head == "<", head != "@", bool(factor.is_Add), text.casefold(), text
+    kind = head == "<", head != "@", factor.is_Add or "(" in text, text.casefold(), text
+    return len(natural(factor)), *kind
 
 
 def _digits(value: sympy.Rational) -> tuple[str, str]:
@@ -281,7 +285,7 @@ def factored(expr: sympy.Expr) -> sympy.Expr:
         over = sympy.Mul(*(f for f in rest if f.as_base_exp()[0] in under and not _is_below(f)))
         if over != 1:
             ways = [sympy.Add(*(over * t for t in bracket.args))]
-            ways.append(sympy.factor_terms(ways[0].expand(), clear=True, sign=False))
+            ways.append(sympy.factor_terms(expanded(ways[0]), clear=True, sign=False))
             shortest = min(ways, key=lambda way: len(write(way)[0]))
             less = sympy.Mul(*(f for f in rest if f not in (*over.args, over)), shortest)
             return factored(less) if less.count_ops() < found.count_ops() else found
@@ -299,8 +303,15 @@ def _with_number(found: sympy.Expr, rest: list[Any], bracket: sympy.Expr) -> sym
 
 
 def expanded(expr: sympy.Expr) -> sympy.Expr:
-    """With its brackets multiplied out."""
-    return expr.expand(deep=False, power_base=False, power_exp=False)
+    """With its brackets multiplied out, where that gives a bounded number of terms."""
+    sizes = [1]
+    for term in sympy.Add.make_args(expr):
+        powers = (f.as_base_exp() for f in sympy.Mul.make_args(term))
+        sizes.append(prod(len(sympy.Add.make_args(b)) ** abs(e) for b, e in powers if e.is_Integer))
+    if sum(sizes) > TERMS:
+        return expr
+    terms = sympy.Add.make_args(expr)
+    return sympy.Add(*(t.expand(deep=False, power_base=False, power_exp=False) for t in terms))
 
 
 def turned_round(product: sympy.Expr) -> sympy.Expr:
@@ -414,6 +425,10 @@ def matmul(a: Form, b: Form) -> Form:
     if a.is_zero or b.is_zero:
         return number(0, shape)
     (numbers, one), (more, other) = split(a), split(b)
+    front = numbers * more
+    if front.expr.as_coeff_Mul()[0] < 0 and other.expr.is_Add:
+        if any(term.as_coeff_Mul()[0] < 0 for term in other.expr.args):
+            front, other = -front, -other
     if _stays(other, 0):
         summed = add_up(one, [len(a.shape) - 1])
         summed = column(summed) if len(shape) == MATRIX else summed
@@ -422,7 +437,7 @@ def matmul(a: Form, b: Form) -> Form:
         found = _row(one, len(a.shape) - 1) * add_up(other, [0])
     else:
         found = chain([*_links(one), *(_links(other) if len(b.shape) == MATRIX else [other])])
-    return (numbers * more * found).as_shape(shape)
+    return (front * found).as_shape(shape)
 
 
 def _stays(form: Form, axis: int) -> bool:

@@ -372,12 +372,15 @@ class Familiar:
     def __init__(self, writing: Writing, there: RecordedRun) -> None:
         """Both runs have the same nodes."""
         self.here, self.there = writing.run, there
-        self.cotangents = [
-            dict(zip(run.tape.nodes, map(back.get, run.tape.nodes), strict=True))
+        steps = [
+            [*run.tape.nodes, *(leaf._step() for leaf in run.tape.leaves.values())]
             for run in (self.here, there)
-            for back in [run.tape.back(only={*run.tape.nodes})]
         ]
-        self.beside = dict(zip(self.here.tape.nodes, there.tape.nodes, strict=True))
+        self.beside = dict(zip(*steps, strict=True))
+        self.cotangents = [
+            run.tape.back(only={*each})
+            for run, each in zip((self.here, there), steps, strict=True)
+        ]
         self.known = dict(self._arrays(writing))
 
     def _arrays(self, writing: Writing) -> Iterator[tuple[sympy.Expr, tuple[Array, Array]]]:
@@ -405,13 +408,14 @@ class Familiar:
             self.cotangents, (step, self.beside.get(step)), strict=True)]  # fmt: skip
         if due[0] is None or due[1] is None or not g.natural:
             return g
-        numbers, _ = split(g)
-        at = [value_of(numbers.text, run.values) for run in (self.here, self.there)]
-        text = g.text
-        for expr in self._alike([d / n for d, n in zip(due, at, strict=True) if n is not None]):
-            found = numbers * Form(expr, g.shape)
-            if len(found.text) + OPENED <= len(text) and found.natural == g.natural:
-                return found
+        whole = split(g)[0]
+        plain = [f for f in sympy.Mul.make_args(whole.expr) if not any(a.parts for a in f.atoms(Atom))]
+        for numbers in (whole, Form(sympy.Mul(*plain))):
+            at = [value_of(numbers.text, run.values) for run in (self.here, self.there)]
+            for expr in self._alike([d / n for d, n in zip(due, at, strict=True) if n is not None]):
+                found = numbers * Form(expr, g.shape)
+                if len(found.text) + OPENED <= len(g.text) and found.natural == g.natural:
+                    return found
         return g
 
     def _alike(self, due: list[Array]) -> Iterator[sympy.Expr]:
@@ -422,7 +426,7 @@ class Familiar:
         for (a, x), (b, y) in combinations([*fit.items(), (sympy.Integer(0), none)], 2):
             found = [_ratio(d, p - q) for d, p, q in zip(due, x, y, strict=True)]
             if found[0] is not None and found[0] == found[1]:
-                yield found[0] * (a - b)
+                yield abs(found[0]) * (a - b if found[0] > 0 else b - a)
 
 
 def _ratio(due: Array, of: Array) -> sympy.Rational | None:
