@@ -62,6 +62,7 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         binding: int = ATOM,
         head: str = "",
         parts: tuple["Form", ...] = (),
+        *,
         symmetric: bool = False,
         whole: int | None = None,
     ) -> "Atom":
@@ -74,10 +75,13 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        lengths = [[getattr(n, "text", n) for n in each.shape] for each in (self, *self.parts)]
-        shapes = [tuple(each.shape) for each in (self, *self.parts)]
-        inner = [each.expr._hashable_content() for each in self.parts]
-        return self.name, str((lengths, shapes, inner, self.symmetric, self.whole))
+        same = [self.shape, *map(_length, self.shape), self.symmetric, self.whole]
+        inner = [(part.shape, part.expr._hashable_content()) for part in self.parts]
+        return self.name, str((same, inner))
+
+
+def _length(n: int) -> str:
+    return n.text if isinstance(n, AxisLength) else str(n)
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -426,9 +430,9 @@ def matmul(a: Form, b: Form) -> Form:
         return number(0, shape)
     (numbers, one), (more, other) = split(a), split(b)
     front = numbers * more
-    if front.expr.as_coeff_Mul()[0] < 0 and other.expr.is_Add:
-        if any(term.as_coeff_Mul()[0] < 0 for term in other.expr.args):
-            front, other = -front, -other
+    minus = front.expr.as_coeff_Mul()[0] < 0 and other.expr.is_Add
+    if minus and any(term.as_coeff_Mul()[0] < 0 for term in other.expr.args):
+        front, other = -front, -other
     if _stays(other, 0):
         summed = add_up(one, [len(a.shape) - 1])
         summed = column(summed) if len(shape) == MATRIX else summed
@@ -555,9 +559,7 @@ def _reduced(own: Shape, shape: Shape, axes: Sequence[int], keepdims: bool) -> S
     return tuple(1 if k in axes else n for k, n in kept)
 
 
-def _term_added(
-    term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool
-) -> Form | None:
+def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) -> Form | None:
     """The sum of one term, where it is more than a call of `sum`."""
     own, rank = natural(term), len(shape)
     still = [k for k in axes if constant_along(own, k, rank)]

@@ -243,9 +243,7 @@ class Writing:
         """The same, each in terms of those nearer to the end: `cotangent_of_H`."""
         return self._walk(lambda step, g: g, by_name=True)
 
-    def _walk(
-        self, say: Callable[[Any, Form], Form], *, by_name: bool = False
-    ) -> dict[str, Form]:
+    def _walk(self, say: Callable[[Any, Form], Form], *, by_name: bool = False) -> dict[str, Form]:
         found: dict[str, Form] = {}
         done: dict[Any, Form] = {}
 
@@ -287,9 +285,7 @@ class Writing:
         def pull(node: Node, i: int, g: Form, y: Any, operands: tuple[Any, ...]) -> Form:
             given, value = self.operands(node), self.forms[node]
             shape = value.shape if node.op.elementwise else given[i].shape
-            return attempt(
-                shape, lambda: pull_form(PullSite(i, say(node, g), value), node, given)
-            )
+            return attempt(shape, lambda: pull_form(PullSite(i, say(node, g), value), node, given))
 
         def fit(node: Node, i: int, g: Form) -> Form:
             edge = node.edges[i]
@@ -378,8 +374,7 @@ class Familiar:
         ]
         self.beside = dict(zip(*steps, strict=True))
         self.cotangents = [
-            run.tape.back(only={*each})
-            for run, each in zip((self.here, there), steps, strict=True)
+            run.tape.back(only={*each}) for run, each in zip((self.here, there), steps, strict=True)
         ]
         self.known = dict(self._arrays(writing))
 
@@ -409,8 +404,9 @@ class Familiar:
         if due[0] is None or due[1] is None or not g.natural:
             return g
         whole = split(g)[0]
-        plain = [f for f in sympy.Mul.make_args(whole.expr) if not any(a.parts for a in f.atoms(Atom))]
-        for numbers in (whole, Form(sympy.Mul(*plain))):
+        factors = sympy.Mul.make_args(whole.expr)
+        plain = sympy.Mul(*(f for f in factors if not any(a.parts for a in f.atoms(Atom))))
+        for numbers in (whole, Form(plain)):
             at = [value_of(numbers.text, run.values) for run in (self.here, self.there)]
             for expr in self._alike([d / n for d, n in zip(due, at, strict=True) if n is not None]):
                 found = numbers * Form(expr, g.shape)

@@ -209,7 +209,8 @@ def _log_softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
 def softmax(x: Form, axis: int) -> Form:
     """`softmax(x, axis=1)`."""
     axis = axis % len(x.shape)
-    return of_atom(f"softmax({x.text}, axis={axis})", x.shape, head="softmax", parts=(x,), whole=axis)
+    text = f"softmax({x.text}, axis={axis})"
+    return of_atom(text, x.shape, head="softmax", parts=(x,), whole=axis)
 
 
 def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
@@ -372,12 +373,13 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "trace": lambda at, x, **_: at.g * eye(x.shape[0]),
     "diag": _diag,
     "diagonal": _diag,
-    **dict.fromkeys(("transpose", "matrix_transpose", "swapaxes"), lambda at, x, **_: transpose(
-        at.g
-    )),
-    **dict.fromkeys(("reshape", "ravel", "expand_dims", "squeeze"), lambda at, x, **_: (
-        reshape_form(at.g, x.shape)
-    )),
+    **dict.fromkeys(
+        ("transpose", "matrix_transpose", "swapaxes"), lambda at, x, **_: transpose(at.g)
+    ),
+    **dict.fromkeys(
+        ("reshape", "ravel", "expand_dims", "squeeze"),
+        lambda at, x, **_: reshape_form(at.g, x.shape),
+    ),
     **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
     "getitem": _getitem,
     "where": _where,
