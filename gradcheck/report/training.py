@@ -21,7 +21,8 @@ from gradcheck.report.verdicts import (
     json_part,
     problem_head,
 )
-from gradcheck.training import Event, Reference, shown
+from gradcheck.training import Reference, shown
+from gradcheck.verdict.passes import JudgedPass
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
@@ -74,7 +75,8 @@ def _events(reference: Reference) -> RenderableType:
         said = event.verdict.verdict
         names = ", ".join(event.names) or "-"
         verdict = Text(said, style=STYLES[said])
-        table.add(event.label, _short(event.call.value), names, verdict)
+        value = reference.trace.calls[event.call.number].value
+        table.add(event.label, _short(value), names, verdict)
     if len(shown) > MOST_EVENTS:
         table.add(f"... {len(shown) - MOST_EVENTS} more")
     if not several:
@@ -85,7 +87,7 @@ def _events(reference: Reference) -> RenderableType:
     return Group(summary, table) if shown else summary
 
 
-def _suspicious(reference: Reference) -> tuple[Event, ...]:
+def _suspicious(reference: Reference) -> tuple[JudgedPass, ...]:
     """The events on which the opinions do not simply agree."""
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
 
@@ -155,7 +157,7 @@ def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
         yield f"PyTorch warns: {note}"
 
 
-def _words(problem: Problem, event: Event) -> Iterator[str]:
+def _words(problem: Problem, event: JudgedPass) -> Iterator[str]:
     for entry in event.verdict.entries[:2]:
         yield f"{event.label}: {entry.why}"
     for note in event.verdict.notes:
@@ -173,7 +175,9 @@ def training_line(problem: Problem, reference: Reference) -> str:
         for name, value in reference.trace.values.items()
     }
     line["error"] = _error(reference)
-    line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
+    values = (nest(call.value) for call in reference.trace.calls)
+    pairs = enumerate(zip(reference.events, values, strict=True))
+    line["events"] = [_event(event, value, k < MOST_EVENTS) for k, (event, value) in pairs]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -192,11 +196,11 @@ def _error(reference: Reference) -> str | None:
     return None if reference.trace.error is None else str(reference.trace.error)
 
 
-def _event(event: Event, written: bool) -> dict[str, Any]:
+def _event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
-        "value": nest(event.call.value),
+        "value": value,
         "opinions": {
             name: event.verdict.opinions[name].abstains or "given"
             for name in OPINIONS

@@ -1,12 +1,10 @@
 """Programs that call `backward` themselves: events, the ledger of `.grad`, and their mistakes."""
 
-from gradcheck.training.events import Event
 from gradcheck.training.outputs import Value, kind_of, shown
 from gradcheck.training.preparing import Reference, prepared
 from gradcheck.training.trace import trace
 
 __all__ = [
-    "Event",
     "Reference",
     "Value",
     "kind_of",

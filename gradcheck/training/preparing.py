@@ -15,12 +15,12 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.events import Event, judge_calls
 from gradcheck.training.making import Replays, all_replays
-from gradcheck.training.outputs import Value
+from gradcheck.training.outputs import alike, finite, firm
 from gradcheck.training.student import run_program
-from gradcheck.training.trace import Trace, disturbed_runs, finite, firm, noise, point_of, trace
+from gradcheck.training.trace import Trace, disturbed_runs, noise, point_of, trace
 from gradcheck.verdict.consult import VERDICTS
+from gradcheck.verdict.passes import JudgedPass, judge_pass
 
 TRIES = 3  # points that are tried for each that is wanted
 FURTHER = 2  # points at which a program is run again
@@ -35,7 +35,7 @@ class Reference:
     point: Point
     trace: Trace
     noise: Mapping[str, Any]
-    events: tuple[Event, ...] = ()
+    events: tuple[JudgedPass, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -69,7 +69,7 @@ class Reference:
         if not names:
             return True
         shaken = next(disturbed_runs(self.problem, self.point, SHAKEN))
-        return all(_alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
+        return all(alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
 
 
 def programs(problem: Problem) -> list[Part]:
@@ -89,7 +89,7 @@ def prepared(problem: Problem) -> Reference:
             f"{problem.id}: rounding alone changes more than the last digits of what is read at "
             "the end: no other program can be held against it"
         )
-    events = judge_calls(found.trace.calls)
+    events = tuple(judge_pass(call, write=False) for call in found.trace.calls)
     return Reference(problem, found.point, found.trace, found.noise, events)
 
 
@@ -132,14 +132,3 @@ def _admits(found: Reference) -> bool:
     except GradcheckError:
         return False
     return found.is_firm
-
-
-def _alike(a: Value, b: Value) -> bool:
-    """The same kind of value: arrays of one shape, lists of one length, else the very same."""
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.shape == b.shape
-    if isinstance(a, list):
-        if not isinstance(b, list) or len(a) != len(b):
-            return False
-        return all(_alike(x, y) for x, y in zip(a, b, strict=True))
-    return type(a) is type(b) and not isinstance(b, np.ndarray | list) and a == b
