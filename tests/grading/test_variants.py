@@ -68,6 +68,7 @@ def test_a_problem_without_choices_is_itself():
 
 
 @pytest.mark.parametrize("problem", SHIPPED.values(), ids=SHIPPED)
+@pytest.mark.sampled(3)
 def test_the_shipped_variants_agree(problem):
     """A student's own: solved, agreeing."""
     own = variant_for(problem, "ada")

@@ -80,6 +80,7 @@ def test_every_mistake_is_shipped() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.sampled(3)
 def test_every_mistake_made_is_found_again(name: str) -> None:
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
     made = [r for r in ready(name).run.mistaken.replays if r.scope == EVERYWHERE]
