@@ -21,7 +21,7 @@ from gradcheck.report.verdicts import (
     json_part,
     problem_head,
 )
-from gradcheck.training import Reference, shown
+from gradcheck.training import Reference, to_json
 from gradcheck.verdict.passes import JudgedPass
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
@@ -70,21 +70,21 @@ def _events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
     table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
-    shown = _suspicious(reference) if several else reference.events
-    for event in shown[:MOST_EVENTS]:
+    listed = _suspicious(reference) if several else reference.events
+    for event in listed[:MOST_EVENTS]:
         said = event.verdict.verdict
         names = ", ".join(event.names) or "-"
         verdict = Text(said, style=STYLES[said])
         value = reference.trace.calls[event.call.number].value
         table.add(event.label, _short(value), names, verdict)
-    if len(shown) > MOST_EVENTS:
-        table.add(f"... {len(shown) - MOST_EVENTS} more")
+    if len(listed) > MOST_EVENTS:
+        table.add(f"... {len(listed) - MOST_EVENTS} more")
     if not several:
         return table
     counts = Counter(event.verdict.verdict for event in reference.events)
     words = ", ".join(f"{count} {said}" for said, count in counts.items())
     summary = Text(f"{len(reference.events)} backward calls: {words}")
-    return Group(summary, table) if shown else summary
+    return Group(summary, table) if listed else summary
 
 
 def _suspicious(reference: Reference) -> tuple[JudgedPass, ...]:
@@ -171,7 +171,7 @@ def training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(reference), "value": None}
     line["parts"] = {
-        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
+        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(to_json(value))}
         for name, value in reference.trace.values.items()
     }
     line["error"] = _error(reference)

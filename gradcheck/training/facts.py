@@ -45,7 +45,7 @@ def equivalent_loop(
     if not moved or not due:
         return None
     if near(moved, due):
-        return EquivalentLoop(ALL_THE_SAME, right.values) if _scaled(right, made) else None
+        return EquivalentLoop(ALL_THE_SAME, right.values) if _is_scaled(right, made) else None
     for name, verbs in _others(right, made):
         try:
             found = trace(problem, point, verbs, together=right.together)
@@ -56,7 +56,7 @@ def equivalent_loop(
     return None
 
 
-def _scaled(right: Trace, made: Sequence[LedgerEntry]) -> bool:
+def _is_scaled(right: Trace, made: Sequence[LedgerEntry]) -> bool:
     """Whether all gradients of a run are those of the right one times a factor."""
     due, came = totals(right.entries, "add"), totals(made, "add")
     if not due or len(due) != len(came):

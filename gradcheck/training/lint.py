@@ -40,7 +40,7 @@ def blind(reference: Reference) -> tuple[Finding, ...]:
     ]
     seen = [replay for replay in made if not _same(replay, reference.trace.values)]
     hidden = [r for r in made if all(r.mistake is not other.mistake for other in seen)]
-    return (*_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
+    return (*_find_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
 
 
 def _could_be_made(reference: Reference, replay: Replay) -> bool:
@@ -54,7 +54,7 @@ def _same(replay: Replay, values: Mapping[str, Value]) -> bool:
     return all(near(value, values[part]) for part, value in replay.values.items())
 
 
-def _hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Finding]:
+def _find_hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes that leave every answer as it is, one finding each."""
     firsts: dict[Mistake, Replay] = {}
     for replay in made:

@@ -111,7 +111,7 @@ def replays(
     """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
         spans: list[Span] = []
-        verbs = _said_wrong(row, way, scope, spans)
+        verbs = _wrong_verbs(row, way, scope, spans)
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
@@ -120,7 +120,7 @@ def replays(
         yield Replay(row, scope, found.values, found.entries, places)
 
 
-def _said_wrong(
+def _wrong_verbs(
     row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]
 ) -> LedgerVerbs:
     """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""

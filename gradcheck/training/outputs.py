@@ -26,18 +26,18 @@ def as_value(value: Any) -> Value:
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
         return tuple(found) if whole else [as_value(each) for each in found]
     if isinstance(found, list):
-        return _listed([as_value(each) for each in found])
+        return _join([as_value(each) for each in found])
     return _numbers(found)
 
 
 def _numbers(value: Any) -> Value:
     array = np.asarray(value)
     if array.dtype.kind == "b":
-        return _listed([_numbers(each) for each in array]) if array.shape else bool(array)
+        return _join([_numbers(each) for each in array]) if array.shape else bool(array)
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
 
 
-def _listed(entries: list[Value]) -> Value:
+def _join(entries: list[Value]) -> Value:
     """Arrays of one shape as one array; a list of anything else stays one."""
     shapes = {each.shape if isinstance(each, np.ndarray) else None for each in entries}
     return np.array(entries) if len(shapes) == 1 and None not in shapes else entries
@@ -120,12 +120,12 @@ def _box(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.number) else value
 
 
-def shown(value: Value) -> Any:
+def to_json(value: Value) -> Any:
     """A value as JSON can say it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list):
-        return [shown(each) for each in value]
+        return [to_json(each) for each in value]
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -77,12 +77,12 @@ def programs(problem: Problem) -> list[Part]:
     return [part for part in problem.parts if part.form == "program"]
 
 
-def prepared(problem: Problem) -> Reference:
+def run_and_judge(problem: Problem) -> Reference:
     """Run a program, judge its events.
 
     Raises GradcheckError where it cannot be run, or leaves no room to answers that are programs.
     """
-    found = _traced(problem, point_of(problem))
+    found = _trace_reference(problem, point_of(problem))
     found.check_allowance()
     if not found.is_firm:
         raise GradcheckError(
@@ -95,16 +95,16 @@ def prepared(problem: Problem) -> Reference:
 
 def further(problem: Problem, count: int) -> Iterator[Reference]:
     """What is read at the end of a program at points with the inputs drawn anew."""
-    firm_ones = (found for found in _drawn(problem, TRIES * count) if _holds(found))
+    firm_ones = (found for found in _draw(problem, TRIES * count) if _holds(found))
     return islice(firm_ones, count)
 
 
 def elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points at which it leaves room to programs, and rounding decides nothing."""
-    return islice((found for found in _drawn(problem, len(SCALES)) if _admits(found)), FURTHER)
+    return islice((found for found in _draw(problem, len(SCALES)) if _admits(found)), FURTHER)
 
 
-def _drawn(problem: Problem, tries: int) -> Iterator[Reference]:
+def _draw(problem: Problem, tries: int) -> Iterator[Reference]:
     rng = np.random.default_rng(problem.seed + 1)
     varying = [entry for entry in problem.inputs.values() if entry.varies]
     fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
@@ -112,12 +112,12 @@ def _drawn(problem: Problem, tries: int) -> Iterator[Reference]:
         scale = SCALES[k % len(SCALES)]
         point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in varying}}
         try:
-            yield _traced(problem, point)
+            yield _trace_reference(problem, point)
         except GradcheckError:
             continue
 
 
-def _traced(problem: Problem, point: Point) -> Reference:
+def _trace_reference(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
     return Reference(problem, point, right, noise(problem, point, right))
 
