@@ -16,10 +16,12 @@ from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, Judgement, conclude, notes, share, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.names import GRADIENT
+from gradcheck.grading.outputs import read_output
 from gradcheck.grading.runs import of_a_run
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
+from gradcheck.training.student import read_program
 
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
@@ -137,3 +139,20 @@ def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
             known = ", ".join(GRADIENT + each for each in nearer) or "none"
             words = f"{name} is what is asked for, or follows from it"
             raise TextError([Complaint(words, f"gradients that are known here: {known}")])
+
+
+def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
+    """What is understood of an answer, and by which rules; of a program there is no echo.
+
+    Raises TextError at the place where nothing is understood.
+    """
+    if part.form == "program":
+        read_program(key.problem, str(answer))
+        return "", ()
+    if key.run is not None:
+        read = read_output(key, part, answer)
+        return read.understood, read.remarks
+    found = key.read(part, answer)
+    if not isinstance(found, Plain):
+        readings(key.scope, found)
+    return understood(found), notes(found)

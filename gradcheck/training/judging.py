@@ -22,12 +22,11 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
 from gradcheck.training import Reference, Value
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compare_values
-from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs
+from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs, scopes, statement
 from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
 from gradcheck.training.remarks import describe_ledger
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
-from gradcheck.training.scopes import scopes, statement
 from gradcheck.training.student import StudentRun, read_program, run_program
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow

@@ -14,9 +14,19 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.facts import equivalent_loop, reason
-from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, Span
+from gradcheck.training.ledger import (
+    EVERYWHERE,
+    RIGHT,
+    LedgerEntry,
+    LedgerVerbs,
+    Occasions,
+    Scope,
+    Span,
+    occasions,
+    scopes,
+    statement,
+)
 from gradcheck.training.outputs import Value, departs, same
-from gradcheck.training.scopes import EVERYWHERE, Occasions, Scope, occasions, scopes, statement
 from gradcheck.training.trace import Trace, trace
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}

@@ -11,8 +11,8 @@ from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load_text
 from gradcheck.training import Reference, run_and_judge
+from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.lint import blind
-from gradcheck.training.scopes import EVERYWHERE
 from tests.support.confusion import confused
 from tests.support.shipped import FOLDER, SETS
 

@@ -11,8 +11,8 @@ from gradcheck.grading.key import Key, key
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load_text
+from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.outputs import same
-from gradcheck.training.scopes import EVERYWHERE
 from tests.support.shipped import SETS, prepared
 
 SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
