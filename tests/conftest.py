@@ -19,6 +19,7 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "gradcheck"
 ENGINE = PACKAGE / "engine"
 SAMPLE = int(os.environ.get("GRADCHECK_SAMPLE", "1"))  # every how many-th test is run
+COLLECTED: Counter[str] = Counter()  # cases of a test so far
 COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
 
 
@@ -57,6 +58,15 @@ def pytest_configure() -> None:
     """Hear Ctrl-C also where the tests run in the background: what they start would ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of a test that is `sampled(n)`, all cases but each n-th belong to the sweeps."""
+    sampled = item.get_closest_marker("sampled")
+    if sampled is not None:
+        COLLECTED[item.nodeid.partition("[")[0]] += 1
+        if COLLECTED[item.nodeid.partition("[")[0]] % sampled.args[0]:
+            item.add_marker("sweep")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ from tests.support.shipped import PROBLEMS, SETS, prepared
 
 
 @pytest.mark.parametrize("name", list(PROBLEMS)[::3])
+@pytest.mark.sampled(4)
 def test_a_problem_can_be_handed_out(name: str) -> None:
     """Three opinions agree, the entries come out, and what is shown of arrays may be handed in."""
     ready: Key = prepared(PROBLEMS[name])

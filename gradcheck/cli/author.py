@@ -22,8 +22,8 @@ from gradcheck.grading.selftest import Fault, faults
 from gradcheck.grading.variants import (
     SAMPLE,
     Hidden,
+    find_hidden,
     findings,
-    hidden,
     is_admitted,
     usual,
     variant_for,
@@ -33,7 +33,7 @@ from gradcheck.practice import exercises
 from gradcheck.practice.drawing import listed
 from gradcheck.problem import Problem
 from gradcheck.problem.section import suggest_id
-from gradcheck.problem.variants import possible, sampled, with_draw
+from gradcheck.problem.variants import possible, sample_draws, with_draw
 from gradcheck.report.figures import pluralize
 from gradcheck.report.findings import fault_words, underline
 from gradcheck.report.gradebooks import cells
@@ -137,7 +137,7 @@ def _fact_line(finding: Finding) -> Text:
 
 def _check_variants(problem: Problem) -> Iterator[Text]:
     """The self-tests that do not come out in a sample of the variants that are drawn."""
-    drawn = sampled(problem, SAMPLE) if problem.choices else []
+    drawn = sample_draws(problem, SAMPLE) if problem.choices else []
     good = [with_draw(problem, each) for each in drawn if is_admitted(problem, each)]
     if drawn and not good:
         yield _warning(NONE_SHOWS_ALL)
@@ -151,10 +151,10 @@ def _never_drawn(problem: Problem) -> Iterator[Text]:
     if not problem.choices:
         return
     groups: dict[frozenset[Hidden] | None, list[str]] = {}
-    drawn = sampled(problem, SAMPLE)
+    drawn = sample_draws(problem, SAMPLE)
     for each in drawn:
         if not is_admitted(problem, each):
-            found = hidden(problem, each)
+            found = find_hidden(problem, each)
             more = None if found is None else found - usual(problem)
             groups.setdefault(more, []).append(_numbers(with_draw(problem, each)))
     left, most = len(drawn) - sum(map(len, groups.values())), possible(problem)

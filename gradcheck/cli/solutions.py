@@ -120,9 +120,9 @@ def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
 def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
     from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
-    from gradcheck.training.preparing import prepared  # noqa: PLC0415
+    from gradcheck.training.preparing import run_and_judge  # noqa: PLC0415
 
-    reference = prepared(problem)
+    reference = run_and_judge(problem)
     if as_json:
         shown: RenderableType = training_line(problem, reference)
     else:

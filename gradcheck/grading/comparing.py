@@ -46,15 +46,15 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         if more:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
-        outcome = _doubted(outcome, key, ready, spots)
+        outcome = _doubt(outcome, key, ready, spots)
         return Compared(outcome, spots)
-    if outcome.kind == "different" and _tolerated(key.problem.tolerance, answers, references):
+    if outcome.kind == "different" and _is_tolerated(key.problem.tolerance, answers, references):
         return Compared(Outcome("equal", rounded=True), spots)
     values = tuple(floats(at) for at in answers[:DIAGNOSTIC])
     return Compared(outcome, spots, values, varies=varies)
 
 
-def _tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:
+def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:
     """Whether an answer is as near as the problem asks for, at every point."""
     for answer, reference in zip(answers, references, strict=True) if tolerance else ():
         a, b = floats(answer), floats(reference)
@@ -78,7 +78,7 @@ def _varies(key: Key, ready: Readings) -> bool:
     return any(inputs[name].varies for name in ready.names & inputs.keys())
 
 
-def _doubted(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
+def _doubt(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
     """Equal; unless the points could not have shown a difference."""
     if outcome.kind != "equal":
         return outcome
@@ -97,7 +97,7 @@ def _numbers(key: Key, part: str, ready: Readings) -> Compared:
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
     units = ready.half_units
     slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
-    near = _tolerated(key.problem.tolerance, [answer], [key.reference(0, part)])
+    near = _is_tolerated(key.problem.tolerance, [answer], [key.reference(0, part)])
     if outcome.kind == "different" and near:
         outcome = Outcome("equal", rounded=True)
     exact = ready.half_units.shape == () and ready.half_units.item() is None

@@ -62,28 +62,28 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     found: list[Outcome] = []
     with precision(BITS[0]):
         for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
-            found.append(_seen(k, BITS[0], answer, reference))
+            found.append(_compare_at(k, BITS[0], answer, reference))
             if found[-1].kind in ("different", "shape"):
                 return found[-1]
     for k, outcome in enumerate(found):
         if outcome.kind == "undecided":
-            found[k] = _climbed(k, answers[k], references[k], outcome)
+            found[k] = _compare_with_more_bits(k, answers[k], references[k], outcome)
             if found[k].kind in ("different", "shape", "undecided"):
                 return found[k]
-    return _together(found) or _confirmed(len(found) - 1, answers[-1], references[-1])
+    return _combine(found) or _confirm(len(found) - 1, answers[-1], references[-1])
 
 
-def _climbed(k: int, answer: At, reference: At, last: Outcome) -> Outcome:
+def _compare_with_more_bits(k: int, answer: At, reference: At, last: Outcome) -> Outcome:
     """One point with more and more bits, until it is decided or patience ends."""
     for bits in BITS[1:]:
         with precision(bits):
-            last = _seen(k, bits, answer, reference)
+            last = _compare_at(k, bits, answer, reference)
         if last.kind != "undecided":
             break
     return last
 
 
-def _together(found: Sequence[Outcome]) -> Outcome | None:
+def _combine(found: Sequence[Outcome]) -> Outcome | None:
     """What points without a value come to; None where the answer has one at all of them."""
     lost = [outcome for outcome in found if outcome.kind == "narrower"]
     if not lost:
@@ -91,14 +91,14 @@ def _together(found: Sequence[Outcome]) -> Outcome | None:
     return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
 
 
-def _confirmed(k: int, answer: At, reference: At) -> Outcome:
+def _confirm(k: int, answer: At, reference: At) -> Outcome:
     """Equal; unless many more digits at one point prove the difference after all."""
     with precision(CONFIRMED):
-        last = _seen(k, CONFIRMED, answer, reference)
+        last = _compare_at(k, CONFIRMED, answer, reference)
     return last if last.kind == "different" else EQUAL
 
 
-def _seen(k: int, bits: int, answer: At, reference: At) -> Outcome:
+def _compare_at(k: int, bits: int, answer: At, reference: At) -> Outcome:
     """One point at one precision."""
     try:
         expected = reference(bits)
@@ -148,11 +148,11 @@ def _first(expected: Values) -> arb | None:
 
 
 def _shapes(yours: Values, expected: Values) -> str:
-    mine, due = (_worded(np.asarray(values, dtype=object).shape) for values in (yours, expected))
+    mine, due = (_describe(np.asarray(values, dtype=object).shape) for values in (yours, expected))
     return f"the answer is {mine}, the gradient {due}"
 
 
-def _worded(shape: tuple[int, ...]) -> str:
+def _describe(shape: tuple[int, ...]) -> str:
     return f"an array of shape {shape}" if shape else "a single number"
 
 
@@ -168,14 +168,14 @@ def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array)
     last = Outcome("undecided")
     for bits in BITS:
         with precision(bits):
-            found = _numbers_seen(bits, numbers, half_units, reference, noise)
+            found = _compare_numbers_at(bits, numbers, half_units, reference, noise)
         last = found or last
         if found is not None and found.kind != "undecided":
             return found
     return last
 
 
-def _numbers_seen(
+def _compare_numbers_at(
     bits: int, numbers: At, half_units: Array, reference: At, noise: Array
 ) -> Outcome | None:
     """Numbers at one precision; None where it does not do for a value."""
@@ -187,10 +187,10 @@ def _numbers_seen(
         return Outcome("different", why=str(error))
     if yours.shape != expected.shape:
         return Outcome("shape", why=_shapes(yours, expected))
-    return _judged(yours, half_units, expected, noise)
+    return _compare_rounded(yours, half_units, expected, noise)
 
 
-def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:
+def _compare_rounded(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:
     """Every entry: equal, within its last digit, different, or too close to say."""
     level = max((abs(ball.mid()) for ball in expected.flat), default=arb(0))
     doubt, rounded = None, False
@@ -200,8 +200,8 @@ def _judged(yours: Array, half_units: Array, expected: Array, noise: Array) -> O
         half: Any = half_units[index]
         kind = _pair(a, b)
         if kind == "different" and half is not None:
-            kind = _within(a, b, room(a, half, float(noise[index]), level))
-            rounded |= kind == "rounded" and not _printed(a, half)
+            kind = _within(a, b, tolerance(a, half, float(noise[index]), level))
+            rounded |= kind == "rounded" and not _is_printed(a, half)
         if kind == "different":
             return Outcome(kind, 0, index, a, b)
         if kind == "undecided" and doubt is None:
@@ -215,7 +215,7 @@ def _within(yours: arb, expected: arb, allowed: arb) -> str:
     return "different" if off > allowed else "rounded"
 
 
-def room(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
+def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
     """How far off a typed number may lie: half its last digit, or float64's own error.
 
     A typed zero shows no digit, so it may only be off by what a program's zero would be.
@@ -225,10 +225,10 @@ def room(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
     if size == 0:
         return arb.min(arb(4 * noise), level * ROUNDING)
     printed = arb.min(arb(4 * noise) + size * ROUNDING, size * DOUBTFUL)
-    return arb.max(half, printed) if _printed(yours, half_unit) else half
+    return arb.max(half, printed) if _is_printed(yours, half_unit) else half
 
 
-def _printed(yours: arb, half_unit: Fraction) -> bool:
+def _is_printed(yours: arb, half_unit: Fraction) -> bool:
     """Whether a number has so many digits that a program must have printed it."""
     return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
 

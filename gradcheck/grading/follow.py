@@ -14,7 +14,7 @@ from flint import arb
 
 from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, room
+from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, tolerance
 from gradcheck.grading.formulas.values import Readings, box, readings
 from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
@@ -72,7 +72,7 @@ class Wrong:
         halves = np.broadcast_to(self.ready.half_units, found.shape)
         level = max((abs(ball.mid()) for ball in found.flat), default=arb(0))
         entries = zip(found.flat, halves.flat, noise.flat, strict=True)
-        typed = [arb(0) if h is None else room(a, h, float(n), level) for a, h, n in entries]
+        typed = [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
         return box(typed, found.shape)
 
 
@@ -98,12 +98,12 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     Nothing follows where there is no number at a point, or no shape that fits.
     """
     try:
-        return _followed(key, part, answer, judged)
+        return _follow_wrong(key, part, answer, judged)
     except FAILURES:
         return None
 
 
-def _followed(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
+def _follow_wrong(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
     """The same; raises what the evaluation of answers may raise."""
     wrong = wrong_parts(key, answer)
     own = evaluable(key, part.name, answer.answer)

@@ -14,9 +14,17 @@ from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.comparing import Compared, compare_answer
 from gradcheck.grading.equivalence import Outcome
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
-from gradcheck.grading.judgement import FAILURES, Judgement, Witness, earned, said, share, to_plain
+from gradcheck.grading.judgement import (
+    FAILURES,
+    Judgement,
+    Witness,
+    conclude,
+    share,
+    share_of_right,
+    to_plain,
+)
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.grading.known import known as known_answer
+from gradcheck.grading.known import find_known
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
 
@@ -30,14 +38,14 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
     try:
         found = compare_answer(key, part, ready)
     except (NotNumbers, TextError) as error:
-        return said(base, "wrong", f"the answer cannot be evaluated: {error}")
+        return conclude(base, "wrong", f"the answer cannot be evaluated: {error}")
     except (OutOfBudget, GradcheckError) as error:
-        return said(base, "needs-review", str(error))
+        return conclude(base, "needs-review", str(error))
     except FAILURES as error:
-        return said(base, "needs-review", f"{OURS}: {error}")
+        return conclude(base, "needs-review", f"{OURS}: {error}")
     judged = _from_outcome(base, key, found)
     wanted = diagnose and judged.verdict == "wrong"
-    return _diagnosed(judged, key, part, ready, found) if wanted else judged
+    return _diagnose(judged, key, part, ready, found) if wanted else judged
 
 
 def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
@@ -46,11 +54,11 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
     if outcome.kind == "equal":
         found_to_be = {"rounded": outcome.rounded, "one-point": found.alone}
         tags = tuple(tag for tag, holds in found_to_be.items() if holds)
-        score = base.points * earned(key, tags)
+        score = base.points * share_of_right(key, tags)
         return replace(base, verdict="right", score=score, tags=tags)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
-        return said(base, "needs-review", why)
+        return conclude(base, "needs-review", why)
     tags = (outcome.kind,) if outcome.kind in ("narrower", "shape") else ()
     return replace(
         base,
@@ -62,7 +70,7 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
     )
 
 
-def _diagnosed(
+def _diagnose(
     judged: Judgement, key: Key, part: str, ready: Readings, found: Compared
 ) -> Judgement:
     """A wrong answer with what gives just it, and what that leaves of the points."""
@@ -75,7 +83,7 @@ def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnos
     """What gives just this answer; an answer with too small a domain has no mistake but that."""
     if found.outcome.kind == "narrower":
         return Diagnosis("unnamed")
-    taught = known_answer(key, part, ready, found.varies) if key.problem.known_answers else None
+    taught = find_known(key, part, ready, found.varies) if key.problem.known_answers else None
     if taught is not None:
         return taught
     try:
@@ -133,10 +141,10 @@ def _ball(ready: Readings, spot: Spot) -> arb | None:
 def _beside(key: Key, k: int, name: str) -> tuple[Spot, Spot]:
     """The points on both sides of point k; the last ones are known, with their arbs."""
     spot = key.spots[k]
-    return _moved(spot, name, STEP), _moved(spot, name, -STEP)
+    return _shift(spot, name, STEP), _shift(spot, name, -STEP)
 
 
-def _moved(spot: Spot, name: str, step: Fraction) -> Spot:
+def _shift(spot: Spot, name: str, step: Fraction) -> Spot:
     moved = np.array(spot.point[name].item() + step, dtype=object)
     return Spot(spot.problem, {**spot.point, name: moved})
 

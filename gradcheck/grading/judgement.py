@@ -35,14 +35,14 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
     if tagged:
         return min(tagged)
     hypotheses = diagnosis.hypotheses if diagnosis else ()
-    return max((_earned(table, hypothesis) for hypothesis in hypotheses), default=0.0)
+    return max((_credit_of(table, hypothesis) for hypothesis in hypotheses), default=0.0)
 
 
-def _earned(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
+def _credit_of(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
     """Two mistakes made together cost both shares."""
     kind = SLIP if hypothesis.mistake.slip else MISCONCEPTION
-    earned = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
-    return earned * _earned(table, hypothesis.with_) if hypothesis.with_ else earned
+    left = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
+    return left * _credit_of(table, hypothesis.with_) if hypothesis.with_ else left
 
 
 # A verdict stands whatever happens to its explanation: nothing stops a batch.
@@ -86,11 +86,11 @@ class Judgement:
     line: int | None = None
 
 
-def said(base: Judgement, verdict: str, remark: str) -> Judgement:
+def conclude(base: Judgement, verdict: str, remark: str) -> Judgement:
     return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
 
 
-def earned(key: Key, tags: tuple[str, ...]) -> float:
+def share_of_right(key: Key, tags: tuple[str, ...]) -> float:
     """What a right answer earns: all, unless it was rounded."""
     return share(key.problem.credit, ("rounded",), None) if "rounded" in tags else 1.0
 
@@ -102,8 +102,8 @@ def to_plain(value: Array) -> Any:
 def notes(read: Any) -> tuple[str, ...]:
     """How ambiguous spellings were read, each once."""
     formulas = read.formulas if isinstance(read, Entries) else (read,)
-    said = (note for formula in formulas for note in getattr(formula, "notes", ()))
-    return tuple(dict.fromkeys(said))
+    every = (note for formula in formulas for note in getattr(formula, "notes", ()))
+    return tuple(dict.fromkeys(every))
 
 
 def understood(read: Formula | NumberList | Plain | Entries) -> str:
@@ -111,13 +111,13 @@ def understood(read: Formula | NumberList | Plain | Entries) -> str:
     if isinstance(read, Formula):
         return read.understood
     if isinstance(read, Entries):
-        return _nested([f.understood for f in read.formulas], read.shape)
+        return _nest([f.understood for f in read.formulas], read.shape)
     if isinstance(read, NumberList):
-        return _nested([_decimal(value) for value in read.values], read.shape)
+        return _nest([_decimal(value) for value in read.values], read.shape)
     return str(read.value)
 
 
-def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
+def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
     """Entries in brackets, as a list is typed; of many the shape."""
     if not shape:
         return entries[0]
@@ -125,7 +125,7 @@ def _nested(entries: list[str], shape: tuple[int, ...]) -> str:
         return f"numbers of the shape {shape}"
     step = len(entries) // shape[0] if shape[0] else 0
     rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
-    return "[" + ", ".join(_nested(row, shape[1:]) for row in rows) + "]"
+    return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
 
 
 def _decimal(value: Fraction) -> str:

@@ -13,13 +13,15 @@ from gradcheck.grading.formulas.floats import Floats
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, Judgement, notes, said, share, understood
+from gradcheck.grading.judgement import FAILURES, Judgement, conclude, notes, share, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.names import GRADIENT
+from gradcheck.grading.outputs import read_output
 from gradcheck.grading.runs import of_a_run
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
+from gradcheck.training.student import read_program
 
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
@@ -61,7 +63,7 @@ def judge(
         found = _as_it_stands(key, part, other, student, diagnose=False)
         if found.verdict == "right":
             return replace(found, answer=answer)
-    return _bracketed(key, part, formula, judged) if kind or diagnose else judged
+    return _try_brackets(key, part, formula, judged) if kind or diagnose else judged
 
 
 def formula_of(key: Key, part: Part, answer: Any) -> Formula | None:
@@ -73,16 +75,16 @@ def formula_of(key: Key, part: Part, answer: Any) -> Formula | None:
     return found if isinstance(found, Formula) else None
 
 
-def _bracketed(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
+def _try_brackets(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """A wrong answer, unless other brackets make it right and the problem is kind about them."""
     for other in with_other_brackets(key, part, formula):
         read = replace(formula, tree=other.tree, doubts=())
         if _as_it_stands(key, part, read, diagnose=False).verdict == "right":
-            return _with_brackets(key, judged, brackets_missing(formula, other))
+            return _heal_brackets(key, judged, brackets_missing(formula, other))
     return judged
 
 
-def _with_brackets(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
+def _heal_brackets(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
     """What becomes of a wrong answer that other brackets make right."""
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
@@ -110,7 +112,7 @@ def _as_it_stands(
         try:
             return of_a_run(base, key, part, answer, diagnose)
         except FAILURES as error:
-            return said(base, "needs-review", f"{OURS}: {error}")
+            return conclude(base, "needs-review", f"{OURS}: {error}")
     try:
         read = key.read(part, answer)
         ready = None if isinstance(read, Plain) else readings(key.scope, read)
@@ -119,11 +121,11 @@ def _as_it_stands(
         return blank("invalid", 0.0, worth, remarks=(str(error),))
     base = blank("", 0.0, worth, understood=understood(read), remarks=notes(read))
     if ready is None:
-        return said(base, "wrong", "a number or a formula is due, no other kind of value")
+        return conclude(base, "wrong", "a number or a formula is due, no other kind of value")
     if isinstance(read, Formula) and not isinstance(ready.pieces, Line):
         shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
         if fault := misfit(read.tree, shapes):
-            return said(base, "wrong", f"the answer cannot be evaluated: {fault}")
+            return conclude(base, "wrong", f"the answer cannot be evaluated: {fault}")
     return of_gradient(base, key, part.name, ready, diagnose)
 
 
@@ -137,3 +139,20 @@ def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
             known = ", ".join(GRADIENT + each for each in nearer) or "none"
             words = f"{name} is what is asked for, or follows from it"
             raise TextError([Complaint(words, f"gradients that are known here: {known}")])
+
+
+def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
+    """What is understood of an answer, and by which rules; of a program there is no echo.
+
+    Raises TextError at the place where nothing is understood.
+    """
+    if part.form == "program":
+        read_program(key.problem, str(answer))
+        return "", ()
+    if key.run is not None:
+        read = read_output(key, part, answer)
+        return read.understood, read.remarks
+    found = key.read(part, answer)
+    if not isinstance(found, Plain):
+        readings(key.scope, found)
+    return understood(found), notes(found)

@@ -23,8 +23,8 @@ from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import Array, At, Values
 from gradcheck.grading.names import (
+    assigned_names,
     gradients_named,
-    named,
     program_values,
     with_named_values,
 )
@@ -45,7 +45,7 @@ from gradcheck.problem.draw import (
 )
 from gradcheck.problem.record import Part, Point, Problem, is_training
 from gradcheck.training import Reference
-from gradcheck.training.preparing import elsewhere, further, prepared, programs
+from gradcheck.training.preparing import elsewhere, further, programs, run_and_judge
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.verdict.consult import Verdict, consult, read
 
@@ -126,7 +126,7 @@ class Spot:
     @cached_property
     def named(self) -> frozenset[str]:
         """What the program calls values by."""
-        return frozenset((*named(self.problem), *gradients_named(self.problem)))
+        return frozenset((*assigned_names(self.problem), *gradients_named(self.problem)))
 
     @cached_property
     def floats(self) -> dict[str, float]:
@@ -316,10 +316,10 @@ def _question_key(problem: Problem, part: Part, point: Point) -> Key | None:
 
 def _formula_key(problem: Problem, first: Point) -> Key:
     """The key to gradients that are functions of the inputs, with the given point."""
-    points, verdicts = [first], [_given(problem, first)]
+    points, verdicts = [first], [_consult_given(problem, first)]
     usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
     for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
-        verdict = _further(problem, point, len(points) == 1, is_far)
+        verdict = _consult_further(problem, point, len(points) == 1, is_far)
         if verdict.verdict in GOOD:
             points.append(point)
             verdicts.append(verdict)
@@ -328,7 +328,7 @@ def _formula_key(problem: Problem, first: Point) -> Key:
 
 def _of_a_run(problem: Problem) -> Key:
     """The key to a program that goes back by itself: one point, a verdict for each event."""
-    found = prepared(problem)
+    found = run_and_judge(problem)
     if not programs(problem):
         problem = with_written_leaves(problem, found.point)
         written = [entry for entry in problem.inputs.values() if entry.written is not None]
@@ -341,7 +341,7 @@ def _of_a_run(problem: Problem) -> Key:
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 
-def _given(problem: Problem, point: Point) -> Verdict:
+def _consult_given(problem: Problem, point: Point) -> Verdict:
     """The verdict at the given point, which must be good."""
     verdict = consult(problem.case(point), write=False)
     silent = verdict.opinions["symbolic"].abstains
@@ -351,7 +351,7 @@ def _given(problem: Problem, point: Point) -> Verdict:
     return verdict
 
 
-def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
+def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     """The verdict at another point; a dissent at a usual one is never passed over.
 
     A small problem is asked about fully everywhere; of a large one the closed form is held against
@@ -359,10 +359,10 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     """
     case = problem.case(point)
     if far and case.size() > SMALL:
-        return _quickly(case)
+        return _consult_quickly(case)
     if far:
         return read(case, [symbolic(case, write=False), differences(case)])
-    quick = None if fully or case.size() <= SMALL else _quickly(case)
+    quick = None if fully or case.size() <= SMALL else _consult_quickly(case)
     if quick is not None and quick.verdict in GOOD:
         return quick
     verdict = consult(case, write=False)
@@ -372,7 +372,7 @@ def _further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
     return verdict
 
 
-def _quickly(case: Case) -> Verdict:
+def _consult_quickly(case: Case) -> Verdict:
     opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
     return read(case, opinions)
 

@@ -16,7 +16,7 @@ from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.problem.record import Known
 
 
-def known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
+def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
     """The teacher's words for an answer that is equal, as a function, to one that is known.
 
     A number is compared at the given point.

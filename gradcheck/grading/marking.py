@@ -7,11 +7,11 @@ from typing import Any
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, follow
-from gradcheck.grading.judgement import Judgement, said, share
+from gradcheck.grading.judgement import Judgement, conclude, share
 from gradcheck.grading.judging import formula_of, judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.slips import find_slip
-from gradcheck.grading.working import broken, unread
+from gradcheck.grading.working import find_broken, find_unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
 
@@ -34,12 +34,12 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     formula = formula_of(key, part, typed)
     if formula is None:
         return judged
-    judged = _explained(key, part, formula, judged)
+    judged = _explain(key, part, formula, judged)
     if len(formula.steps) < 2:
         return judged
-    if judged.verdict == "right" and (fault := unread(key, formula.steps)):
-        return replace(said(judged, "invalid", str(fault)), score=0.0, understood="", tags=())
-    return _along(key, part, formula, judged)
+    if judged.verdict == "right" and (fault := find_unread(key, formula.steps)):
+        return replace(conclude(judged, "invalid", str(fault)), score=0.0, understood="", tags=())
+    return _explain_working(key, part, formula, judged)
 
 
 def mark_all(key: Key, given: Mapping[str, Any]) -> dict[str, Judgement]:
@@ -48,7 +48,7 @@ def mark_all(key: Key, given: Mapping[str, Any]) -> dict[str, Judgement]:
     return {p.name: mark(key, p, among(key.problem, p.name, given)) for p in asked}
 
 
-def _explained(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
+def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """A wrong answer that was diagnosed; where no single mistake gives it, by the slip in it."""
     if judged.verdict != "wrong" or (judged.diagnosis and not _doubtful(judged.diagnosis)):
         return judged
@@ -79,13 +79,13 @@ def _with(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
     return replace(judged, diagnosis=diagnosis, score=judged.points * left)
 
 
-def _along(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
+def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """An answer with working, and the first of its lines that does not hold, if one is proven.
 
     The mistake is then the one in that line: of calculus while derivatives were taken, of algebra
     after that. Right in the end is right, but where chains are strict.
     """
-    found = broken(key, part, formula)
+    found = find_broken(key, part, formula)
     if found is None:
         return judged
     told = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
@@ -99,5 +99,5 @@ def _along(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgeme
     step = replace(formula.piece(found.step.tree), tokens=(), steps=())
     there = None
     if not found.taken:
-        there = _explained(key, part, step, judge(key, part, step)).diagnosis
+        there = _explain(key, part, step, judge(key, part, step)).diagnosis
     return _with(key, told, there or find_slip(key, part, step) or Diagnosis("unnamed"))

@@ -28,7 +28,7 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
 
     A declared input comes first. What is made of a gradient is no name: it would be the answer.
     """
-    names = frozenset(named(problem))
+    names = frozenset(assigned_names(problem))
     shapes = _shapes(problem, point) if names else {}
     more = {n: Input(n, None, shapes[n], requires_grad=False) for n in names & shapes.keys()}
     for name, part in gradients_named(problem).items():
@@ -39,16 +39,16 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
 
 def gradients_named(problem: Problem) -> dict[str, str]:
     """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
-    taken = {*problem.inputs, *named(problem), *BY_SPELLING}
+    taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
     if GRADIENT in taken:  # then `dz` is a product
         return {}
     names = {f"{GRADIENT}{part}": part for part in problem.made}
     return {name: part for name, part in names.items() if name not in taken}
 
 
-def named(problem: Problem) -> Iterator[str]:
+def assigned_names(problem: Problem) -> Iterator[str]:
     """The names that a program assigns, but for those of functions and those made of gradients."""
-    made = _made_of_gradients(problem.program.tree)
+    made = _names_of_gradients(problem.program.tree)
     for node in ast.walk(problem.program.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
@@ -57,7 +57,7 @@ def named(problem: Problem) -> Iterator[str]:
                 yield node.id
 
 
-def _made_of_gradients(tree: ast.AST) -> set[str]:
+def _names_of_gradients(tree: ast.AST) -> set[str]:
     """Names that are assigned from `.grad`, from `grad(...)`, or from such names."""
     found: set[str] = set(BACKWARD)
     while True:

@@ -14,7 +14,7 @@ from gradcheck.grading.judgement import notes
 from gradcheck.grading.key import Key, Spot
 from gradcheck.problem.record import Part
 from gradcheck.training import Value
-from gradcheck.training.comparison import Comparison, compared
+from gradcheck.training.comparison import Comparison, compare_values
 from gradcheck.training.outputs import same
 
 PRINTED = re.compile(
@@ -58,7 +58,7 @@ def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, OutputR
         return Comparison("invalid", remarks=(str(error),)), None
     except GradcheckError as error:
         return Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",)), None
-    found = compared(read.value, due, key.run.noise[part.name], read.half)
+    found = compare_values(read.value, due, key.run.noise[part.name], read.half)
     found = replace(found, understood=read.understood, remarks=(*read.remarks, *found.remarks))
     return found, read
 
@@ -82,7 +82,7 @@ def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) ->
         if value is None:
             lost = Comparison("wrong", remarks=("it has no finite value at another point",))
             return replace(lost, understood=here.understood, point=other.point)
-        found = compared(value, due, other.noise[part])
+        found = compare_values(value, due, other.noise[part])
         if found.verdict != "right":
             return replace(found, understood=here.understood, point=other.point)
     return (

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis, explain
 from gradcheck.grading.formulas.values import Readings, floats
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import Judgement, Witness, earned, share, to_plain
+from gradcheck.grading.judgement import Judgement, Witness, share, share_of_right, to_plain
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.outputs import (
     OutputRead,
@@ -31,12 +31,12 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool)
     assert key.run is not None
     if part.form == "program":
         found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
-        return _told(replace(base, answer=_as_read(base.answer)), key, found, diagnose)
+        return _conclude_run(replace(base, answer=_as_read(base.answer)), key, found, diagnose)
     found, read = judge_output(key, part, answer)
     if read is None or read.ready is None:
         if read is not None and found.verdict == "wrong" and diagnose:
             found = replace(found, diagnosis=_of_numbers(key, part, read))
-        return _told(base, key, found, diagnose)
+        return _conclude_run(base, key, found, diagnose)
     ready, question = read.ready, key.gradient(part)
     if question is None or not question.exact:
         found = at_further_points(key, part.name, ready, found)
@@ -45,7 +45,7 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool)
             if question is not None and (question.single or not said.hypotheses):
                 said = _of_floats(question, ready) or said
             found = replace(found, diagnosis=said)
-        return _told(base, key, found, diagnose)
+        return _conclude_run(base, key, found, diagnose)
     base = replace(base, understood=found.understood, remarks=found.remarks)
     return _of_a_formula(base, key, question, part, ready, diagnose)
 
@@ -90,7 +90,7 @@ def _of_a_formula(  # noqa: PLR0917 - a key and the question in it
     return replace(judged, diagnosis=said, score=judged.points * left)
 
 
-def _told(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
+def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
     """What was found of an answer, as a judgement with its points."""
     assert key.run is not None
     judged = replace(
@@ -102,7 +102,7 @@ def _told(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judge
         places=found.places,
     )
     if found.verdict == "right":
-        return replace(judged, score=base.points * earned(key, found.tags))
+        return replace(judged, score=base.points * share_of_right(key, found.tags))
     if found.expected is not None:
         point = key.run.point if found.point is None else found.point
         at = {name: to_plain(value) for name, value in point.items()}

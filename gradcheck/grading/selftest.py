@@ -54,7 +54,7 @@ def _not_named(
     if judged and all(said.verdict == "right" for said in judged.values()):
         yield _fault(next(iter(judged.values())), expected)
     for said in judged.values():
-        if said.verdict != "right" and mistake not in _named(said):
+        if said.verdict != "right" and mistake not in _ids_of(said):
             yield _fault(said, expected)
 
 
@@ -68,7 +68,7 @@ def _fault(said: Judgement, expected: str) -> Fault:
     return Fault(said.problem, said.part, said.answer, expected, _came(said))
 
 
-def _named(said: Judgement) -> tuple[str, ...]:
+def _ids_of(said: Judgement) -> tuple[str, ...]:
     if said.verdict != "wrong" or said.diagnosis is None:
         return ()
     if said.diagnosis.certainty == UNNAMED:
@@ -79,7 +79,7 @@ def _named(said: Judgement) -> tuple[str, ...]:
 
 def _came(said: Judgement) -> str:
     """The verdict and what was named, or else why not."""
-    named = ", ".join(id for id in _named(said) if id != UNNAMED)
+    named = ", ".join(id for id in _ids_of(said) if id != UNNAMED)
     if named or said.verdict != "wrong":
         return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))
     remarks = said.diagnosis.remarks if said.diagnosis else ()

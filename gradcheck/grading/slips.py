@@ -60,7 +60,9 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     names = [name for name, entry in inputs.items() if not entry.shape]
     look = Floats(formula.tree.body, key.spots[0].floats, due)
     near = [s for s in _slips(formula.tree.body, names, look) if look.is_near(s.node, s.new)]
-    return next((_named(formula, slip) for slip in near if _fits(key, part, formula, slip)), None)
+    return next(
+        (_diagnosis(formula, slip) for slip in near if _fits(key, part, formula, slip)), None
+    )
 
 
 def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
@@ -75,7 +77,7 @@ def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
         return False
 
 
-def _named(formula: Formula, slip: Slip) -> Diagnosis:
+def _diagnosis(formula: Formula, slip: Slip) -> Diagnosis:
     """The slip, with its place in what was typed, and what belongs there."""
     node, new = slip.node, slip.new
     start, end, now = node.col_offset, node.end_col_offset or 0, echo(new)
@@ -110,7 +112,7 @@ def _slips(body: ast.expr, names: Sequence[str], look: Floats) -> Iterator[Slip]
         if isinstance(node, ast.Name):
             yield from (Slip("letter", node, _name(n)) for n in names if n != node.id)
     yield from (Slip("too much", node, new) for node in nodes for new in _without_factor(node))
-    yield from (Slip("bracket", node, new) for node in nodes for new in _regrouped(node))
+    yield from (Slip("bracket", node, new) for node in nodes for new in _regroup(node))
     for node in nodes:
         if isinstance(node, ast.Name):
             yield Slip("missing", node, ast.BinOp(node, ast.Pow(), ast.Constant(2)))
@@ -169,7 +171,7 @@ def _without_factor(node: ast.expr) -> Iterator[ast.expr]:
             yield left
 
 
-def _regrouped(node: ast.expr) -> Iterator[ast.expr]:
+def _regroup(node: ast.expr) -> Iterator[ast.expr]:
     """A bracket taken away from a sum, or put around one."""
     match node:
         case ast.BinOp(ast.BinOp(a, first, b), second, c) if _differ(first, second):

@@ -60,7 +60,7 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         ]
         with np.errstate(all="ignore"):
             found_dues = sorted(_dues(looks, body, body), key=lambda each: _length(each.place))
-            return _blamed(found_dues, formula, list(_known(run, entry)))
+            return _blame(found_dues, formula, list(_known_values(run, entry)))
     except (TextError, *FAILURES):
         return None
 
@@ -108,7 +108,7 @@ def _dues(looks: Sequence[Floats], node: ast.expr, term: ast.expr) -> Iterator[_
         yield from _dues(looks, piece, of)
 
 
-def _blamed(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> Place | None:
+def _blame(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> Place | None:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     body = formula.tree.body
     kinds: tuple[tuple[Callable[[_Due], bool], bool], ...] = (
@@ -122,7 +122,7 @@ def _blamed(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> 
     for fits, whole in kinds:
         fitting = list(filter(fits, found))
         if fitting and whole:
-            return _signed(formula.text, max((_place(f.term) for f in fitting), key=_length))
+            return _with_sign(formula.text, max((_place(f.term) for f in fitting), key=_length))
         if fitting:
             return fitting[0].place
     return None
@@ -135,7 +135,7 @@ def _length(place: Place) -> int:
 # -- what may be due in the place of a piece -------------------------------------------------------
 
 
-def _known(line: ScalarLine, entry: int) -> Iterator[Array]:
+def _known_values(line: ScalarLine, entry: int) -> Iterator[Array]:
     """Values, derivatives and slopes that the program has, but for those that are constant."""
     for k, tangent in enumerate(line.tangents):
         derivative = () if tangent is None else (tangent[:, entry],)
@@ -195,7 +195,7 @@ def _close(a: Array, b: Array) -> Array:
     return found
 
 
-def _signed(text: str, place: Place) -> Place:
+def _with_sign(text: str, place: Place) -> Place:
     """A term with the sign before it."""
     before = text[: place[0]].rstrip()
     return (len(before) - 1, place[1]) if before.endswith(("+", "-")) else place

@@ -13,7 +13,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import DIAGNOSTIC, Key, key
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem import Problem
-from gradcheck.problem.variants import Draw, draw, sampled, with_draw
+from gradcheck.problem.variants import Draw, draw, sample_draws, with_draw
 from gradcheck.training.lint import blind as of_the_loop
 
 TRIES = 200  # draws for one student
@@ -40,24 +40,24 @@ def draw_for(problem: Problem, student: str) -> Draw:
 
 def is_admitted(problem: Problem, drawn: Draw) -> bool:
     """Whether a variant can be graded, and shows whatever the others show."""
-    found = hidden(problem, drawn)
+    found = find_hidden(problem, drawn)
     return found is not None and found <= usual(problem)
 
 
 @lru_cache(maxsize=KEPT)
-def hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
+def find_hidden(problem: Problem, drawn: Draw) -> frozenset[Hidden] | None:
     """What a variant cannot show or tell apart; None where it cannot be graded."""
     try:
         ready = key(with_draw(problem, drawn))
     except (GradcheckError, ValueError, ArithmeticError):
         return None
-    return frozenset(each for found in findings(ready) if found.cure for each in _hidden(found))
+    return frozenset(each for found in findings(ready) if found.cure for each in _split(found))
 
 
 @lru_cache(maxsize=KEPT)
 def usual(problem: Problem) -> frozenset[Hidden]:
     """What no variant of a sample shows: a matter of the problem, not of its values."""
-    found = [hidden(problem, drawn) for drawn in sampled(problem, SAMPLE)]
+    found = [find_hidden(problem, drawn) for drawn in sample_draws(problem, SAMPLE)]
     known = [each for each in found if each is not None]
     return frozenset.intersection(*known) if known else frozenset()
 
@@ -65,8 +65,8 @@ def usual(problem: Problem) -> frozenset[Hidden]:
 @lru_cache(maxsize=KEPT)
 def _fallback(problem: Problem) -> Draw:
     """The variant that hides least, for a problem of which every variant hides something."""
-    drawn = sampled(problem, SAMPLE)
-    known = {each: found for each in drawn if (found := hidden(problem, each)) is not None}
+    drawn = sample_draws(problem, SAMPLE)
+    known = {each: found for each in drawn if (found := find_hidden(problem, each)) is not None}
     return min(known, key=lambda each: len(known[each]), default=drawn[0])
 
 
@@ -80,7 +80,7 @@ def findings(ready: Key) -> tuple[Finding, ...]:
         return (Finding("invisible", (), None, why=str(error)),)
 
 
-def _hidden(found: Finding) -> Iterator[Hidden]:
+def _split(found: Finding) -> Iterator[Hidden]:
     """A finding in comparable pieces: each mistake, or each pair that looks alike.
 
     Vague mistakes are left out: they are named only where nothing else fits.

@@ -66,12 +66,12 @@ class Broken:
         return clip(" ".join(self.typed[step.start : step.end].split()), 60)
 
 
-def unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
+def find_unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
     """Why a link of a chain is not read: its line is refused, and not just its end taken."""
     return next((step.fault for step in steps if step.fault and step.chained), None)
 
 
-def broken(key: Key, part: Part, formula: Formula) -> Broken | None:
+def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
     """The first step that is proven not to be equal to the one before; None if all are."""
     before: WorkingStep | None = None
     due: Sequence[At] = [spot.gradient(part.name) for spot in key.spots]

@@ -93,19 +93,19 @@ def _value(node: ast.AST) -> Fraction:
         case ast.Constant(value=int() | Fraction() as number):
             return Fraction(number)
         case ast.Name(id=name):
-            return _rounded(CONSTANTS[name])
+            return _round(CONSTANTS[name])
         case ast.UnaryOp(op=op, operand=operand):
             return Fraction(EXACT[type(op)](_value(operand)))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             base, exponent = _value(left), _value(right)
             if exponent.denominator == 1 and abs(exponent) <= LARGEST / (1 + _bits(base)):
                 return base ** int(exponent)
-            return _rounded(lambda: _ball(base) ** _ball(exponent))
+            return _round(lambda: _ball(base) ** _ball(exponent))
         case ast.BinOp(left=left, op=op, right=right):
             return Fraction(EXACT[type(op)](_value(left), _value(right)))
         case ast.Call(func=ast.Name(id=name), args=[argument]):
             value = _value(argument)
-            return _rounded(lambda: FUNCTIONS[name](_ball(value)))
+            return _round(lambda: FUNCTIONS[name](_ball(value)))
     raise ValueError(ast.dump(node))
 
 
@@ -117,7 +117,7 @@ def _ball(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _rounded(compute: Callable[[], arb]) -> Fraction:
+def _round(compute: Callable[[], arb]) -> Fraction:
     """A number to PLACES digits; ArithmeticError where it has none."""
     with ctx.workdps(2 * PLACES):
         found = compute()

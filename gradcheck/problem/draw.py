@@ -64,7 +64,7 @@ def given_point(problem: Problem) -> Point:
     if not drawn:
         return fixed
     rng = np.random.default_rng(problem.seed)
-    for point in _candidates(fixed, drawn, rng, _repeated(SCALES, TRIES * len(SCALES))):
+    for point in _candidates(fixed, drawn, rng, _repeat(SCALES, TRIES * len(SCALES))):
         if path_at(problem, point) is not None:
             return point
     if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
@@ -97,7 +97,7 @@ def far_points(problem: Problem, count: int) -> list[Point]:
     if not varying:
         return []
     rng = np.random.default_rng(problem.seed_of_points + 2)
-    tried = _candidates(fixed, varying, rng, _repeated(FAR, 2 * len(FAR)))
+    tried = _candidates(fixed, varying, rng, _repeat(FAR, 2 * len(FAR)))
     inside = (point for point in tried if path_at(problem, point, write=False) is not None)
     return list(islice(inside, count))
 
@@ -162,7 +162,7 @@ def _all_candidates(
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
     rng = np.random.default_rng(problem.seed_of_points + 1)
-    for n, point in enumerate(_candidates(fixed, varying, rng, _repeated(SCALES, count))):
+    for n, point in enumerate(_candidates(fixed, varying, rng, _repeat(SCALES, count))):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
@@ -188,7 +188,7 @@ def _candidates(
         yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
 
 
-def _repeated(scales: Sequence[Scale], count: int) -> list[Scale]:
+def _repeat(scales: Sequence[Scale], count: int) -> list[Scale]:
     return [scales[k % len(scales)] for k in range(count)]
 
 

@@ -82,7 +82,7 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
             )
         elif fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
             words, cure = f"`{name}`: one entry more was expected", "write all, as in `[2, 9]`"
-        elif fault["type"] == "missing" and _misspelled(fault, error):
+        elif fault["type"] == "missing" and _is_misspelled(fault, error):
             continue
         elif fault["type"] == "missing":
             words = f"`{fault['loc'][-1]}` is missing"
@@ -113,7 +113,7 @@ def _meant(key: object) -> str:
     return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
 
 
-def _misspelled(missing: Any, error: ValidationError) -> bool:
+def _is_misspelled(missing: Any, error: ValidationError) -> bool:
     """Whether a key that is missing is there under a name that is not known."""
     *place, key = missing["loc"]
     unknown = (f["loc"] for f in error.errors() if f["type"] == "extra_forbidden")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.problem.record import Problem, ProblemSet
-from gradcheck.problem.section import Place, Section, uncredited
+from gradcheck.problem.section import Place, Section, check_credit
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel
@@ -33,23 +33,23 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
         cure = "write `problems:` on a line before the list" if listed else "start with `id:`"
         raise TextError([document.complaint((), "a mapping was expected", cure)])
     single = "problems" not in root
-    model = _validated(document, single)
+    model = _validate(document, single)
     base: Place = () if single else ("problems",)
-    problems, complaints = [], list(_repeated(document, model.problems, base))
+    problems, complaints = [], list(_find_repeated(document, model.problems, base))
     for k, entry in enumerate(model.problems):
         at = base if single else (*base, k)
         try:
             problems.append(Section(document, at, entry, model).problem())
         except TextError as error:
             complaints += error.complaints
-    complaints += uncredited(document, (), model.credit)
+    complaints += check_credit(document, (), model.credit)
     if complaints:
         raise TextError(complaints)
     kept = text.encode() if isinstance(text, str) else text
     return ProblemSet(model.title, tuple(problems), file, kept, model.late)
 
 
-def _validated(document: Document, single: bool) -> "SetModel":
+def _validate(document: Document, single: bool) -> "SetModel":
     """The text in its form; raises TextError with what is wrong, one complaint a place."""
     from pydantic import ValidationError  # noqa: PLC0415
 
@@ -66,7 +66,7 @@ def _validated(document: Document, single: bool) -> "SetModel":
         raise TextError(faults(document, error)) from None
 
 
-def _repeated(
+def _find_repeated(
     document: Document, problems: "Sequence[ProblemModel]", base: Place
 ) -> list[Complaint]:
     seen: set[str] = set()

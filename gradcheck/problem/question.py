@@ -35,7 +35,7 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     """
     inputs = {each.name: each for each in map(_input, given)}
     program = _program(expression, inputs)
-    free = sorted(_needed(program.tree) - inputs.keys())
+    free = sorted(_needed_names(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
     for name in wrt:
         if name not in inputs:
@@ -74,10 +74,10 @@ def _program(text: str, inputs: Mapping[str, Input]) -> Program:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _formula(text, inputs)
-    needed = _needed(tree)
-    if _is_typed(tree, {*inputs, *needed}) or _glued(needed):
+    needed = _needed_names(tree)
+    if _is_typed(tree, {*inputs, *needed}) or _is_glued(needed):
         return _formula(text, inputs)
-    return _checked(text.strip(), {*inputs, *needed})
+    return _check(text.strip(), {*inputs, *needed})
 
 
 def _is_typed(tree: ast.Module, names: Collection[str]) -> bool:
@@ -104,7 +104,7 @@ def _is_typed_call(call: ast.Call, names: Collection[str]) -> bool:
 def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
     """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
-        return _checked(text, inputs)
+        return _check(text, inputs)
     free = {name: Input(name, None, (), True) for name in _words(text)}
     for known in (inputs, free | dict(inputs)):
         try:
@@ -112,15 +112,15 @@ def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
         except TextError as error:
             complaint = error
         else:
-            return _checked(read.understood, known)
+            return _check(read.understood, known)
     raise complaint
 
 
-def _checked(text: str, names: Collection[str]) -> Program:
+def _check(text: str, names: Collection[str]) -> Program:
     return check_program(text, declared=names, vocabulary=VOCABULARY)
 
 
-def _needed(tree: ast.Module) -> set[str]:
+def _needed_names(tree: ast.Module) -> set[str]:
     """The names that a program reads, never assigns, and the language does not know."""
     nodes = list(ast.walk(tree))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -144,7 +144,7 @@ def _is_name(word: str) -> bool:
     return strange and not BASED.fullmatch(word)
 
 
-def _glued(names: Collection[str]) -> bool:
+def _is_glued(names: Collection[str]) -> bool:
     """Whether a name is a function and its argument: `sinx`."""
     return any(_argument(name) != name for name in names)
 

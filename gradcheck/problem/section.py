@@ -61,7 +61,7 @@ class Section:
         made = self.made(inputs, program)
         wrt = self.wrt(inputs, made, bool(own))
         parts = self.parts(wrt, program, inputs, own)
-        self.complaints += uncredited(self.document, self.at, model.credit)
+        self.complaints += check_credit(self.document, self.at, model.credit)
         cotangent = self.array(("cotangent",)) if model.cotangent is not None else None
         names = [part.name for part in parts]
         right = [self.by_part(("right", k), a, names) for k, a in enumerate(model.right)]
@@ -196,7 +196,7 @@ class Section:
 
     def made(self, inputs: Mapping[str, Input], program: Program | None) -> tuple[str, ...]:
         """The names in `wrt` of values that the program assigns."""
-        stored, asked = assigned(program) if program else {}, self.model.wrt or ()
+        stored, asked = assigned_names(program) if program else {}, self.model.wrt or ()
         made = dict.fromkeys(name for name in asked if name not in inputs and name in stored)
         for k, name in enumerate(asked):
             if name in made and not stored[name]:
@@ -252,7 +252,7 @@ class Section:
         self.check_rows(bool(asks), bool(set(wrt) - inputs.keys()))
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
-        known = (*inputs, *(assigned(program) if program else ()), *READABLE)
+        known = (*inputs, *(assigned_names(program) if program else ()), *READABLE)
         asking = _asking(program)
         parts = []
         for name, asked in asks.items():
@@ -353,7 +353,7 @@ def suggest_id(mistake: str) -> str:
     return "" if mistake in known else nearest(mistake, known, 0.8)
 
 
-def uncredited(
+def check_credit(
     document: Document, at: Place, credit: Mapping[str, float] | str
 ) -> Iterator[Complaint]:
     """Names in a `credit:` that are nearly a mistake's."""
@@ -378,7 +378,7 @@ def _tolerance(asked: float | str | None) -> float:
 # -- values that the program assigns, `wrt: [z, W]` ------------------------------------------------
 
 
-def assigned(program: Program) -> Mapping[str, bool]:
+def assigned_names(program: Program) -> Mapping[str, bool]:
     """The names that a program assigns, and whether it does so once, outside of any block."""
     stored = [
         node.value if isinstance(node, ast.Subscript) else node  # as a whole, or entry by entry

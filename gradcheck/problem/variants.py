@@ -51,16 +51,16 @@ def possible(problem: Problem) -> int:
     return prod(len(values) for values in problem.choices.values())
 
 
-def sampled(problem: Problem, most: int) -> list[Draw]:
+def sample_draws(problem: Problem, most: int) -> list[Draw]:
     """Different draws that stand for all of them: all, where there are not more than `most`."""
     total = possible(problem)
     if total <= most:
-        return [_unpacked(problem, k) for k in range(total)]
+        return [_unpack(problem, k) for k in range(total)]
     found = dict.fromkeys(draw(problem, f"sample {k}", k) for k in islice(count(), 20 * most))
     return list(found)[:most]
 
 
-def _unpacked(problem: Problem, number: int) -> Draw:
+def _unpack(problem: Problem, number: int) -> Draw:
     """The variant of a number: the last input counts fastest."""
     found = []
     for values in reversed(list(problem.choices.values())):
@@ -84,8 +84,8 @@ def with_draw(problem: Problem, drawn: Draw) -> Problem:
     return replace(
         problem,
         inputs=inputs,
-        title=filled(problem.title, variant),
-        prompt=filled(problem.prompt, variant),
+        title=fill(problem.title, variant),
+        prompt=fill(problem.prompt, variant),
         variant=variant,
     )
 
@@ -98,7 +98,7 @@ def draw_of(problem: Problem) -> Draw:
     return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
 
 
-def filled(text: str, variant: Mapping[str, Any]) -> str:
+def fill(text: str, variant: Mapping[str, Any]) -> str:
     r"""A text in which `{a}` is the value, and `{a:+}` the value with its sign: `+ 3`, `- 2`.
 
     After `^`, `_`, `}` or a command of LaTeX the braces stay: `x^{a}` becomes `x^{12}`.
@@ -117,7 +117,7 @@ def filled(text: str, variant: Mapping[str, Any]) -> str:
 
 def title_of(problem: Problem) -> str:
     """The title of a problem that is listed: where numbers are drawn, with their letters."""
-    return filled(problem.title or problem.id, {name: name for name in problem.choices})
+    return fill(problem.title or problem.id, {name: name for name in problem.choices})
 
 
 def readable(value: Array) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gradcheck.problem.variants import filled, title_of
+from gradcheck.problem.variants import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, mistake_name, unnamed, witness_words
 from gradcheck.report.prose import inline, mathml, prose
 
@@ -163,5 +163,5 @@ def _own(about: Mapping[str, Any], line: Line) -> Mapping[str, Any]:
     variant = line.get("variant")
     if not variant:
         return about
-    words = {key: filled(about[key], variant) for key in ("title", "prompt")}
+    words = {key: fill(about[key], variant) for key in ("title", "prompt")}
     return {**about, **words, "variant": variant}

@@ -21,7 +21,8 @@ from gradcheck.report.verdicts import (
     json_part,
     problem_head,
 )
-from gradcheck.training import Event, Reference, shown
+from gradcheck.training import Reference, to_json
+from gradcheck.verdict.passes import JudgedPass
 
 DRAWN = "random numbers are drawn by gradcheck's own generator: they are not PyTorch's"
 SHORT = 6
@@ -69,23 +70,24 @@ def _events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
     table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
-    shown = _suspicious(reference) if several else reference.events
-    for event in shown[:MOST_EVENTS]:
+    listed = _suspicious(reference) if several else reference.events
+    for event in listed[:MOST_EVENTS]:
         said = event.verdict.verdict
         names = ", ".join(event.names) or "-"
         verdict = Text(said, style=STYLES[said])
-        table.add(event.label, _short(event.call.value), names, verdict)
-    if len(shown) > MOST_EVENTS:
-        table.add(f"... {len(shown) - MOST_EVENTS} more")
+        value = reference.trace.calls[event.call.number].value
+        table.add(event.label, _short(value), names, verdict)
+    if len(listed) > MOST_EVENTS:
+        table.add(f"... {len(listed) - MOST_EVENTS} more")
     if not several:
         return table
     counts = Counter(event.verdict.verdict for event in reference.events)
     words = ", ".join(f"{count} {said}" for said, count in counts.items())
     summary = Text(f"{len(reference.events)} backward calls: {words}")
-    return Group(summary, table) if shown else summary
+    return Group(summary, table) if listed else summary
 
 
-def _suspicious(reference: Reference) -> tuple[Event, ...]:
+def _suspicious(reference: Reference) -> tuple[JudgedPass, ...]:
     """The events on which the opinions do not simply agree."""
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
 
@@ -155,7 +157,7 @@ def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
         yield f"PyTorch warns: {note}"
 
 
-def _words(problem: Problem, event: Event) -> Iterator[str]:
+def _words(problem: Problem, event: JudgedPass) -> Iterator[str]:
     for entry in event.verdict.entries[:2]:
         yield f"{event.label}: {entry.why}"
     for note in event.verdict.notes:
@@ -169,11 +171,13 @@ def training_line(problem: Problem, reference: Reference) -> str:
     """The line of `solve --json`: what is asked as parts, the events and the ledger beside them."""
     line: dict[str, Any] = {"problem": problem.id, "verdict": verdict_of(reference), "value": None}
     line["parts"] = {
-        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(shown(value))}
+        name: {"verdict": reference.verdict, "closed_form": None, "answer": _json(to_json(value))}
         for name, value in reference.trace.values.items()
     }
     line["error"] = _error(reference)
-    line["events"] = [_event(event, k < MOST_EVENTS) for k, event in enumerate(reference.events)]
+    values = (nest(call.value) for call in reference.trace.calls)
+    pairs = enumerate(zip(reference.events, values, strict=True))
+    line["events"] = [_event(event, value, k < MOST_EVENTS) for k, (event, value) in pairs]
     line["ledger"] = [
         {
             "verb": entry.verb,
@@ -192,11 +196,11 @@ def _error(reference: Reference) -> str | None:
     return None if reference.trace.error is None else str(reference.trace.error)
 
 
-def _event(event: Event, written: bool) -> dict[str, Any]:
+def _event(event: JudgedPass, value: Any, written: bool) -> dict[str, Any]:
     """One event; of the first ones closed forms and numbers too."""
     found: dict[str, Any] = {
         "verdict": event.verdict.verdict,
-        "value": nest(event.call.value),
+        "value": value,
         "opinions": {
             name: event.verdict.opinions[name].abstains or "given"
             for name in OPINIONS

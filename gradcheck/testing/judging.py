@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -113,6 +113,7 @@ class Claim:
     call: Call
     given: Gradients | None = None
     cotangent: Array | None = None
+    known: dict[int, dict[str, Array] | None] = field(default_factory=dict)  # in balls, by bits
 
     @cached_property
     def gradients(self) -> Gradients:
@@ -312,7 +313,9 @@ def _located(case: Case, claim: Claim, parts: Parts) -> Parts:
 def _by_balls(verdict: Verdict, claim: Claim, parts: Parts) -> Parts | None:
     """What balls say of the entries that are out; None where they say nothing of some."""
     for bits in PRECISIONS:
-        exact = in_balls(claim, bits)
+        if bits not in claim.known:
+            claim.known[bits] = in_balls(claim, bits)
+        exact = claim.known[bits]
         if exact is None:
             return None
         found = {(p.part, off.index): _decided(off, exact, verdict) for p in parts for off in p.off}

@@ -40,7 +40,7 @@ class Comparison:
     places: Mapping[str, Span] = field(default_factory=dict)
 
 
-def compared(
+def compare_values(
     yours: Value, due: Value, noise: Any, half: Any = 0.0, what: str = WHOLE
 ) -> Comparison:
     """A value held against the one that is due; `half` is half a unit of each typed digit."""
@@ -89,4 +89,4 @@ def _entry_by_entry(yours: list[Any], due: list[Any], noise: Any, what: str) -> 
 def _each(yours: list[Any], due: list[Any], noise: Any, what: str) -> Iterator[Comparison]:
     for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
         lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
-        yield compared(mine, expected, lost, 0.0, f"entry {k} of {what}")
+        yield compare_values(mine, expected, lost, 0.0, f"entry {k} of {what}")

@@ -16,10 +16,9 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, totals
-from gradcheck.training.outputs import Value, same
+from gradcheck.training.outputs import Value, near
 from gradcheck.training.trace import Trace, trace
 
-VISIBLE = 1e-6
 ALL_THE_SAME = "the right loop: how large all gradients are together does not matter, as under Adam"
 
 
@@ -46,7 +45,7 @@ def equivalent_loop(
     if not moved or not due:
         return None
     if near(moved, due):
-        return EquivalentLoop(ALL_THE_SAME, right.values) if _scaled(right, made) else None
+        return EquivalentLoop(ALL_THE_SAME, right.values) if _is_scaled(right, made) else None
     for name, verbs in _others(right, made):
         try:
             found = trace(problem, point, verbs, together=right.together)
@@ -57,7 +56,7 @@ def equivalent_loop(
     return None
 
 
-def _scaled(right: Trace, made: Sequence[LedgerEntry]) -> bool:
+def _is_scaled(right: Trace, made: Sequence[LedgerEntry]) -> bool:
     """Whether all gradients of a run are those of the right one times a factor."""
     due, came = totals(right.entries, "add"), totals(made, "add")
     if not due or len(due) != len(came):
@@ -93,11 +92,3 @@ def _factor(came: Any, due: Any) -> float:
     size = float(np.sum(due * due)) if came.shape == due.shape else 0.0
     factor = float(np.sum(came * due)) / size if size else 0.0
     return factor if near(came, np.asarray(factor * due)) and factor > 0 else 0.0
-
-
-def near(a: Value, b: Value) -> bool:
-    """Whether two values are the same to the digits that anybody types."""
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(near, a, b))
-    size = float(np.max(np.abs(b), initial=0.0)) if isinstance(b, np.ndarray) else 0.0
-    return same(a, b, VISIBLE * size)

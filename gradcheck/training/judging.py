@@ -21,13 +21,12 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
 from gradcheck.training import Reference, Value
-from gradcheck.training.comparison import FACTOR, Comparison, Span, compared
-from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs
+from gradcheck.training.comparison import FACTOR, Comparison, Span, compare_values
+from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs, scopes, statement
 from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
 from gradcheck.training.remarks import describe_ledger
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
-from gradcheck.training.scopes import scopes, statement
 from gradcheck.training.student import StudentRun, read_program, run_program
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
@@ -58,13 +57,13 @@ class _Reply(NamedTuple):
     def value(self, reference: Reference, run: StudentRun) -> Value:
         """What was read, as a list where a list is due."""
         due = reference.trace.values[self.part.name]
-        return _aligned(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
+        return _align(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
 
-    def compared(self, reference: Reference, run: StudentRun) -> Comparison:
+    def compare(self, reference: Reference, run: StudentRun) -> Comparison:
         """What it leaves against what is due there."""
         due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
-        return compared(*_aligned(run.value, due, _lenient(noise, due)), what=what)
+        return compare_values(*_align(run.value, due, _lenient(noise, due)), what=what)
 
 
 def judge_program(
@@ -89,11 +88,11 @@ def judge_program(
     here = reply.run(reference)
     found = _verdict(reply, reference, here)
     if found.verdict == "wrong" and diagnose:
-        found = _explained(found, reply, reference, here)
-    return replace(found, understood=_understood(program))
+        found = _explain(found, reply, reference, here)
+    return replace(found, understood=_describe(program))
 
 
-def _understood(program: Program) -> str:
+def _describe(program: Program) -> str:
     count = sum(bool(line.strip()) for line in program.passage.lines)
     return f"a program of {count} lines" if count != 1 else "a program of one line"
 
@@ -106,7 +105,7 @@ def _verdict(reply: _Reply, reference: Reference, here: StudentRun) -> Compariso
     if here.failed:
         tag = "stopped" if here.stopped else "failed"
         return Comparison("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
-    found = reply.compared(reference, here)
+    found = reply.compare(reference, here)
     if found.verdict == "wrong":
         return found
     for other in reply.elsewhere():
@@ -123,7 +122,7 @@ def _beyond(reply: _Reply, other: Reference) -> Comparison:
         return Comparison("needs-review", remarks=(f"at another point: {run.failed}",))
     if run.failed:
         return Comparison("wrong", remarks=(ONLY_HERE, run.failed[:LONGEST_REMARK]), tags=(COPIED,))
-    found = reply.compared(other, run)
+    found = reply.compare(other, run)
     if found.verdict == "right":
         return found
     said = (ONLY_HERE, *found.remarks)
@@ -142,7 +141,7 @@ def _lenient(noise: Any, due: Value) -> Any:
     return noise + LENIENT / FACTOR * (size + 1e-3 * np.max(size, initial=0.0))
 
 
-def _aligned(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
+def _align(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
     """A list and an array that might be one: both as lists."""
     if isinstance(due, list) and isinstance(yours, np.ndarray) and yours.ndim:
         return [np.asarray(each) for each in yours], due, noise
@@ -154,12 +153,12 @@ def _aligned(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
 # -- what was wrong with it ----------------------------------------------------------------------
 
 
-def _explained(
+def _explain(
     found: Comparison, reply: _Reply, reference: Reference, here: StudentRun
 ) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
-        named = dict(_repaired(reply, reference, here)) or _replayed(reply, reference, here)
+        named = dict(_find_repairs(reply, reference, here)) or _find_replays(reply, reference, here)
         named = named or _in_the_ledger(reply, reference, here)
         remarks = tuple(dict.fromkeys(_remarks(reply, reference, here)))
     except FAILURES as error:
@@ -172,7 +171,7 @@ def _explained(
     return replace(found, diagnosis=diagnosis, places=places)
 
 
-def _repaired(
+def _find_repairs(
     reply: _Reply, reference: Reference, here: StudentRun
 ) -> Iterator[tuple[Mistake, Span | None]]:
     """The mistakes without which the program gives the right numbers at every point."""
@@ -182,7 +181,7 @@ def _repaired(
         row = BY_MISTAKE.get(mistake)
         if row is None:
             continue
-        if line_of(row.mistake, here) is not None and _mended(reply, reference, row, here):
+        if line_of(row.mistake, here) is not None and _is_mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
         for moved, place in _in_other_orders(reply, reference, row):
             if _right_everywhere(moved, reference, LedgerVerbs):
@@ -199,7 +198,7 @@ def _in_other_orders(
             yield reply._replace(program=read_program(reference.problem, text)), place
 
 
-def _mended(reply: _Reply, reference: Reference, row: Repair, here: StudentRun) -> bool:
+def _is_mended(reply: _Reply, reference: Reference, row: Repair, here: StudentRun) -> bool:
     """Whether one way to undo a mistake makes the program right."""
     together = reference.trace.together
     ways = range(len(row.ways(here, together)))
@@ -219,12 +218,12 @@ def _right_everywhere(
     """Whether a program gives the right numbers at every point, within its share."""
     for each in (reference, *reply.elsewhere()):
         run = reply.run(each, verbs=verbs(), share=SHARE)
-        if run.failed or reply.compared(each, run).verdict != "right":
+        if run.failed or reply.compare(each, run).verdict != "right":
             return False
     return True
 
 
-def _replayed(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
+def _find_replays(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
     """The mistakes that give these numbers at every point, made in the reference.
 
     Those that the ledger shows come before those that it does not.

@@ -11,10 +11,10 @@ import numpy as np
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.training.facts import equivalent_loop, near, reason
+from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.ledger import LedgerEntry, totals
 from gradcheck.training.making import Replay, replays
-from gradcheck.training.outputs import Value
+from gradcheck.training.outputs import Value, leaves, near
 from gradcheck.training.preparing import Reference
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).
@@ -29,8 +29,9 @@ ANOTHER_STEP = "take another step: what was not cleared shows in the gradient th
 @np.errstate(all="ignore")
 def blind(reference: Reference) -> tuple[Finding, ...]:
     """What no answer to a training problem could show; without a cure, what is true of any."""
-    if not any(map(_numeric, reference.trace.values.values())):
-        return ()
+    values = [each for value in reference.trace.values.values() for (each,) in leaves(value)]
+    if not any(isinstance(each, np.ndarray) for each in values):
+        return ()  # flags, names and shapes say nothing of the ledger
     made = [
         replay
         for row in TRAINING
@@ -39,12 +40,7 @@ def blind(reference: Reference) -> tuple[Finding, ...]:
     ]
     seen = [replay for replay in made if not _same(replay, reference.trace.values)]
     hidden = [r for r in made if all(r.mistake is not other.mistake for other in seen)]
-    return (*_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
-
-
-def _numeric(value: Value) -> bool:
-    """Whether numbers are asked for: flags, names and shapes say nothing of the ledger."""
-    return any(map(_numeric, value)) if isinstance(value, list) else isinstance(value, np.ndarray)
+    return (*_find_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
 
 
 def _could_be_made(reference: Reference, replay: Replay) -> bool:
@@ -58,7 +54,7 @@ def _same(replay: Replay, values: Mapping[str, Value]) -> bool:
     return all(near(value, values[part]) for part, value in replay.values.items())
 
 
-def _hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Finding]:
+def _find_hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes that leave every answer as it is, one finding each."""
     firsts: dict[Mistake, Replay] = {}
     for replay in made:

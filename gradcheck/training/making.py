@@ -14,9 +14,19 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.facts import equivalent_loop, reason
-from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, Span
+from gradcheck.training.ledger import (
+    EVERYWHERE,
+    RIGHT,
+    LedgerEntry,
+    LedgerVerbs,
+    Occasions,
+    Scope,
+    Span,
+    occasions,
+    scopes,
+    statement,
+)
 from gradcheck.training.outputs import Value, departs, same
-from gradcheck.training.scopes import EVERYWHERE, Occasions, Scope, occasions, scopes, statement
 from gradcheck.training.trace import Trace, trace
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
@@ -111,7 +121,7 @@ def replays(
     """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
         spans: list[Span] = []
-        verbs = _said_wrong(row, way, scope, spans)
+        verbs = _wrong_verbs(row, way, scope, spans)
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
@@ -120,7 +130,7 @@ def replays(
         yield Replay(row, scope, found.values, found.entries, places)
 
 
-def _said_wrong(
+def _wrong_verbs(
     row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]
 ) -> LedgerVerbs:
     """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""

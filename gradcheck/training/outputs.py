@@ -1,6 +1,6 @@
 """What a program is asked at its end: numbers, shapes, names, truth values, None, lists of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,8 @@ from gradcheck.engine.tape import Leaf, Node
 from gradcheck.training.ledger import Array
 from gradcheck.training.recorder import snapshot
 
+VISIBLE = 1e-6
+FIRM = 1e-8  # of the largest number: what a disturbance may change
 Value = Array | bool | str | tuple[int, ...] | list[Any] | None
 
 
@@ -24,30 +26,78 @@ def as_value(value: Any) -> Value:
         whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
         return tuple(found) if whole else [as_value(each) for each in found]
     if isinstance(found, list):
-        return _listed([as_value(each) for each in found])
+        return _join([as_value(each) for each in found])
     return _numbers(found)
 
 
 def _numbers(value: Any) -> Value:
     array = np.asarray(value)
     if array.dtype.kind == "b":
-        return _listed([_numbers(each) for each in array]) if array.shape else bool(array)
+        return _join([_numbers(each) for each in array]) if array.shape else bool(array)
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
 
 
-def _listed(entries: list[Value]) -> Value:
+def _join(entries: list[Value]) -> Value:
     """Arrays of one shape as one array; a list of anything else stays one."""
     shapes = {each.shape if isinstance(each, np.ndarray) else None for each in entries}
     return np.array(entries) if len(shapes) == 1 and None not in shapes else entries
 
 
+def leaves(*values: Value) -> Iterator[tuple[Value, ...]]:
+    """Values side by side, down to what is no list; lists of other lengths are not entered."""
+    sizes = {len(value) if isinstance(value, list) else None for value in values}
+    if None in sizes or len(sizes) > 1:
+        yield values
+    else:
+        for entries in zip(*values, strict=True):
+            yield from leaves(*entries)
+
+
 def same(a: Value, b: Value, slack: float = 0.0) -> bool:
     """Whether two values of a program are the same but for rounding."""
+    return all(_same(x, y, slack) for x, y in leaves(a, b))
+
+
+def _same(a: Value, b: Value, slack: float) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return equal(a, b, slack)
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(same(x, y, slack) for x, y in zip(a, b, strict=True))
     return type(a) is type(b) and not isinstance(a, np.ndarray | list) and a == b
+
+
+def near(a: Value, b: Value) -> bool:
+    """Whether two values are the same to the digits that anybody types."""
+    return all(_same(x, y, VISIBLE * _size(y)) for x, y in leaves(a, b))
+
+
+def _size(value: Value) -> float:
+    return float(np.max(np.abs(value), initial=0.0)) if isinstance(value, np.ndarray) else 0.0
+
+
+def finite(value: Value) -> bool:
+    """Whether all numbers among a value are finite."""
+    arrays = (each for (each,) in leaves(value) if isinstance(each, np.ndarray))
+    return all(bool(np.all(np.isfinite(each))) for each in arrays)
+
+
+def firm(lost: Any, value: Value) -> bool:
+    """Whether what is lost is little beside the numbers."""
+    return all(_firm(x, y) for x, y in leaves(lost, value))
+
+
+def _firm(lost: Any, value: Value) -> bool:
+    if isinstance(value, np.ndarray):
+        return bool(np.all(lost <= FIRM * _size(value)))
+    return not isinstance(value, list)
+
+
+def alike(a: Value, b: Value) -> bool:
+    """The same kind of value: arrays of one shape, lists of one length, else the very same."""
+    return all(
+        x.shape == y.shape
+        if isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
+        else same(x, y)
+        for x, y in leaves(a, b)
+    )
 
 
 def departs(a: Value, b: Value, slack: float = 0.0) -> int | None:
@@ -70,12 +120,12 @@ def _box(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.number) else value
 
 
-def shown(value: Value) -> Any:
+def to_json(value: Value) -> Any:
     """A value as JSON can say it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list):
-        return [shown(each) for each in value]
+        return [to_json(each) for each in value]
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import SCALES, decimals
 from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.training.events import Event, judge_calls
 from gradcheck.training.making import Replays, all_replays
-from gradcheck.training.outputs import Value
+from gradcheck.training.outputs import alike, finite, firm
 from gradcheck.training.student import run_program
-from gradcheck.training.trace import Trace, disturbed_runs, finite, firm, noise, point_of, trace
+from gradcheck.training.trace import Trace, disturbed_runs, noise, point_of, trace
 from gradcheck.verdict.consult import VERDICTS
+from gradcheck.verdict.passes import JudgedPass, judge_pass
 
 TRIES = 3  # points that are tried for each that is wanted
 FURTHER = 2  # points at which a program is run again
@@ -35,7 +35,7 @@ class Reference:
     point: Point
     trace: Trace
     noise: Mapping[str, Any]
-    events: tuple[Event, ...] = ()
+    events: tuple[JudgedPass, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -69,7 +69,7 @@ class Reference:
         if not names:
             return True
         shaken = next(disturbed_runs(self.problem, self.point, SHAKEN))
-        return all(_alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
+        return all(alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
 
 
 def programs(problem: Problem) -> list[Part]:
@@ -77,34 +77,34 @@ def programs(problem: Problem) -> list[Part]:
     return [part for part in problem.parts if part.form == "program"]
 
 
-def prepared(problem: Problem) -> Reference:
+def run_and_judge(problem: Problem) -> Reference:
     """Run a program, judge its events.
 
     Raises GradcheckError where it cannot be run, or leaves no room to answers that are programs.
     """
-    found = _traced(problem, point_of(problem))
+    found = _trace_reference(problem, point_of(problem))
     found.check_allowance()
     if not found.is_firm:
         raise GradcheckError(
             f"{problem.id}: rounding alone changes more than the last digits of what is read at "
             "the end: no other program can be held against it"
         )
-    events = judge_calls(found.trace.calls)
+    events = tuple(judge_pass(call, write=False) for call in found.trace.calls)
     return Reference(problem, found.point, found.trace, found.noise, events)
 
 
 def further(problem: Problem, count: int) -> Iterator[Reference]:
     """What is read at the end of a program at points with the inputs drawn anew."""
-    firm_ones = (found for found in _drawn(problem, TRIES * count) if _holds(found))
+    firm_ones = (found for found in _draw(problem, TRIES * count) if _holds(found))
     return islice(firm_ones, count)
 
 
 def elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points at which it leaves room to programs, and rounding decides nothing."""
-    return islice((found for found in _drawn(problem, len(SCALES)) if _admits(found)), FURTHER)
+    return islice((found for found in _draw(problem, len(SCALES)) if _admits(found)), FURTHER)
 
 
-def _drawn(problem: Problem, tries: int) -> Iterator[Reference]:
+def _draw(problem: Problem, tries: int) -> Iterator[Reference]:
     rng = np.random.default_rng(problem.seed + 1)
     varying = [entry for entry in problem.inputs.values() if entry.varies]
     fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
@@ -112,12 +112,12 @@ def _drawn(problem: Problem, tries: int) -> Iterator[Reference]:
         scale = SCALES[k % len(SCALES)]
         point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in varying}}
         try:
-            yield _traced(problem, point)
+            yield _trace_reference(problem, point)
         except GradcheckError:
             continue
 
 
-def _traced(problem: Problem, point: Point) -> Reference:
+def _trace_reference(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
     return Reference(problem, point, right, noise(problem, point, right))
 
@@ -132,14 +132,3 @@ def _admits(found: Reference) -> bool:
     except GradcheckError:
         return False
     return found.is_firm
-
-
-def _alike(a: Value, b: Value) -> bool:
-    """The same kind of value: arrays of one shape, lists of one length, else the very same."""
-    if isinstance(a, np.ndarray):
-        return isinstance(b, np.ndarray) and a.shape == b.shape
-    if isinstance(a, list):
-        if not isinstance(b, list) or len(a) != len(b):
-            return False
-        return all(_alike(x, y) for x, y in zip(a, b, strict=True))
-    return type(a) is type(b) and not isinstance(b, np.ndarray | list) and a == b

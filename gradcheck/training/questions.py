@@ -148,7 +148,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 
     `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
     """
-    recorder, _ = _ran(problem, point)
+    recorder, _ = _run_recorded(problem, point)
     found = dict[str, Input]()
     for k, leaf in enumerate(recorder.made_of_numbers):
         name = recorder.ledger.enter(leaf).name
@@ -164,7 +164,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 
 def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
-    recorder, names = _ran(problem, point)
+    recorder, names = _run_recorded(problem, point)
     holder, calls = _source(recorder, _value(problem, part, names, recorder))
     if not calls:
         raise GradcheckError(OTHER)
@@ -208,10 +208,10 @@ def _cotangent(g: Any) -> Array | None:
     return None if not given.shape and given == 1.0 else given
 
 
-def _ran(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
+def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
     """A run, and all variables after it."""
     recorder = Recorder()
-    with _unwarned():
+    with _without_warnings():
         return recorder, names_after(problem, point, recorder)[0]
 
 
@@ -222,20 +222,20 @@ def _is_name(name: str) -> bool:
 
 def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:
     """What a part reads, before numbers are taken out of it."""
-    with _unwarned():
+    with _without_warnings():
         if part.ask is None:
             return names[part.name].grad
-        ask = _unwrapped(part.ask, names)
+        ask = _unwrap(part.ask, names)
         with recorder.watching():
             return run(ask, names, KINDS["tensor"], Budget(), context=context(recorder)).value
 
 
-def _unwarned() -> AbstractContextManager[None]:
+def _without_warnings() -> AbstractContextManager[None]:
     """PyTorch's warnings are noted where a program is traced, and not said again."""
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
-def _unwrapped(ask: Program, names: Mapping[str, Any]) -> Program:
+def _unwrap(ask: Program, names: Mapping[str, Any]) -> Program:
     """`x.grad.item()` as `x.grad`."""
     text = ask.source.strip()
     bare_text = next((text.removesuffix(end) for end in TAKEN_OUT if text.endswith(end)), text)
@@ -275,7 +275,7 @@ def _since_cleared(recorder: Recorder, holder: Holder) -> Iterator[BackwardCall]
 
 def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
     """The tensors and numbers that a program's names hold at its end, as floats."""
-    _, names = _ran(problem, point)
+    _, names = _run_recorded(problem, point)
     kinds = (Tensor, float, np.floating)
     return {n: np.array(bare(v), dtype=float) for n, v in names.items() if isinstance(v, kinds)}
 
@@ -285,17 +285,17 @@ def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
 
     What follows from the inputs is derived from them anew; anything else is as wide as a float is.
     """
-    recorder, names = _ran(problem, point)
+    recorder, names = _run_recorded(problem, point)
     found = {}
     for name, value in names.items():
         if isinstance(value, Tensor):
-            found[name] = _derived(recorder, value, point)
+            found[name] = _derive(recorder, value, point)
         elif isinstance(value, float | np.floating):
             found[name] = _about(np.asarray(value))
     return found
 
 
-def _derived(recorder: Recorder, value: Tensor, point: Point) -> Any:
+def _derive(recorder: Recorder, value: Tensor, point: Point) -> Any:
     """A tensor from the exact inputs, where what was recorded leads back to them alone."""
     try:
         if not value.requires_grad:

@@ -26,14 +26,14 @@ def describe_ledger(
                 for leaf, lines in by_leaf(run.entries).items()
                 if leaf.name not in known and (words := fact(lines, line))
             }
-            yield from _together(found)
+            yield from _join_leaves(found)
     if not any(find_repeated(due_calls)):
         yield from _again(run.calls, line)
     if run.ended:
-        yield from _counted(run, due, due_calls)
+        yield from _count_steps(run, due, due_calls)
 
 
-def _together(found: dict[str, str]) -> Iterator[str]:
+def _join_leaves(found: dict[str, str]) -> Iterator[str]:
     """The words for each leaf, those that are the same for all leaves at once."""
     for words in dict.fromkeys(found.values()):
         leaves = [name for name, said in found.items() if said == words]
@@ -92,7 +92,7 @@ def _again(calls: Sequence[BackwardCall], line: Line) -> Iterator[str]:
         yield f"backward is called {_times(count)} on the same loss{line(first.place)}"
 
 
-def _counted(
+def _count_steps(
     run: StudentRun, due: Sequence[LedgerEntry], due_calls: Sequence[BackwardCall]
 ) -> Iterator[str]:
     """Leaves that are stepped too often or too rarely; a program that never goes back."""
@@ -102,7 +102,7 @@ def _counted(
         return  # leaves are made anew: a step is no write
     came, wanted = _steps(run.entries), _steps(due)
     wrong = {name: n for name, n in wanted.items() if came.get(name, 0) != n}
-    yield from _together({name: _moves(came.get(name, 0), n) for name, n in wrong.items()})
+    yield from _join_leaves({name: _moves(came.get(name, 0), n) for name, n in wrong.items()})
 
 
 def _moves(came: int, due: int) -> str:

@@ -66,7 +66,7 @@ class _Past:
         return w.after
 
 
-def _remembering(
+def _verbs(
     deposit: Callable[[str, Deposit], Any] = lambda before, d: RIGHT.deposit(d),
     clear: Callable[[str], bool] = lambda before: True,
 ) -> LedgerVerbs:
@@ -79,12 +79,12 @@ def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
     return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
 
 
-def _scaled(factor: float) -> LedgerVerbs:
+def _scale(factor: float) -> LedgerVerbs:
     """Every gradient times a factor."""
     return replace(RIGHT, deposit=lambda d: RIGHT.deposit(replace(d, g=d.g * factor)))
 
 
-def _weighed(factors: Mapping[int, float]) -> LedgerVerbs:
+def _weigh_gradients(factors: Mapping[int, float]) -> LedgerVerbs:
     """The deposits of some numbers, counted from 0, times a factor each."""
     counter = count()
 
@@ -147,7 +147,7 @@ def _between(*verbs: str) -> Callable[[Lines, StudentRun], LedgerEntry | None]:
     return scope
 
 
-def _accumulated(lines: Lines, run: StudentRun) -> LedgerEntry | None:
+def _find_accumulated(lines: Lines, run: StudentRun) -> LedgerEntry | None:
     """The first of several gradients that are added up."""
     second = _between("add", "add")(lines, run)
     return next(line for line in lines if line.verb == "add") if second else None
@@ -200,7 +200,7 @@ def step_after_backward(program: Program) -> Iterator[tuple[str, tuple[int, int]
         for k, step in enumerate(body):
             later = [each for each in body[k + 1 :] if _goes_back(each)]
             if later and _is_a_step(step) and not _goes_back(step) and _alone(step, body):
-                yield _swapped(lines, step, later[0]), program.passage.span(where_is(step))
+                yield _swap(lines, step, later[0]), program.passage.span(where_is(step))
 
 
 def _bodies(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
@@ -233,7 +233,7 @@ def _alone(node: ast.stmt, body: Sequence[ast.stmt]) -> bool:
     return all(_last_line(each) < node.lineno or each.lineno > _last_line(node) for each in others)
 
 
-def _swapped(lines: Sequence[str], step: ast.stmt, back: ast.stmt) -> str:
+def _swap(lines: Sequence[str], step: ast.stmt, back: ast.stmt) -> str:
     first, last, behind = step.lineno - 1, _last_line(step), _last_line(back)
     order = [*lines[:first], *lines[last:behind], *lines[first:last], *lines[behind:]]
     return "\n".join(order)
@@ -246,29 +246,29 @@ def _last_line(node: ast.stmt) -> int:
 REPAIRS: tuple[Repair, ...] = (
     Repair(
         training.missing_zero_grad,
-        lambda run, k: [_remembering(_afresh_after("step"))],
+        lambda run, k: [_verbs(_afresh_after("step"))],
         _never_cleared,
         shown=True,
     ),
     Repair(
         training.overwritten_grad,
-        lambda run, k: [_remembering(clear=lambda before: before != "add")],
+        lambda run, k: [_verbs(clear=lambda before: before != "add")],
         _between("add", "clear", "add"),
     ),
-    Repair(training.unscaled_accumulation, lambda run, k: [_scaled(1 / k)], _accumulated),
-    Repair(training.scaled_twice, lambda run, k: [_scaled(k)], _accumulated),
+    Repair(training.unscaled_accumulation, lambda run, k: [_scale(1 / k)], _find_accumulated),
+    Repair(training.scaled_twice, lambda run, k: [_scale(k)], _find_accumulated),
     Repair(
         training.partial_window,
         lambda run, k: [
-            _weighed({number: k / n for number, n in _short_windows(run, k).items()}),
-            _weighed({number: n / k for number, n in _short_windows(run, k).items()}),
+            _weigh_gradients({number: k / n for number, n in _short_windows(run, k).items()}),
+            _weigh_gradients({number: n / k for number, n in _short_windows(run, k).items()}),
         ],
         _short_window,
     ),
     Repair(training.step_before_backward, lambda run, k: [], _before_backward, step_after_backward),
     Repair(
         training.zeroed_before_step,
-        lambda run, k: [_remembering(_afresh_after("held back"), lambda before: before != "add")],
+        lambda run, k: [_verbs(_afresh_after("held back"), lambda before: before != "add")],
         _between("add", "clear"),
     ),
     Repair(training.counted_twice, lambda run, k: [_without(_repeated_deposits(run))], _again),

@@ -42,12 +42,12 @@ class Series:
 
 def series(problem: Problem, point: Point, together: int) -> tuple[Series, ...]:
     """Every recorded series, with the first mistake that changes it."""
-    counted, variables = _counted(problem)
-    names = [name for name in variables if _reached(counted, point, name, together)]
+    counted, variables = _with_loop_variables(problem)
+    names = [name for name in variables if _is_reached(counted, point, name, together)]
     both = [*names, *(name + COUNTER for name in names if variables[name])]
     right = _run(counted, point, both, RIGHT, together)
     found = {name: _series(name, variables[name], right) for name in names}
-    for row, verbs in _mistaken():
+    for row, verbs in _wrong_verbs():
         if all(each.mistake for each in found.values()):
             break
         try:
@@ -67,7 +67,7 @@ def _series(name: str, variable: str, right: Mapping[str, Value]) -> Series:
     return Series(name, right[name], variable, tuple(steps.tolist()))
 
 
-def _mistaken() -> Iterator[tuple[Mistake, LedgerVerbs]]:
+def _wrong_verbs() -> Iterator[tuple[Mistake, LedgerVerbs]]:
     """Each way of saying one verb of the ledger wrong every time, in the catalogue's order."""
     for row in TRAINING:
         if hasattr(RIGHT, row.verb):
@@ -75,7 +75,7 @@ def _mistaken() -> Iterator[tuple[Mistake, LedgerVerbs]]:
                 yield row, replace(RIGHT, **{row.verb: way})
 
 
-def _reached(problem: Problem, point: Point, name: str, together: int) -> bool:
+def _is_reached(problem: Problem, point: Point, name: str, together: int) -> bool:
     """Whether a run ever comes to a call that records this."""
     try:
         return bool(_run(problem, point, [name], RIGHT, together))
@@ -99,7 +99,7 @@ def _run(
 # -- the loop that counts --------------------------------------------------------------------------
 
 
-def _counted(problem: Problem) -> tuple[Problem, dict[str, str]]:
+def _with_loop_variables(problem: Problem) -> tuple[Problem, dict[str, str]]:
     """The problem recording its loop variables too, and the variable of each series ("": none)."""
     text, variables = problem.program.source, dict[str, str]()
     passage = problem.program.passage

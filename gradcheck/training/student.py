@@ -135,7 +135,7 @@ CURES: Mapping[str, str] = {
 HINT = " Hint: "
 
 
-def _advised(complaint: Complaint) -> Complaint:
+def _advise(complaint: Complaint) -> Complaint:
     """A complaint with the cure that a training loop wants."""
     message = complaint.message.partition(HINT)[0]
     cure = next((cure for said, cure in CURES.items() if said in message), complaint.cure)
@@ -166,7 +166,7 @@ def run_program(
             ended = True
             value, failed = _read(problem, part, names, recorder, budget)
         except TextError as error:
-            failed = "\n".join(str(_advised(each)) for each in error.complaints)
+            failed = "\n".join(str(_advise(each)) for each in error.complaints)
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))

@@ -30,7 +30,7 @@ from gradcheck.training.ledger import (
     LedgerEntry,
     LedgerVerbs,
 )
-from gradcheck.training.outputs import Value, as_value
+from gradcheck.training.outputs import Value, as_value, finite
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.words import context
 
@@ -38,7 +38,6 @@ ROOMY = Budget()
 TRIES = 8
 SAMPLES = 4
 UNITS = 8.0
-FIRM = 1e-8  # of the largest number: what a disturbance may change
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -181,13 +180,6 @@ def read_part(
     return as_value(found.value)
 
 
-def finite(value: Value) -> bool:
-    """Whether all numbers among a value are finite."""
-    if isinstance(value, list):
-        return all(map(finite, value))
-    return not isinstance(value, np.ndarray) or bool(np.all(np.isfinite(value)))
-
-
 # -- how exact the answers are ---------------------------------------------------------------------
 
 
@@ -222,13 +214,3 @@ def _spread(value: Value, runs: Sequence[Value]) -> Any:
     alike = [r for r in runs if isinstance(r, np.ndarray) and r.shape == value.shape]
     off = np.max([np.abs(r - value) for r in alike], axis=0, initial=0.0)
     return off + 4 * EPSILON * np.abs(value)
-
-
-def firm(lost: Any, value: Value) -> bool:
-    """Whether what is lost is little beside the numbers."""
-    if isinstance(value, list):
-        whole = isinstance(lost, list) and len(lost) == len(value)
-        return whole and all(firm(x, y) for x, y in zip(lost, value, strict=True))
-    if not isinstance(value, np.ndarray):
-        return True
-    return bool(np.all(lost <= FIRM * np.max(np.abs(value), initial=0.0)))

@@ -25,14 +25,14 @@ def context(recorder: Recorder) -> Mapping[str, Word]:
     """The functions of one run."""
     makers = {**MAKERS, **recorder.generator.makers()}
     return {
-        **{name: partial(_made, recorder, maker) for name, maker in makers.items()},
+        **{name: partial(_make, recorder, maker) for name, maker in makers.items()},
         **filling(recorder.generator),
         **APPLIED,
         **LOSSES,
         **{name: partial(_layer, recorder, make) for name, make in LAYERS.items()},
         "Sequential": Sequential,
-        "SGD": partial(_called, SGD),
-        "Adam": partial(_called, Adam),
+        "SGD": partial(_call, SGD),
+        "Adam": partial(_call, Adam),
         "clip_grad_norm_": clip_grad_norm_,
         "clip_grad_value_": clip_grad_value_,
         "manual_seed": recorder.generator.manual_seed,
@@ -46,7 +46,7 @@ def context(recorder: Recorder) -> Mapping[str, Word]:
     }
 
 
-def _made(recorder: Recorder, maker: Maker, *args: Any, **kwargs: Any) -> Any:
+def _make(recorder: Recorder, maker: Maker, *args: Any, **kwargs: Any) -> Any:
     """`ones(3, 3, requires_grad=True)`: a leaf, or a constant; whole numbers stay an array."""
     requires_grad = kwargs.pop("requires_grad", False)
     made = maker(*map(bare, args), **{name: bare(value) for name, value in kwargs.items()})
@@ -64,13 +64,13 @@ def _layer(recorder: Recorder, make: Word, *args: Any, **named: Any) -> Any:
     """A layer with parameters; of several that are drawn, each is drawn otherwise."""
     drawn = "seed" in signature(make).parameters and not {"seed", "weight"} & named.keys()
     seed = {"seed": recorder.generator.seed_of_layer()} if drawn else {}
-    made = _called(make, *args, **named, **seed)
+    made = _call(make, *args, **named, **seed)
     for parameter in made.parameters():
         recorder.ledger.enter(parameter)
     return made
 
 
-def _called(make: Word, *args: Any, **named: Any) -> Any:
+def _call(make: Word, *args: Any, **named: Any) -> Any:
     """With inputs of the problem that are single numbers as numbers."""
     return make(*map(_number, args), **{name: _number(value) for name, value in named.items()})
 

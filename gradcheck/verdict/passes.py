@@ -6,6 +6,7 @@ recorded. A value in the middle that a gradient was asked for is a variable of i
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.replay import Record, replay
 from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
 Array = np.ndarray[Any, Any]
@@ -66,6 +68,24 @@ class JudgedPass:
     def gravity(self) -> int:
         """How grave the verdict is, in the order of verdicts."""
         return VERDICTS.index(self.verdict.verdict)
+
+    @property
+    def label(self) -> str:
+        """What the pass is called, counted as a reader does."""
+        return f"backward call {self.call.number + 1}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that it is differentiated by."""
+        return () if self.case is None else self.case.wrt
+
+    @cached_property
+    def written(self) -> Verdict:
+        """The verdict with the closed forms written out."""
+        if self.case is None or "symbolic" not in self.verdict.opinions:
+            return self.verdict
+        closed = symbolic(self.case)
+        return replace(self.verdict, opinions={**self.verdict.opinions, "symbolic": closed})
 
 
 def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:

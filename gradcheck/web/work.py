@@ -9,10 +9,10 @@ from typing import Any
 from gradcheck.batch.work import Asking, Chunk, judged, prepared, problem_of, ready
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError, TextError
+from gradcheck.grading.judging import how_read
 from gradcheck.grading.judging import judge as judge_answer
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
-from gradcheck.grading.reading import how_read
 from gradcheck.grading.variants import draw_for
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem

@@ -76,6 +76,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.sampled(2)
 def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
     """`kill -9` of the whole group: nothing judged twice, nothing lost; again and again below."""
     out = f"killed-{jobs}"

@@ -164,6 +164,7 @@ def falsified(ready: Key) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("id", SEVERAL)
+@pytest.mark.sampled(4)
 def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
     """Of three parts or more one is falsified: it alone is wrong."""
     ready = prepared(SEVERAL[id])
@@ -218,6 +219,7 @@ def test_many_shipped_problems_have_values_on_the_way() -> None:
 
 
 @pytest.mark.parametrize("id", [*MADE, *ON_THE_WAY])
+@pytest.mark.sampled(4)
 def test_no_right_answer_changes(id: str) -> None:
     """Whatever stands beside it, number or formula, a right answer is right for its own sake."""
     ready = prepared(PROBLEMS[id]) if id in MADE else widely(id)
@@ -285,6 +287,7 @@ def unmoved(id: str, rounds: int) -> int:
 
 
 @pytest.mark.parametrize("id", WIDE)
+@pytest.mark.sampled(3)
 def test_right_answers_stay_right(id: str) -> None:
     """Nothing that a student answers to other parts makes a right answer anything else."""
     assert unmoved(id, FEW) >= FEW

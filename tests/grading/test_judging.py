@@ -306,7 +306,7 @@ def test_a_number_beyond_the_floats_is_judged(answer):
 
 def test_a_fault_of_ours_stops_no_batch(monkeypatch):
     """Where judging itself breaks, the one answer goes to review."""
-    monkeypatch.setattr("gradcheck.grading.gradients.compared", lambda *_: {}["never"])
+    monkeypatch.setattr("gradcheck.grading.gradients.compare_answer", lambda *_: {}["never"])
     found = judged(keyed(LINE), "6x")
     assert found.verdict == "needs-review"
     assert "fault of gradcheck" in found.remarks[-1]

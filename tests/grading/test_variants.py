@@ -3,9 +3,9 @@
 import pytest
 
 from gradcheck.grading.key import key
-from gradcheck.grading.variants import draw_for, hidden, is_admitted, variant_for
+from gradcheck.grading.variants import draw_for, find_hidden, is_admitted, variant_for
 from gradcheck.problem import load_text
-from gradcheck.problem.variants import sampled, with_draw
+from gradcheck.problem.variants import sample_draws, with_draw
 from gradcheck.verdict.consult import consult
 from tests.support.shipped import SETS
 from tests.support.sweeping import at_most
@@ -41,7 +41,7 @@ def test_a_lost_factor_is_never_hidden():
     drawn = {tuple(variant_for(problem, f"s{k}").variant.values()) for k in range(15)}
     assert not any(1 in pair for pair in drawn)
     assert len(drawn) > 8
-    assert ("invisible", "constant-factor-lost") in hidden(problem, (0, 3))
+    assert ("invisible", "constant-factor-lost") in find_hidden(problem, (0, 3))
 
 
 def test_outside_the_domain_nothing_is_drawn():
@@ -50,7 +50,7 @@ def test_outside_the_domain_nothing_is_drawn():
     for k in range(4):
         own = variant_for(problem, f"s{k}").variant
         assert own["b"] > 0.7 * own["a"]
-    assert hidden(problem, (8, 0)) is None
+    assert find_hidden(problem, (8, 0)) is None
     assert not is_admitted(problem, (8, 0))
 
 
@@ -68,6 +68,7 @@ def test_a_problem_without_choices_is_itself():
 
 
 @pytest.mark.parametrize("problem", SHIPPED.values(), ids=SHIPPED)
+@pytest.mark.sampled(3)
 def test_the_shipped_variants_agree(problem):
     """A student's own: solved, agreeing."""
     own = variant_for(problem, "ada")
@@ -106,7 +107,9 @@ def test_a_thousand_students(program):
         own = with_draw(problem, each)
         point = {name: value.value for name, value in own.inputs.items()}
         assert consult(own.case(point), write=False).verdict == "agree"
-    usable = [each for each in sampled(problem, 4 * at_most(200)) if is_admitted(problem, each)]
+    usable = [
+        each for each in sample_draws(problem, 4 * at_most(200)) if is_admitted(problem, each)
+    ]
     expected = count * (count - 1) / 2 / len(usable)
     pairs = sum(drawn.count(each) * (drawn.count(each) - 1) / 2 for each in kinds)
     assert pairs < expected + 5 * expected**0.5 + 5

@@ -55,6 +55,7 @@ def assert_by_mpmath(made: Exercise) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.sampled(3)
 def test_every_rule_has_problems(rule):
     """One of a level, with everything that it promises; the levels take turns."""
     level = LEVELS[RULES.index(rule) % len(LEVELS)]

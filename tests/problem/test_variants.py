@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.errors import TextError
 from gradcheck.problem import load_text
-from gradcheck.problem.variants import draw, filled, possible, sampled, with_draw
+from gradcheck.problem.variants import draw, fill, possible, sample_draws, with_draw
 
 WAVE = """
 id: wave
@@ -102,14 +102,14 @@ def test_the_words_show_the_values():
 )
 def test_braces(text, shown):
     """Only declared names are replaced."""
-    assert filled(text, {"a": 12, "b": -3, "v": [1, 2]}) == shown
+    assert fill(text, {"a": 12, "b": -3, "v": [1, 2]}) == shown
 
 
 def test_a_sample_is_all_where_there_are_few():
     """24 of 24 with b alone given by three and a by eight; 12 different ones of 384."""
     small = load_text("id: s\ninputs: {x: 1.0, a: {integers: [1, 4]}}\nprogram: a*x").problems[0]
-    assert sampled(small, 12) == [(0,), (1,), (2,), (3,)]
-    assert len(set(sampled(wave(), 12))) == 12
+    assert sample_draws(small, 12) == [(0,), (1,), (2,), (3,)]
+    assert len(set(sample_draws(wave(), 12))) == 12
 
 
 @pytest.mark.parametrize(

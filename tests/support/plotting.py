@@ -8,7 +8,7 @@ from gradcheck.plots.graph import Graph, graph_of
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
-from gradcheck.training import prepared
+from gradcheck.training import run_and_judge
 from gradcheck.training.series import Series, series
 from gradcheck.verdict.consult import Verdict, consult
 
@@ -35,7 +35,7 @@ def problem(text: str) -> Problem:
 
 def recorded(text: str) -> dict[str, Series]:
     """The recorded series of a problem, by name."""
-    asked = prepared(problem(text))
+    asked = run_and_judge(problem(text))
     found = series(asked.problem, asked.point, asked.trace.together)
     return {each.name: each for each in found}
 

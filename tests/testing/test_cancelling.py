@@ -32,6 +32,7 @@ def focal(labels):
     ("count", "scale", "seed"),
     [*((5, scale, seed) for scale in (20, 30) for seed in (*range(10), 50)), (3_000, 6, 2)],
 )
+@pytest.mark.sampled(4)
 def test_few_disturbed_runs_accuse_nobody(count, scale, seed):
     """1 - p loses digits that one disturbed run in five does not move: then more are made.
 

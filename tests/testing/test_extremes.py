@@ -109,6 +109,7 @@ def judged_as_a_black_box(name, scale, seed):
 
 
 @pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.sampled(4)
 def test_extremes_as_black_boxes(name):
     """Each where it is hardest, at a seed of its own."""
     judged_as_a_black_box(name, 30, zlib.crc32(name.encode()) % 10)

@@ -17,7 +17,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import NoKey, key
 from gradcheck.ops import TABLE
 from gradcheck.problem import Problem, is_training, load_text
-from gradcheck.training import prepared
+from gradcheck.training import run_and_judge
 
 LOOP = """
 for step in range(2):
@@ -49,7 +49,7 @@ def falsified(op: str, cell: str, wrong: Any) -> Iterator[None]:
 
 def test_an_event_is_a_function_of_the_leaves_of_that_moment() -> None:
     """exp(w²): after a step of -0.1·2w·exp(w²) the second event is the same function elsewhere."""
-    found = prepared(problem(LOOP))
+    found = run_and_judge(problem(LOOP))
     second = 0.5 - 0.1 * 2 * 0.5 * math.exp(0.25)
     slopes = [float(e.verdict.parts["w"].gradient.value) for e in found.events]
     assert [float(e.case.inputs["w"]) for e in found.events] == pytest.approx([0.5, second])
@@ -64,7 +64,7 @@ def test_an_event_is_a_function_of_the_leaves_of_that_moment() -> None:
 
 def test_the_ledger_tells_who_added_what() -> None:
     """Added, stepped, cleared, in this order, twice; amounts and what is held after each."""
-    entries = prepared(
+    entries = run_and_judge(
         problem(
             "for k in range(2):\n    (w**2).backward()\n    with no_grad():\n"
             "        w -= 0.25 * w.grad\n    w.grad = None",
@@ -85,7 +85,7 @@ def test_the_ledger_tells_who_added_what() -> None:
 def test_a_falsified_vjp_makes_its_events_dissent(slip: Any) -> None:
     """Only the event that passes through the op; its suspect is that op."""
     with falsified("exp", "vjps", (lambda y, x: lambda g: slip(g * y),)):
-        found = prepared(problem("(w**3).backward()\nexp(w).backward()"))
+        found = run_and_judge(problem("(w**3).backward()\nexp(w).backward()"))
     assert [e.verdict.verdict for e in found.events] == ["agree", "dissent"]
     assert found.events[1].verdict.suspects[0].op == "exp"
 
@@ -107,7 +107,7 @@ def test_what_lands_in_the_ledger_must_be_the_gradient() -> None:
         lambda *args: lambda g: rule(*args)(g) * (1 + bool(MODE.ledger))
     )
     with falsified("power", "vjps", tuple(map(twice_while_it_runs, TABLE["power"].vjps))):
-        (event,) = prepared(problem("(w**2).backward()")).events
+        (event,) = run_and_judge(problem("(w**2).backward()")).events
     assert event.verdict.verdict == "dissent"
     assert "what came to w is not this gradient" in event.verdict.notes
 
@@ -124,7 +124,7 @@ def test_what_lands_in_the_ledger_must_be_the_gradient() -> None:
 )
 def test_an_intermediate_value_is_a_variable(program: str, expected: dict[str, float]) -> None:
     """By hand: dz/dy = 3y²; d(u v)/dw = 5w⁴; 3·2w + 1 - 2; (w + 1)w: 2w + 1; sin 2w."""
-    (event,) = prepared(problem(program)).events
+    (event,) = run_and_judge(problem(program)).events
     assert event.verdict.verdict == "agree"
     found = {name: float(part.gradient.value) for name, part in event.verdict.parts.items()}
     assert found == pytest.approx(expected)
@@ -147,7 +147,7 @@ SECOND = {
 @pytest.mark.parametrize("program", SECOND)
 def test_a_gradient_can_be_differentiated_again(program: str) -> None:
     """The tape, the line and the balls each differentiate twice in their own way."""
-    events = prepared(problem(program)).events
+    events = run_and_judge(problem(program)).events
     assert [event.verdict.verdict for event in events] == ["agree"] * len(events)
     (part,) = events[-1].verdict.parts.values()
     assert float(part.gradient.value) == pytest.approx(SECOND[program], rel=1e-12)
@@ -170,7 +170,7 @@ def test_a_slip_in_a_second_derivative_dissents(cell: str) -> None:
     )
     program = "(g,) = grad(exp(2 * w), w, create_graph=True)\n(g * w).backward()"
     with falsified("exp", cell, wrong):
-        events = prepared(problem(program)).events
+        events = run_and_judge(problem(program)).events
     assert events[-1].verdict.verdict == "dissent"
 
 
@@ -191,21 +191,21 @@ def test_the_way_to_an_intermediate_value_is_judged(program: str, op: str, verdi
     """A falsified op on the way from the value to y dissents; below y, where nobody went, not."""
     slip = lambda rule: lambda *args, **how: lambda g: 1.001 * rule(*args, **how)(g)
     with falsified(op, "vjps", tuple(map(slip, TABLE[op].vjps))):
-        (event,) = prepared(problem(program)).events
+        (event,) = run_and_judge(problem(program)).events
     assert event.verdict.verdict == verdict
 
 
 def test_what_an_intermediate_value_keeps_is_in_the_ledger() -> None:
     """With y = 2w and z = y + 3 at w = 1: dz²/dz = 10 is kept, and dz²/dw = 20."""
     program = "y = 2 * w\nz = y + 3\nz.retain_grad()\n(z**2).backward()"
-    entries = prepared(problem(program, w=1.0)).trace.entries
+    entries = run_and_judge(problem(program, w=1.0)).trace.entries
     assert {entry.leaf.name: float(entry.total) for entry in entries} == {"z": 10.0, "w": 20.0}
 
 
 def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:
     """3w before the step and w² after it: both are variables of the event, and add up."""
     program = "y = 3 * w\nwith no_grad():\n    w -= 0.25\n(y + w * w).backward()"
-    (event,) = prepared(problem(program, "{g: w.grad}")).events
+    (event,) = run_and_judge(problem(program, "{g: w.grad}")).events
     assert event.verdict.verdict == "agree"
     values = {name: float(part.gradient.value) for name, part in event.verdict.parts.items()}
     assert values == pytest.approx({"w": 0.5, "w (version 0)": 3.0})
@@ -214,7 +214,7 @@ def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:
 def test_a_kink_at_an_event_is_a_kink() -> None:
     """|w| stepped onto 0: no key, for the slope there is a convention."""
     program = "abs(w).backward()\nwith no_grad():\n    w -= 0.5\nabs(w).backward()"
-    found = prepared(problem(program))
+    found = run_and_judge(problem(program))
     assert [e.verdict.verdict for e in found.events] == ["agree", "kink"]
 
 
@@ -224,7 +224,7 @@ def test_programs_that_go_back_are_told_from_formulas() -> None:
     implied = load_text("id: p\ninputs: {w: 3.0}\nprogram: (w**2).backward()\n").problems[0]
     assert not is_training(plain)
     assert is_training(implied)
-    assert float(prepared(implied).trace.values["w"]) == 6.0
+    assert float(run_and_judge(implied).trace.values["w"]) == 6.0
 
 
 def test_words_of_a_recorded_run_need_a_backward_call() -> None:
@@ -245,7 +245,7 @@ program: |
   (x**3).backward()
 ask: {x.grad: x.grad}
 """
-    assert float(prepared(load_text(text).problems[0]).trace.values["x.grad"]) == 16.0
+    assert float(run_and_judge(load_text(text).problems[0]).trace.values["x.grad"]) == 16.0
 
 
 def test_solve_shows_the_ledger_and_says_it_in_json() -> None:

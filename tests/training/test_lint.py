@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load_text
-from gradcheck.training import Reference, prepared
+from gradcheck.training import Reference, run_and_judge
+from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.lint import blind
-from gradcheck.training.scopes import EVERYWHERE
 from tests.support.confusion import confused
 from tests.support.shipped import FOLDER, SETS
 
@@ -47,7 +47,7 @@ def asking(program: str, *asked: str) -> Reference:
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     parts = ", ".join(f'"{each}": "{each}"' for each in asked)
     text = f"id: p\ninputs: {{w: [1.0, -2.0]}}\nprogram: |\n{lines}\nask: {{{parts}}}\n"
-    return prepared(load_text(text).problems[0])
+    return run_and_judge(load_text(text).problems[0])
 
 
 @cache
@@ -210,7 +210,7 @@ def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
 @pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])
 def test_mistakes_made_on_purpose_are_named(name: str) -> None:
     """Of all mistakes, made always or once, nine in ten keep their name in every part."""
-    found = confused(prepared(SHIPPED[f"training-{name}"]))
+    found = confused(run_and_judge(SHIPPED[f"training-{name}"]))
     assert found.made
     assert found.named >= 0.9 * found.made
 

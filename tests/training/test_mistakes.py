@@ -11,8 +11,8 @@ from gradcheck.grading.key import Key, key
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load_text
+from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.outputs import same
-from gradcheck.training.scopes import EVERYWHERE
 from tests.support.shipped import SETS, prepared
 
 SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
@@ -80,6 +80,7 @@ def test_every_mistake_is_shipped() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.sampled(3)
 def test_every_mistake_made_is_found_again(name: str) -> None:
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
     made = [r for r in ready(name).run.mistaken.replays if r.scope == EVERYWHERE]

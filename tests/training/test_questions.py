@@ -49,6 +49,7 @@ def test_there_are_programs_enough() -> None:
         *(pytest.param(id, None, marks=pytest.mark.sweep) for id in ANSWERED),
     ],
 )
+@pytest.mark.sampled(5)
 def test_the_backward_form_is_judged_as_the_expression(id: str, most: int | None) -> None:
     """Self-tests of the shipped sets: the same verdict and the same mistakes in both forms.
 

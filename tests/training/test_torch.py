@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.problem import Problem, load_text
-from gradcheck.training import prepared
+from gradcheck.training import run_and_judge
 from tests.support.shipped import SETS
 
 torch = pytest.importorskip("torch")
@@ -243,7 +243,7 @@ def float64() -> Any:
 def test_traces_are_those_of_pytorch(name: str) -> None:
     """Every answer is PyTorch's to 1e-10, and the three opinions agree on every event."""
     problem = PROGRAMS[name]()
-    ours = prepared(problem)
+    ours = run_and_judge(problem)
     assert ours.events
     assert [e.verdict.verdict for e in ours.events] == ["agree"] * len(ours.events)
     theirs = by_torch(problem, ours.point)

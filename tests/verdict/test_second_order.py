@@ -60,6 +60,7 @@ def ready(name: str) -> Key:
 
 
 @pytest.mark.parametrize("name", ASKED)
+@pytest.mark.sampled(3)
 def test_pytorch_gives_the_same(name: str) -> None:
     """All three opinions agree, and on PyTorch's Hessian or Jacobian."""
     torch = pytest.importorskip("torch")

@@ -37,11 +37,11 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
 
 def _unseen_sides(key: Key, lines: Sequence[Line]) -> tuple[Spot, ...]:
     """Points on those sides of the answer's knots where none of the usual points lies."""
-    seen = {side for spot in key.spots for side in _seen(lines, spot)}
+    seen = {side for spot in key.spots for side in _sides_at(lines, spot)}
     wanted = {(knot, -side) for knot, side in seen} - seen
     beyond: list[Spot] = []
     for spot in _candidates(key, lines) if wanted else ():
-        new = set(_seen(lines, spot)) - seen
+        new = set(_sides_at(lines, spot)) - seen
         if new and spot.inside:
             beyond.append(spot)
             seen |= new
@@ -54,19 +54,19 @@ def _unseen_sides(key: Key, lines: Sequence[Line]) -> tuple[Spot, ...]:
 def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """On both sides of each knot, close to it: it may lie a little beside the gradient's own."""
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
-    sided = [(spot, dict(_seen(lines, spot))) for spot in ordered]
+    sided = [(spot, dict(_sides_at(lines, spot))) for spot in ordered]
     for knot in range(sum(len(line.knotted) for line in lines)):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
         for a, b, side in across[:CROSSINGS]:
-            yield from _halved(lines, knot, a, b, side)
+            yield from _bisect(lines, knot, a, b, side)
 
 
-def _halved(lines: Sequence[Line], knot: int, a: Spot, b: Spot, side: int) -> tuple[Spot, Spot]:
+def _bisect(lines: Sequence[Line], knot: int, a: Spot, b: Spot, side: int) -> tuple[Spot, Spot]:
     """Two points on either side of a knot, a millionth as far apart as they were."""
     for _ in range(HALVINGS):
         middle = _between(a, b)
-        there = dict(_seen(lines, middle)).get(knot)
+        there = dict(_sides_at(lines, middle)).get(knot)
         if there is None:
             break
         a, b = (middle, b) if there == side else (a, middle)
@@ -113,7 +113,7 @@ def _all_at(key: Key, number: Fraction) -> Spot:
     return Spot(key.problem, moved)
 
 
-def _seen(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
+def _sides_at(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
     """Each knot of the lines, numbered, with the side of it that a point lies on."""
     first = 0
     for line in lines:

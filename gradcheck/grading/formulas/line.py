@@ -209,7 +209,7 @@ ENCLOSED: dict[str, Rule] = {
 }
 
 
-def _decided(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Rule:
+def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Rule:
     """A comparison of balls: true, false, or asking for more precision."""
 
     def rule(a: arb, b: arb) -> bool:
@@ -223,12 +223,12 @@ def _decided(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool
 
 
 COMPARISONS: dict[type[ast.AST], Rule] = {
-    ast.Lt: _decided(operator.lt, operator.ge),
-    ast.LtE: _decided(operator.le, operator.gt),
-    ast.Gt: _decided(operator.gt, operator.le),
-    ast.GtE: _decided(operator.ge, operator.lt),
-    ast.Eq: _decided(operator.eq, operator.ne),
-    ast.NotEq: _decided(operator.ne, operator.eq),
+    ast.Lt: _comparison(operator.lt, operator.ge),
+    ast.LtE: _comparison(operator.le, operator.gt),
+    ast.Gt: _comparison(operator.gt, operator.le),
+    ast.GtE: _comparison(operator.ge, operator.lt),
+    ast.Eq: _comparison(operator.eq, operator.ne),
+    ast.NotEq: _comparison(operator.ne, operator.eq),
 }
 
 
@@ -322,7 +322,7 @@ class _LineBuilder:
     def _applied(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
         """An op of the table on numbers; of typed numbers the exact result, while it is short."""
         given = [self.slots[i] for i in self._plain(args)]
-        folded = _folded(name, *given)
+        folded = _fold(name, *given)
         return (
             self._step(rule_of(name), name, args, node) if folded is None else self._number(folded)
         )
@@ -348,7 +348,7 @@ def _index(node: ast.expr) -> int:
     raise _Beyond
 
 
-def _folded(name: str, a: Slot, b: Slot = "") -> Fraction | None:
+def _fold(name: str, a: Slot, b: Slot = "") -> Fraction | None:
     """The exact result of an operation on typed numbers, while it stays short; else None."""
     if not isinstance(a, Fraction):
         return None
