@@ -1,16 +1,17 @@
 """The gradients of arrays as NumPy text: formulas flow through the pass back as numbers do."""
 
 import ast
-import re
-from collections.abc import Callable, Iterable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import sympy
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.shapes import rows_named
@@ -26,32 +27,36 @@ from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import Formulas
-from gradcheck.texts.algebra import Algebra
-from gradcheck.texts.arrays import (
+from gradcheck.texts.algebra import (
     ADD,
     ATOM,
+    MATRIX,
     Atom,
     AxisLength,
     Form,
     NoText,
     Shape,
-    add,
+    broadcast,
+    expanded,
+    factored,
+    is_symmetric,
     number,
     of_atom,
-    of_term,
-    scale,
-    single,
+    split,
+    turned_round,
+    write,
 )
 from gradcheck.texts.latex import Latex
 from gradcheck.texts.notation import Notation, sizes_in
-from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pull_form, value
+from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
 
 LONGEST = 400  # characters; a longer text is not read by anybody
-OPENED = 5  # characters that multiplying out has to save
+OPENED = 5  # characters that multiplying out, or another text for the same numbers, has to save
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
-UNKNOWN = count(1)  # numbers what has no formula: no two of them cancel
 SIMPLE = 1_000  # denominators of numbers that a program computed
+FAMILIAR = 40  # arrays of a run that cotangents are compared with
+TRIED = 4  # entries of them that are compared first
 FAULTS = (
     ArithmeticError,
     GradcheckError,
@@ -64,11 +69,8 @@ FAULTS = (
 )
 COTANGENT = "cotangent"
 KEEPING = ("sum", "mean", "max", "min", "var", "std", "norm", "logsumexp", "prod")
-
-
-def unknown(shape: Shape) -> Form:
-    """What stands where an op has no formula: a text with it is not shown."""
-    return of_atom(Atom(f"?{next(UNKNOWN)}", shape))
+ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+              ast.Div: operator.truediv}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,20 +112,18 @@ def _plain(value: Any) -> Any:
 
 @dataclass
 class Writing:
-    """The formulas of a run's values, and the pass back over them."""
+    """The formulas of a run's values, and the pass back over them; an unknown one has no `expr`."""
 
     run: RecordedRun
-    algebra: Algebra = field(default_factory=Algebra)
     forms: dict[Any, Form] = field(default_factory=dict)
     named: dict[Any, str] = field(default_factory=dict)
+    meanings: list[tuple[sympy.Expr, Atom]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         tape = self.run.tape
         for name, leaf in tape.leaves.items():
-            shape = tuple(AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(leaf.shape))
-            self.forms[leaf._step()] = self.algebra.define(name, Form((), shape))
-            if self._adds_to_one(name, leaf):
-                self.algebra.whole[Atom(name, shape)] = len(shape) - 1
+            whole = leaf.ndim - 1 if self._adds_to_one(name, leaf) else None
+            self.forms[leaf._step()] = of_atom(name, axes_named(name, leaf.shape), whole=whole)
         for name, each in self.run.variables.items():
             if isinstance(each, Tensor) and each.requires_grad and name not in tape.leaves:
                 self.named.setdefault(each._step(), name)
@@ -141,35 +141,34 @@ class Writing:
         return bool(np.all(rows >= 0) and np.all(np.sum(rows, axis=-1) == 1))
 
     def _value(self, node: Node) -> Form:
-        out = np.shape(self.run.tape.values[node][0])
         operands = self.operands(node)
-        shape = self._sizes(node, out, operands)
+        shape = self._sizes(node, np.shape(self.run.tape.values[node][0]), operands)
         try:
-            found = value(self.algebra, node, shape, operands)
+            found = value(node, shape, operands)
         except FAULTS:
-            found = unknown(shape)
+            found = Form(None, shape)
         name = self.named.get(node)
         if name is None:
             return found
-        found = Form(found.terms, tuple(found.shape) if len(found.shape) == len(out) else shape)
-        return self.algebra.define(name, found)
+        symmetric = found.expr is not None and is_symmetric(found)
+        made = of_atom(name, shape, symmetric=symmetric, whole=getattr(found.expr, "whole", None))
+        if found.expr is not None and not found.expr.is_Add and not found.expr.is_number:
+            self.meanings.append((found.expr, made.expr))
+        return made
 
     def _sizes(self, node: Node, out: Shape, operands: tuple[Form, ...]) -> Shape:
         """What the sizes of a value are called: as those of the operands that they come from."""
         if node.op.elementwise or node.op.name == "where":
-            found = self.algebra.matched(*(x.shape for x in operands))
-            return found if tuple(found) == out else out
+            found = broadcast(*(x.shape for x in operands))
+            return found if tuple(found) == tuple(out) else out
         given = list(operands[0].shape) if operands else []
         if node.op.name in KEEPING:
             axes = axes_of(node.params.get("axis"), len(given))
-            keep = bool(node.params.get("keepdims"))
-            return tuple(
-                1 if k in axes else n for k, n in enumerate(given) if keep or k not in axes
-            )
-        same = (k < len(given) and given[k] == n for k, n in enumerate(out))
-        return tuple(
-            given[k] if keep else n for k, (n, keep) in enumerate(zip(out, same, strict=True))
-        )
+            given = [n for k, n in enumerate(given) if k not in axes or len(out) == len(given)]
+        elif node.op.name in ("matmul", "dot") and len(out) and len(operands[1].shape) > 1:
+            given = [*given[:-1], operands[1].shape[-1]]
+        left = [n for n in given if n != 1]
+        return tuple(left.pop(left.index(n)) if n in left else n for n in out)
 
     def operands(self, node: Node) -> tuple[Form, ...]:
         """What an op is given, as formulas."""
@@ -184,56 +183,31 @@ class Writing:
         array = np.asarray(value)
         text = self._text(node, i)
         if array.ndim == 0:
-            return self._number(array, text)
+            return self._number(array.item(), text)
         same = [n for n, v in self.run.variables.items() if _is(v, array)]
-        same = [text] if text in same else same
         if same:
-            shape = tuple(AxisLength(n, f"{same[0]}.shape[{k}]") for k, n in enumerate(array.shape))
-            return of_atom(Atom(same[0], shape))
-        if (
-            array.ndim == 2
-            and np.array_equal(array, np.eye(*array.shape))
-            and len(set(array.shape)) == 1
-        ):
-            match = re.fullmatch(r"(?:np\.|torch\.)?eye\((\w+\.shape\[\d\])\)", text)
-            return eye(self.algebra, AxisLength(len(array), match[1] if match else ""))
+            name = text if text in same else same[0]
+            return of_atom(name, axes_named(name, array.shape))
+        if array.ndim == MATRIX and np.array_equal(array, np.eye(len(array))):
+            size = text.partition("eye(")[2].removesuffix(")")
+            return eye(AxisLength(len(array), size) if ".shape[" in size else len(array))
         if array.size and np.all(array == array.flat[0]):
             return number(_fraction(array.flat[0].item()), array.shape)
-        if not text:
-            return unknown(array.shape)
-        return of_atom(as_typed(text, array.shape))
+        return as_typed(text, array.shape) if text else Form(None, array.shape)
 
-    def _number(self, value: Any, text: str) -> Form:
-        plain = value.item()
-        if isinstance(plain, bool):
-            return number(int(plain))
+    def _number(self, plain: Any, text: str) -> Form:
         if not np.isfinite(plain):
-            return unknown(())
-        names = [n for n in re.findall(r"[A-Za-z_]\w*", text) if n not in ("shape", "size")]
+            return Form(None)
+        names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
         if names and all(n in VOCABULARY.functions or n in self.run.values for n in names):
-            return self._typed(parse_formula(text))
+            return typed_number(parse_formula(text))
         return number(_fraction(plain))
-
-    def _typed(self, tree: ast.expr) -> Form:
-        """A number of the program as it is written there: `1 / n`."""
-        match tree:
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self.algebra.over(self._typed(left), self._typed(right))
-            case ast.BinOp(left=left, op=ast.Mult(), right=right):
-                return self.algebra.times(self._typed(left), self._typed(right))
-            case ast.BinOp(left=left, op=ast.Sub(), right=right):
-                return add(self._typed(left), scale(self._typed(right), -1))
-            case ast.Constant(value=int() | float() as plain):
-                return number(_fraction(plain))
-        return of_atom(as_typed(self.algebra.named(AxisLength(0, ast.unparse(tree))), ()))
 
     def _text(self, node: Node, i: int) -> str:
         if node.span is None:
             return ""
         try:
-            tree = ast.parse(
-                self.run.problem.program.source[slice(*node.span)].strip(), mode="eval"
-            ).body
+            tree = parse_formula(self.run.problem.program.source[slice(*node.span)].strip())
         except SyntaxError:
             return ""
         match tree:
@@ -255,68 +229,73 @@ class Writing:
         names = [n.id for n in nodes if isinstance(n.ctx, ast.Store)]
         loops = (n.target for n in ast.walk(tree) if isinstance(n, ast.For))
         turns = {n.id for each in loops for n in ast.walk(each) if isinstance(n, ast.Name)}
-        return (
-            frozenset(n for n in names if names.count(n) > 1 or n in self.run.tape.leaves) | turns
-        )
+        again = {n for n in names if names.count(n) > 1 or n in self.run.tape.leaves}
+        return frozenset(again | turns)
 
     # -- back --------------------------------------------------------------------------------------
 
-    def gradients(self) -> dict[str, Form]:
-        """The gradient by each input, and by each value that has a name."""
-        return self._walk(lambda name, g: g)
+    def gradients(self, there: RecordedRun | None = None) -> dict[str, Form]:
+        """By inputs and named values; with a run elsewhere, shorter where the numbers are known."""
+        familiar = None if there is None else Familiar(self, there)
+        return self._walk(lambda step, g: g if familiar is None else familiar.shorter(step, g))
 
     def chain(self) -> dict[str, Form]:
         """The same, each in terms of those nearer to the end: `cotangent_of_H`."""
-        return self._walk(lambda name, g: of_atom(Atom(PREFIX + name, g.shape)))
+        return self._walk(lambda step, g: g, by_name=True)
 
-    def _walk(self, say: Callable[[str, Form], Form]) -> dict[str, Form]:
+    def _walk(self, say: Callable[[Any, Form], Form], *, by_name: bool = False) -> dict[str, Form]:
         found: dict[str, Form] = {}
         done: dict[Any, Form] = {}
 
         def arrived(step: Any, g: Form) -> Form:
-            name = self.named.get(step)
-            if name is None or step is self.run.tape.root:
-                return g
             if step not in done:
-                found[name] = g
-                done[step] = say(name, g)
+                name = "" if step is self.run.tape.root else self.named.get(step, "")
+                done[step] = g = say(step, self._with_names(g)) if g.expr is not None else g
+                if name and g.expr is not None:
+                    found[name] = g
+                    done[step] = of_atom(PREFIX + name, g.shape) if by_name else g
             return done[step]
 
         landed = self.run.tape.back(self._verbs(arrived))
-        leaves = {leaf._step(): name for name, leaf in self.run.tape.leaves.items()}
-        return found | {leaves[step]: g for step, g in landed.items() if step in leaves}
+        for name, leaf in self.run.tape.leaves.items():
+            if (g := landed.get(leaf._step())) is not None and g.expr is not None:
+                found[name] = say(leaf._step(), self._with_names(g))
+        return found
+
+    def _with_names(self, g: Form) -> Form:
+        """With the program's names for products that have one."""
+        for way in (factored, expanded):
+            plain = way(g.expr)
+            found = Form(plain.subs(self.meanings), g.shape)
+            if found.expr != plain and (way is factored or len(found.text) < len(g.text)):
+                return found
+        return g
 
     def _verbs(self, say: Callable[[Any, Form], Form]) -> Verbs:
-        root = self.run.tape.root
-        shape = self.forms[root].shape
-        start = (
-            of_atom(Atom(COTANGENT, shape))
-            if self.run.problem.cotangent is not None
-            else number(1, shape)
-        )
+        shape = self.forms[self.run.tape.root].shape
+        weighted = self.run.problem.cotangent is not None
+        start = of_atom(COTANGENT, shape) if weighted else number(1, shape)
+
+        def attempt(shape: Shape, make: Callable[..., Form], *given: Any) -> Form:
+            try:
+                return make(*given)
+            except FAULTS:
+                return Form(None, shape)
 
         def pull(node: Node, i: int, g: Form, y: Any, operands: tuple[Any, ...]) -> Form:
-            given = self.operands(node)
-            try:
-                site = PullSite(self.algebra, i, say(node, g), self.forms[node])
-                return pull_form(site, node, given)
-            except FAULTS:
-                return unknown(given[i].shape)
+            given, value = self.operands(node), self.forms[node]
+            shape = value.shape if node.op.elementwise else given[i].shape
+            return attempt(shape, lambda: pull_form(PullSite(i, say(node, g), value), node, given))
 
         def fit(node: Node, i: int, g: Form) -> Form:
             edge = node.edges[i]
             shape = self.forms[edge].shape if edge in self.forms else ()
-            try:
-                return fit_form(self.algebra, g, shape)
-            except FAULTS:
-                return unknown(shape)
+            return attempt(shape, fit_form, g, shape)
 
-        return Verbs(
-            seed=lambda step, g: start,
-            pull=pull,
-            fit=fit,
-            accumulate=lambda step, held, g: add(held, g),
-        )
+        def accumulate(step: Any, held: Form, g: Form) -> Form:
+            return attempt(g.shape, operator.add, held, g)
+
+        return Verbs(seed=lambda step, g: start, pull=pull, fit=fit, accumulate=accumulate)
 
     def text(self, name: str, form: Form) -> str:
         """A formula's shortest text, of the shape that the value of that name has."""
@@ -324,18 +303,45 @@ class Writing:
         if form.is_zero:
             return f"zeros_like({name})" if shape else "0"
         if tuple(form.natural) != shape:
-            form = self.algebra.times(form, of_atom(Atom(f"ones_like({name})", shape)))
-        ways = [form, of_term(single(form), form.shape)]
-        ways += [self.algebra.turned_round(way) for way in ways]
-        text = min((way.text for way in ways), key=len)
-        opened = min((way.text for way in self.algebra.expanded(form)), key=len, default=text)
+            form = form * of_atom(f"ones_like({name})", shape)
+        ways = [form.expr, factored(form.expr), turned_round(factored(form.expr))]
+        text = min((self._sized(way) for way in ways), key=len)
+        opened = expanded(form.expr)
+        opened = min((self._sized(way) for way in (opened, factored(opened))), key=len)
         return opened if len(opened) + OPENED <= len(text) else text
 
+    def _sized(self, expr: sympy.Expr) -> str:
+        """The text, with `Y.size` for the product of the sizes of Y."""
+        plain = expr
+        for form in reversed([f for f in self.forms.values() if len(f.shape) > 1]):
+            sizes = [of_atom(n.text).expr for n in form.shape if isinstance(n, AxisLength)]
+            if isinstance(form.expr, Atom) and not form.expr.head and len(sizes) > 1:
+                expr = expr.subs(sympy.Mul(*sizes), of_atom(f"{form.text}.size").expr)
+        return write(expr if expr == plain else factored(expr))[0]
 
-def as_typed(text: str, shape: Shape) -> Atom:
+
+def axes_named(name: str, shape: Shape) -> Shape:
+    """The lengths of the axes of what has a name."""
+    return tuple(AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape))
+
+
+def typed_number(tree: ast.expr) -> Form:
+    """A number of the program as it is written there: `1 / n`."""
+    match tree:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+            made: Form = ARITHMETIC[type(op)](typed_number(left), typed_number(right))
+            return made
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return -typed_number(inner)
+        case ast.Constant(value=int() | float() as plain):
+            return number(_fraction(plain))
+    return as_typed(ast.unparse(tree), ())
+
+
+def as_typed(text: str, shape: Shape) -> Form:
     """A text of the program as one factor."""
     tight = isinstance(parse_formula(text), ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-    return Atom(text, shape, ATOM if tight else ADD)
+    return of_atom(text, shape, ATOM if tight else ADD)
 
 
 def _is(value: Any, array: Array) -> bool:
@@ -347,6 +353,89 @@ def _fraction(value: float) -> Fraction:
     """The decimal as written; the third that a program computed as 1/3."""
     near = Fraction(value).limit_denominator(SIMPLE)
     return near if float(near) == value else Fraction(str(float(value)))
+
+
+# -- what is familiar ------------------------------------------------------------------------------
+
+
+class Familiar:
+    """Cotangents that are a number times `A`, or times `A - B`, with arrays of the run.
+
+    `P - Y` behind a softmax with cross-entropy, `p - y` behind a logistic loss, however they are
+    spelled: found in the numbers of two runs, and so true of both.
+    """
+
+    def __init__(self, writing: Writing, there: RecordedRun) -> None:
+        """Both runs have the same nodes."""
+        self.here, self.there = writing.run, there
+        steps = [
+            [*run.tape.nodes, *(leaf._step() for leaf in run.tape.leaves.values())]
+            for run in (self.here, there)
+        ]
+        self.beside = dict(zip(*steps, strict=True))
+        self.cotangents = [
+            run.tape.back(only={*each}) for run, each in zip((self.here, there), steps, strict=True)
+        ]
+        self.known = dict(self._arrays(writing))
+
+    def _arrays(self, writing: Writing) -> Iterator[tuple[sympy.Expr, tuple[Array, Array]]]:
+        """The arrays of the run by their formulas, with their numbers here and there."""
+        names = [n for n, v in self.here.values.items() if np.ndim(v)]
+        forms = [of_atom(n, axes_named(n, np.shape(self.here.values[n]))) for n in names]
+        for node in self.here.tape.nodes:
+            form = writing.forms.get(node, Form(None))
+            places = node.params.get("index") if node.op.name == "getitem" else None
+            if places is not None:
+                given = np.asarray(places[-1] if isinstance(places, tuple) else places)
+                operand = writing.operands(node)[0]
+                if given.dtype.kind in "iu" and operand.shape:
+                    forms.append(picked(operand.shape[-1], given))
+            elif form.expr is not None and getattr(form.expr, "head", "") in ("softmax", "sigmoid"):
+                forms.append(form)
+        for form in forms[:FAMILIAR]:
+            found = [value_of(form.text, run.values) for run in (self.here, self.there)]
+            if found[0] is not None and found[1] is not None:
+                yield form.expr, (found[0], found[1])
+
+    def shorter(self, step: Any, g: Form) -> Form:
+        """A shorter formula of the same numbers; the formula itself where none is known."""
+        due = [back.get(node) for back, node in zip(
+            self.cotangents, (step, self.beside.get(step)), strict=True)]  # fmt: skip
+        if due[0] is None or due[1] is None or not g.natural:
+            return g
+        whole = split(g)[0]
+        factors = sympy.Mul.make_args(whole.expr)
+        plain = sympy.Mul(*(f for f in factors if not any(a.parts for a in f.atoms(Atom))))
+        for numbers in (whole, Form(plain)):
+            at = [value_of(numbers.text, run.values) for run in (self.here, self.there)]
+            for expr in self._alike([d / n for d, n in zip(due, at, strict=True) if n is not None]):
+                found = numbers * Form(expr, g.shape)
+                if len(found.text) + OPENED <= len(g.text) and found.natural == g.natural:
+                    return found
+        return g
+
+    def _alike(self, due: list[Array]) -> Iterator[sympy.Expr]:
+        """`A` and `A - B` that are, times a simple number, the same here and there."""
+        shapes = [d.shape for d in due]
+        fit = {e: v for e, v in self.known.items() if [x.shape for x in v] == shapes}
+        none = (np.zeros(()), np.zeros(()))
+        for (a, x), (b, y) in combinations([*fit.items(), (sympy.Integer(0), none)], 2):
+            found = [_ratio(d, p - q) for d, p, q in zip(due, x, y, strict=True)]
+            if found[0] is not None and found[0] == found[1]:
+                yield abs(found[0]) * (a - b if found[0] > 0 else b - a)
+
+
+def _ratio(due: Array, of: Array) -> sympy.Rational | None:
+    """The simple number by which one array is another."""
+    flat, base = np.ravel(due), np.ravel(of)
+    k = int(np.argmax(np.abs(base)))
+    if not base[k] or flat.shape != base.shape:
+        return None
+    times = Fraction(float(flat[k] / base[k])).limit_denominator(12)
+    room = AGREES * np.max(np.abs(flat), initial=1e-300)
+    if not times or not np.all(np.abs(flat - float(times) * base) <= room):
+        return None
+    return sympy.Rational(times.numerator, times.denominator)
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -409,32 +498,29 @@ def _trusted(
         return {}, None
     try:
         here = record_run(problem, point)
-        texts = written(here)
+        there = elsewhere(here)
+        texts = written(here, there)
     except (*FAULTS, NotScalar):
         return {}, None
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
     texts = {n: t for n, t in texts.items() if gives(t, here.values, judged[n])}
-    there = elsewhere(here) if texts else None
     if there is not None:
-        run, due = there
-        texts = {n: t for n, t in texts.items() if gives(t, run.values, due[n])}
+        due = gradients_of(there)
+        texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n], 0.0))}
     return texts, here
 
 
-def written(run: RecordedRun) -> dict[str, str]:
+def written(run: RecordedRun, there: RecordedRun | None = None) -> dict[str, str]:
     """The texts as they are derived."""
-    writing = Writing(run)
-    found = {}
-    for name, form in writing.gradients().items():
-        if name in run.problem.wrt:
-            with suppress(*FAULTS):
-                found[name] = writing.text(name, form)
-    return {
-        name: found[name] for name in run.problem.wrt if name in found and "?" not in found[name]
-    }
+    writing, found = Writing(run), dict[str, str]()
+    gradients = writing.gradients(there)
+    for name in run.problem.wrt:
+        with suppress(*FAULTS):
+            found[name] = writing.text(name, gradients[name])
+    return found
 
 
-def elsewhere(here: RecordedRun) -> tuple[RecordedRun, Mapping[str, Estimate]] | None:
+def elsewhere(here: RecordedRun) -> RecordedRun | None:
     """The run where lengths that only drawn inputs have are longer; else at a point beside."""
     problem = here.problem
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
@@ -448,7 +534,7 @@ def elsewhere(here: RecordedRun) -> tuple[RecordedRun, Mapping[str, Estimate]] |
             due = gradients_of(run)
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
             if same and all(np.all(np.isfinite(g)) for g in due.values()):
-                return run, {name: estimate(g, 0.0) for name, g in due.items()}
+                return run
     return None
 
 

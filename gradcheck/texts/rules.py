@@ -1,47 +1,49 @@
 """What ops do to formulas: the texts of their values, and the way back through them.
 
-An op without a line here, and without a slope of SymPy's, has no formula.
+Of what works entry by entry the slope is SymPy's derivative of the row's own closed form. An op
+without a line here, and without such a slope, has no formula.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import sympy
 
 from gradcheck.engine.tape import Node
-from gradcheck.texts.algebra import MATRIX, Algebra, pick
-from gradcheck.texts.arrays import (
-    ATOM,
-    ONE,
-    Atom,
+from gradcheck.ops.row import Composed, Op
+from gradcheck.texts.algebra import (
+    MATRIX,
+    UNWRITTEN,
     Form,
     NoText,
     Shape,
-    Term,
-    add,
+    add_up,
+    atom_of,
     call,
     column,
-    constant,
+    compare,
+    count,
     index,
+    matmul,
     number,
     of_atom,
-    of_term,
-    raise_to,
-    scale,
-    single,
+    outer,
+    split,
+    transpose,
+    without,
 )
-from gradcheck.texts.slopes import slope
+from gradcheck.texts.algebra import AxisLength as Length
 
-WHOLE = slice(None)
+HALF = sympy.Rational(1, 2)
 
 
 @dataclass(frozen=True)
 class PullSite:
     """A place of the pass back: the cotangent `g` of an op's value `y`, asked for operand i."""
 
-    algebra: Algebra
     i: int
     g: Form
     y: Form
@@ -55,97 +57,167 @@ def axes_of(axis: Any, rank: int) -> list[int]:
     return [int(k) % rank for k in given]
 
 
-def stretch(g: Form, shape: Shape, axis: Any, keepdims: bool) -> Form:
-    """A cotangent of a sum, for every entry that was summed."""
-    axes = axes_of(axis, len(shape))
-    if len(axes) == len(shape) or keepdims or not g.shape or axes == [0]:
-        return Form(g.terms, shape)
-    if len(shape) == MATRIX:
-        return Form(column(g).terms, shape)
-    places = ", ".join("None" if k in axes else ":" for k in range(len(shape)))
-    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
-    return Form(index(g, places, kept).terms, shape)
+# -- slopes of single entries ----------------------------------------------------------------------
+
+Y = sympy.Symbol("y", real=True)
+KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
+"""What slopes are often equal to, in terms of the value."""
+PLACES = (sympy.Rational(3, 11), sympy.Rational(7, 5))
+DIGITS, CLOSE = 30, sympy.Float("1e-25")
 
 
-def numbers_apart(form: Form) -> tuple[Fraction, Form]:
-    """A form as a number and what it multiplies, of the form's own shape."""
-    if form.natural != form.shape:
-        raise NoText("what is broadcast has no entries of its own")
-    term = single(form)
-    return term.number, of_term(Term(ONE, term.factors), form.shape)
+def _above(y: Form, a: Form, b: Form) -> Form:
+    """`a > b`; `y > 0` where y has a name and is the larger of the two."""
+    atom = atom_of(y)
+    return compare(">", y if b.is_zero and atom is not None and not atom.head else a, b)
+
+
+ONE_SIDED: Mapping[str, tuple[Callable[..., Form], ...]] = {
+    "relu": (lambda y, a: _above(y, a, number(0)),),
+    "absolute": (lambda y, a: call("sign", a),),
+    "sign": (lambda y, a: number(0, a.shape),),
+    "maximum": (_above, lambda y, a, b: _above(y, b, a)),
+    "minimum": (lambda y, a, b: compare("<", a, b), lambda y, a, b: compare("<", b, a)),
+    "floor": (lambda y, a: number(0, a.shape),),
+    "softplus": (lambda y, a: call("sigmoid", a),),
+}
+"""Rows that choose: their slope on either side of the kink, as a condition."""
+
+
+@lru_cache(maxsize=512)
+def slopes(row: Op, exponent: sympy.Rational | None, count: int) -> tuple[sympy.Expr, ...]:
+    """The slope by each argument u0, u1, ..., in terms of the value y where that is shorter."""
+    if row.symbolic is None or isinstance(row.symbolic, Composed):
+        raise NoText(f"no formula for the slope of {row.name}")
+    symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
+    args: list[Any] = list(symbols)
+    if exponent is not None:
+        args[1] = exponent
+    form = sympy.sympify(row.symbolic(*args))
+    return tuple(_shorter(form, sympy.diff(form, s)) for s in symbols)
+
+
+def _shorter(form: sympy.Expr, slope: sympy.Expr) -> sympy.Expr:
+    said = slope.subs(form, Y) if form.args else slope
+    if not said.has(Y) or said.free_symbols - {Y}:
+        said = next((k for k in KNOWN if k.has(Y) and _same(k.subs(Y, form), slope)), said)
+    return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
+
+
+def _same(a: sympy.Expr, b: sympy.Expr) -> bool:
+    """Whether two formulas are one function: thirty digits at a few points (simplify is slow)."""
+    gap = a - b
+    for k in range(3):
+        symbols = sorted(gap.free_symbols, key=str)
+        at = {s: p + sympy.Rational(k, 7) for s, p in zip(symbols, PLACES, strict=False)}
+        if not bool(abs(gap.subs(at).evalf(DIGITS)) < CLOSE):
+            return False
+    return True
+
+
+def _slope(at: PullSite, row: Op, operands: tuple[Form, ...]) -> Form:
+    if row.name in ONE_SIDED:
+        return ONE_SIDED[row.name][at.i](at.y, *operands)
+    known = {f"u{k}": form for k, form in enumerate(operands)} | {"y": at.y}
+    fixed = operands[1].expr if row.name == "power" and operands[1].expr.is_Rational else None
+    return Form(_put_in(slopes(row, fixed, len(operands))[at.i], known))
+
+
+def _put_in(expr: sympy.Expr, known: Mapping[str, Form]) -> sympy.Expr:
+    """SymPy's tree with formulas for its symbols, and calls as NumPy's text has them."""
+    if expr.is_Symbol:
+        return known[str(expr)].expr
+    if expr in (sympy.pi, sympy.E):
+        return of_atom(str(expr).lower()).expr
+    parts = [_put_in(part, known) for part in expr.args]
+    if isinstance(expr, UNWRITTEN):
+        raise NoText(f"no word for {expr.func}")
+    if expr.is_Function:
+        name = str(expr.func)
+        return call(name.lower() if name == "Abs" else name, *map(Form, parts)).expr
+    return expr.func(*parts) if parts else expr
 
 
 # -- the way back ----------------------------------------------------------------------------------
 
 
+def _stretch(g: Form, shape: Shape, axis: Any, keepdims: bool) -> Form:
+    """A cotangent of a sum, for every entry that was summed."""
+    axes = axes_of(axis, len(shape))
+    if len(axes) == len(shape) or keepdims or not g.natural or axes == [0]:
+        return g.as_shape(shape)
+    if len(shape) == MATRIX:
+        return column(g).as_shape(shape)
+    places = ", ".join("None" if k in axes else ":" for k in range(len(shape)))
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
+    return index(g, places, kept).as_shape(shape)
+
+
+def _whole(form: Form) -> tuple[Form, Form]:
+    """A form as numbers and what they multiply, of the form's own shape."""
+    if form.natural != tuple(form.shape):
+        raise NoText("what is broadcast has no entries of its own")
+    return split(form)
+
+
 def _matmul(at: PullSite, a: Form, b: Form) -> Form:
-    t, g = at.algebra, at.g
+    g = at.g
     match len(a.shape), len(b.shape), at.i:
         case 1, 1, i:
-            return t.times(g, (b, a)[i])
+            return g * (b, a)[i]
         case 2, 1, 0:
-            return t.outer(g, b)
+            return outer(g, b)
         case 1, 2, 0:
-            return t.matmul(b, g)
+            return matmul(b, g)
         case 1, 2, 1:
-            return t.outer(a, g)
+            return outer(a, g)
         case 2, 2, 0:
-            return t.matmul(g, t.transpose(b))
+            return matmul(g, transpose(b))
         case 2, _, 1:
-            return t.matmul(t.transpose(a), g)
+            return matmul(transpose(a), g)
     raise NoText("a product of stacks of matrices")
 
 
-def _sum(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
-    return stretch(at.g, x.shape, axis, keepdims)
-
-
 def _mean(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
-    size = at.algebra.count(x.shape, axes_of(axis, len(x.shape)))
-    return stretch(at.algebra.over(at.g, size), x.shape, axis, keepdims)
+    entries = count(x.shape, axes_of(axis, len(x.shape)))
+    return _stretch(at.g / entries, x.shape, axis, keepdims)
 
 
 def _var(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Form:
     axes = axes_of(axis, len(x.shape))
-    size = add(at.algebra.count(x.shape, axes), number(-ddof))
-    outer = stretch(at.algebra.over(at.g, size), x.shape, axis, keepdims)
-    return at.algebra.times(outer, scale(add(x, scale(mean(x, axes), -1)), 2))
-
-
-def mean(x: Form, axes: list[int]) -> Form:
-    """`mean(x, axis=1, keepdims=True)`."""
+    outside = _stretch(at.g / (count(x.shape, axes) - ddof), x.shape, axis, keepdims)
     whole = len(axes) == len(x.shape)
-    axis = axes[0] if len(axes) == 1 else tuple(axes)
+    words = "" if whole else f"axis={axes[0] if len(axes) == 1 else tuple(axes)}, keepdims=True"
     shape = () if whole else tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-    words = "" if whole else f"axis={axis}, keepdims=True"
-    return call("mean", x, shape=shape, words=words, along=tuple(axes))
+    return outside * (x - call("mean", x, shape=shape, words=words)) * 2
 
 
 def _max(at: PullSite, x: Form, axis: Any = None, **_: Any) -> Form:
-    if len(x.shape) != 1 or at.g.shape:
+    if len(x.shape) != 1 or at.g.natural:
         raise NoText("the largest of each row")
-    row = index(eye(at.algebra, x.shape[0]), f"argmax({x.text})", x.shape)
-    return at.algebra.times(at.g, row)
+    return at.g * index(eye(x.shape[0]), f"argmax({x.text})", x.shape)
 
 
 def _softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
-    t = at.algebra
-    total = t.sum(t.times(at.g, at.y), [axis % len(x.shape)], True)
-    return t.times(at.y, add(at.g, scale(total, -1)))
+    return at.y * (at.g - add_up(at.g * at.y, [axis], keepdims=True))
 
 
 def _log_softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
-    t = at.algebra
-    total = t.sum(at.g, [axis % len(x.shape)], True)
-    return add(at.g, scale(t.times(t.softmax(x, axis), total), -1))
+    return at.g - softmax(x, axis) * add_up(at.g, [axis], keepdims=True)
+
+
+def softmax(x: Form, axis: int) -> Form:
+    """`softmax(x, axis=1)`."""
+    axis = axis % len(x.shape)
+    text = f"softmax({x.text}, axis={axis})"
+    return of_atom(text, x.shape, head="softmax", parts=(x,), whole=axis)
 
 
 def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
     axes = axes_of(axis, len(x.shape))
     if len(axes) > 1:
         raise NoText("a softmax over several axes")
-    whole = stretch(at.g, x.shape, axis, keepdims)
-    return at.algebra.times(whole, at.algebra.softmax(x, axes[0]))
+    return _stretch(at.g, x.shape, axis, keepdims) * softmax(x, axes[0])
 
 
 def _norm(
@@ -153,13 +225,12 @@ def _norm(
 ) -> Form:  # fmt: skip
     if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
         raise NoText("another norm")
-    ratio = stretch(at.algebra.over(at.g, at.y), x.shape, axis, keepdims)
-    return at.algebra.times(ratio, x)
+    return _stretch(at.g / at.y, x.shape, axis, keepdims) * x
 
 
 def _inv(at: PullSite, a: Form) -> Form:
-    t, turned = at.algebra, at.algebra.transpose(at.y)
-    return scale(t.matmul(t.matmul(turned, at.g), turned), -1)
+    turned = transpose(at.y)
+    return -matmul(matmul(turned, at.g), turned)
 
 
 def inverse(a: Form) -> Form:
@@ -168,118 +239,98 @@ def inverse(a: Form) -> Form:
 
 
 def _solve(at: PullSite, a: Form, b: Form) -> Form:
-    t = at.algebra
-    back = t.matmul(t.transpose(inverse(a)), at.g)
+    back = matmul(transpose(inverse(a)), at.g)
     if at.i == 1:
         return back
-    many = len(at.y.shape) == MATRIX
-    return scale(t.matmul(back, t.transpose(at.y)) if many else t.outer(back, at.y), -1)
+    return -(matmul(back, transpose(at.y)) if len(at.y.shape) == MATRIX else outer(back, at.y))
 
 
 def _log_det(at: PullSite, a: Form) -> Form:
-    return at.algebra.times(at.g, at.algebra.transpose(inverse(a)))
+    return at.g * transpose(inverse(a))
 
 
-def _det(at: PullSite, a: Form) -> Form:
-    return at.algebra.times(at.y, _log_det(at, a))
-
-
-def eye(t: Algebra, n: int) -> Form:
+def eye(n: int) -> Form:
     """The identity."""
-    return of_atom(Atom(f"eye({t.named(n)})", (n, n), ATOM, "eye"))
-
-
-def _trace(at: PullSite, x: Form, **_: Any) -> Form:
-    return at.algebra.times(at.g, eye(at.algebra, x.shape[0]))
+    return of_atom(f"eye({n.text if isinstance(n, Length) else n})", (n, n),
+                   head="eye", symmetric=True)  # fmt: skip
 
 
 def _diag(at: PullSite, x: Form, **params: Any) -> Form:
     if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params):
         raise NoText("another diagonal")
-    if at.g.natural == ():
-        return at.algebra.times(at.g, eye(at.algebra, x.shape[0]))
-    if at.g.natural == x.shape and at.i == 0 and len(x.shape) == 1:  # all rows are one
-        return Form(at.g.terms, x.shape)
-    by, inner = numbers_apart(at.g)
-    return scale(call("diag", inner, shape=x.shape), by)
+    if not at.g.natural:
+        return at.g * eye(x.shape[0])
+    if at.g.natural == tuple(x.shape) and len(x.shape) == 1:  # all rows are one
+        return at.g.as_shape(x.shape)
+    numbers, inner = _whole(at.g)
+    return numbers * call("diag", inner, shape=x.shape)
 
 
-def _reshape(at: PullSite, x: Form, **_: Any) -> Form:
-    return reshape_form(at.algebra, at.g, x.shape)
-
-
-def reshape_form(t: Algebra, g: Form, shape: Shape) -> Form:
+def reshape_form(g: Form, shape: Shape) -> Form:
     """The same entries in another shape; axes of one place by an index."""
-    if g.shape == shape or g.natural == () or g.is_zero:
-        return Form(g.terms, shape)
-    by, inner = numbers_apart(g)
-    if len(shape) == len(g.shape) + 1:
-        for k in range(len(shape)):
-            if shape[k] == 1 and (*shape[:k], *shape[k + 1 :]) == g.shape:
-                return index(
-                    g, ", ".join("None" if j == k else ":" for j in range(len(shape))), shape
-                )
-    gone = [k for k in range(len(g.shape)) if g.shape[k] == 1]
-    if tuple(n for n in g.shape if n != 1) == shape:
-        return t.without(g, gone)
-    said = ", ".join(t.named(n) for n in shape) + ("," if len(shape) == 1 else "")
-    return scale(call("reshape", inner, shape=shape, words=f"({said})"), by)
+    if tuple(g.shape) == tuple(shape) or not g.natural:
+        return g.as_shape(shape)
+    numbers, inner = _whole(g)
+    for k, n in enumerate(shape):
+        if n == 1 and (*shape[:k], *shape[k + 1 :]) == g.shape:
+            places = ", ".join("None" if j == k else ":" for j in range(len(shape)))
+            return index(g, places, shape)
+    if tuple(n for n in g.shape if n != 1) == tuple(shape):
+        return without(g, [k for k, n in enumerate(g.shape) if n == 1])
+    said = ", ".join(map(_said_length, shape)) + ("," if len(shape) == 1 else "")
+    return numbers * call("reshape", inner, shape=shape, words=f"({said})")
+
+
+def _said_length(n: int) -> str:
+    return n.text if isinstance(n, Length) else str(n)
 
 
 def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
-    t, g = at.algebra, at.g
+    g = at.g
     places = index if isinstance(index, tuple) else (index,)
-    if all(p is None or (isinstance(p, slice) and p == WHOLE) for p in places):
+    if all(p is None or (isinstance(p, slice) and p == slice(None)) for p in places):
         new = [k for k, p in enumerate(places) if p is None]
-        return t.without(g, new) if g.natural == g.shape else Form(g.terms, x.shape)
+        return without(g, new) if g.natural == tuple(g.shape) else g.as_shape(x.shape)
     given = [None if isinstance(p, slice) or p is None else np.asarray(p) for p in places]
     if any(p is None or p.dtype.kind not in "iu" for p in given) or len(x.shape) > MATRIX:
         raise NoText("a part of an array")
     first, *others = (p for p in given if p is not None)
     if not others and first.ndim > 1:
-        g = reshape_form(t, g, (first.size, *x.shape[1:]))
+        g = reshape_form(g, (first.size, *x.shape[1:]))
         first = first.ravel()
-    rows = _unit(t, x.shape[0], first)
+    rows = picked(x.shape[0], first)
     if not others and first.ndim == 0:
-        return t.times(g, rows) if len(x.shape) == 1 else t.outer(rows, g)
+        return g * rows if len(x.shape) == 1 else outer(rows, g)
     if not others and first.ndim == 1:
-        return t.matmul(t.transpose(rows), g)
+        return matmul(transpose(rows), g)
     if len(others) == 1 and first.ndim == 0 == others[0].ndim:
-        return t.times(g, t.outer(rows, _unit(t, x.shape[1], others[0])))
+        return g * outer(rows, picked(x.shape[1], others[0]))
     if len(others) == 1 and first.ndim == 1 and list(first) == list(range(x.shape[0])):
-        upright = Form(g.terms, (x.shape[0], 1)) if g.natural == () else column(g)
-        return t.times(upright, _unit(t, x.shape[1], others[0]))
+        each = g.as_shape((x.shape[0], 1)) if not g.natural else column(g)
+        return each * picked(x.shape[1], others[0])
     raise NoText("a part of an array")
 
 
-def _unit(t: Algebra, n: int, places: Any) -> Form:
-    shape = (*places.shape, n)
-    along = tuple(int(k) for k in np.atleast_1d(places))
-    made = Atom(f"eye({t.named(n)})[{places.tolist()}]", shape, ATOM, "rows", along=along)
-    t.whole[made] = len(shape) - 1
-    return of_atom(made)
+def picked(n: int, places: Any) -> Form:
+    """`eye(n)[[1, 3]]`: one where an entry is picked."""
+    return of_atom(f"{eye(n).text}[{places.tolist()}]", (*places.shape, n), head="rows")
 
 
 def _where(at: PullSite, c: Form, a: Form, b: Form) -> Form:
-    return at.algebra.times(at.g, c if at.i == 1 else add(number(1), scale(c, -1)))
+    return at.g * (c if at.i == 1 else number(1) - c)
 
 
 def _logaddexp(at: PullSite, a: Form, b: Form) -> Form:
     first, second = (a, b) if at.i == 0 else (b, a)
-    return at.algebra.times(at.g, call("sigmoid", add(first, scale(second, -1))))
-
-
-def _outer(at: PullSite, a: Form, b: Form) -> Form:
-    t = at.algebra
-    return t.matmul(at.g, b) if at.i == 0 else t.matmul(t.transpose(at.g), a)
+    return at.g * call("sigmoid", first - second)
 
 
 def _cumsum(at: PullSite, x: Form, **_: Any) -> Form:
     if len(x.shape) != 1:
         raise NoText("a running sum of a matrix")
-    by, inner = numbers_apart(at.g)
-    back = index(call("cumsum", index(inner, "::-1", x.shape), shape=x.shape), "::-1", x.shape)
-    return scale(back, by)
+    numbers, inner = _whole(at.g)
+    back = call("cumsum", index(inner, "::-1", x.shape), shape=x.shape)
+    return numbers * index(back, "::-1", x.shape)
 
 
 def _einsum(at: PullSite, *xs: Form, subscripts: str = "") -> Form:
@@ -288,33 +339,25 @@ def _einsum(at: PullSite, *xs: Form, subscripts: str = "") -> Form:
     left = [(s, x) for k, (s, x) in enumerate(zip(letters, xs, strict=True)) if k != at.i]
     front = at.g
     if due:
-        by, inner = numbers_apart(at.g)
-        front, left = number(by), [(due, inner), *left]
+        front, inner = _whole(at.g)
+        left = [(due, inner), *left]
     if set(letters[at.i]) - set("".join(s for s, _ in left)) or "." in subscripts:
         raise NoText("an axis that is summed alone")
     words = f"{','.join(s for s, _ in left)}->{letters[at.i]}"
     text = f"einsum('{words}', {', '.join(x.text for _, x in left)})"
-    return at.algebra.times(front, of_atom(Atom(text, xs[at.i].shape)))
-
-
-def _turned(at: PullSite, x: Form, **_: Any) -> Form:
-    return at.algebra.transpose(at.g)
+    return front * of_atom(text, xs[at.i].shape)
 
 
 BACK: Mapping[str, Callable[..., Form]] = {
     "add": lambda at, a, b: at.g,
-    "subtract": lambda at, a, b: scale(at.g, -1 if at.i else 1),
-    "multiply": lambda at, a, b: at.algebra.times(at.g, (b, a)[at.i]),
-    "divide": lambda at, a, b: (
-        scale(at.algebra.over(at.algebra.times(at.g, at.y), b), -1)
-        if at.i
-        else at.algebra.over(at.g, b)
-    ),
-    "negative": lambda at, a: scale(at.g, -1),
+    "subtract": lambda at, a, b: -at.g if at.i else at.g,
+    "multiply": lambda at, a, b: at.g * (b, a)[at.i],
+    "divide": lambda at, a, b: -(at.g * at.y / b) if at.i else at.g / b,
+    "negative": lambda at, a: -at.g,
     "matmul": _matmul,
     "dot": _matmul,
-    "outer": _outer,
-    "sum": _sum,
+    "outer": lambda at, a, b: matmul(transpose(at.g) if at.i else at.g, (b, a)[at.i]),
+    "sum": lambda at, x, axis=None, keepdims=False: _stretch(at.g, x.shape, axis, keepdims),
     "mean": _mean,
     "var": _var,
     "max": _max,
@@ -325,20 +368,19 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "norm": _norm,
     "inv": _inv,
     "solve": _solve,
-    "det": _det,
+    "det": lambda at, a: at.y * _log_det(at, a),
     "logabsdet": _log_det,
-    "trace": _trace,
+    "trace": lambda at, x, **_: at.g * eye(x.shape[0]),
     "diag": _diag,
     "diagonal": _diag,
-    "transpose": _turned,
-    "matrix_transpose": _turned,
-    "swapaxes": _turned,
-    "reshape": _reshape,
-    "ravel": _reshape,
-    "expand_dims": _reshape,
-    "squeeze": _reshape,
-    "copy": lambda at, x, **_: at.g,
-    "broadcast_to": lambda at, x, **_: at.g,
+    **dict.fromkeys(
+        ("transpose", "matrix_transpose", "swapaxes"), lambda at, x, **_: transpose(at.g)
+    ),
+    **dict.fromkeys(
+        ("reshape", "ravel", "expand_dims", "squeeze"),
+        lambda at, x, **_: reshape_form(at.g, x.shape),
+    ),
+    **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
     "getitem": _getitem,
     "where": _where,
     "cumsum": _cumsum,
@@ -355,97 +397,66 @@ def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
         return BACK[node.op.name](at, *operands, **node.params)
     if not node.op.elementwise:
         raise NoText(f"no formula for the way back through {node.op.name}")
-    return at.algebra.times(at.g, slope(at.algebra, node.op, at.i, at.y, operands))
+    return at.g * _slope(at, node.op, operands)
 
 
-def fit_form(t: Algebra, g: Form, shape: Shape) -> Form:
+def fit_form(g: Form, shape: Shape) -> Form:
     """What was broadcast is summed."""
     if len(g.shape) > len(shape):
-        g = t.sum(g, list(range(len(g.shape) - len(shape))))
+        g = add_up(g, list(range(len(g.shape) - len(shape))))
     long = [k for k, n in enumerate(shape) if n == 1 != g.shape[k]]
-    return t.sum(g, long, True) if long else Form(g.terms, shape)
+    return add_up(g, long, keepdims=True) if long else g.as_shape(shape)
 
 
 # -- values ----------------------------------------------------------------------------------------
 
-
-def _power(t: Algebra, a: Form, b: Form) -> Form:
-    to = constant(b)
-    return raise_to(a, b) if to is None else t.power(a, to)
-
-
 VALUES: Mapping[str, Callable[..., Form]] = {
-    "add": lambda t, a, b: add(a, b),
-    "subtract": lambda t, a, b: add(a, scale(b, -1)),
-    "multiply": lambda t, a, b: t.times(a, b),
-    "divide": lambda t, a, b: t.over(a, b),
-    "negative": lambda t, a: scale(a, -1),
-    "square": lambda t, a: t.power(a, Fraction(2)),
-    "reciprocal": lambda t, a: t.power(a, Fraction(-1)),
-    "sqrt": lambda t, a: t.power(a, Fraction(1, 2)),
-    "power": _power,
-    "absolute": lambda t, a: call("abs", a),
-    "matmul": lambda t, a, b: t.matmul(a, b),
-    "dot": lambda t, a, b: t.matmul(a, b),
-    "sum": lambda t, x, axis=None, keepdims=False: t.sum(x, axes_of(axis, len(x.shape)), keepdims),
-    "transpose": lambda t, x, **_: t.transpose(x),
-    "matrix_transpose": lambda t, x, **_: t.transpose(x),
-    "swapaxes": lambda t, x, **_: t.transpose(x),
-    "solve": lambda t, a, b: t.matmul(inverse(a), b),
-    "softmax": lambda t, x, axis=-1: t.softmax(x, axis),
-    "logabsdet": lambda t, x: index(call("slogdet", x, shape=(2,)), "1", ()),
-    "copy": lambda t, x, **_: x,
-    "broadcast_to": lambda t, x, **_: x,
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "negative": lambda a: -a,
+    "square": lambda a: a ** sympy.Integer(2),
+    "reciprocal": lambda a: number(1) / a,
+    "sqrt": lambda a: a**HALF,
+    "power": lambda a, b: a**b,
+    "absolute": lambda a: call("abs", a),
+    "matmul": matmul,
+    "dot": matmul,
+    "sum": lambda x, axis=None, keepdims=False: add_up(x, axes_of(axis, len(x.shape)), keepdims),
+    **dict.fromkeys(("transpose", "matrix_transpose", "swapaxes"), lambda x, **_: transpose(x)),
+    "solve": lambda a, b: matmul(inverse(a), b),
+    "softmax": lambda x, axis=-1: softmax(x, axis),
+    "logabsdet": lambda x: of_atom(f"slogdet({x.text})[1]"),
+    **dict.fromkeys(("copy", "broadcast_to"), lambda x, **_: x),
 }
 RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze")
-ALONG = ("mean", "norm")
 
 
-def value(t: Algebra, node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
+def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
     """What an op makes, as a formula of its operands."""
     name, params = node.op.name, node.params
     if name in VALUES:
-        made = VALUES[name](t, *operands, **params)
-        return made if made.shape == tuple(shape) else Form(made.terms, shape)
+        return VALUES[name](*operands, **params).as_shape(shape)
     if name in RESHAPING:
-        return reshape_form(t, operands[0], _sized(shape, operands[0].shape))
+        return reshape_form(operands[0], shape)
     if name == "getitem":
-        return _indexed(operands[0], params["index"], shape)
+        places = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
+        return index(operands[0], ", ".join(map(_place, places)), shape)
     if name == "einsum":
         inner = ", ".join(x.text for x in operands)
-        return of_atom(Atom(f"einsum('{params['subscripts']}', {inner})", shape))
+        return of_atom(f"einsum('{params['subscripts']}', {inner})", shape)
     if node.op.elementwise and not params:
         return call(name, *operands)
     said = {k: v for k, v in params.items() if v is not None and v is not False and k != "sides"}
     words = ", ".join(f"{k}={_said(v)}" for k, v in said.items())
-    along = axes_of(params.get("axis"), len(operands[0].shape)) if name in ALONG else []
-    return call(name, *operands, shape=shape, words=words, along=tuple(along))
+    return call(name, *operands, shape=shape, words=words)
 
 
 def _said(value: Any) -> str:
     if isinstance(value, int | str | tuple | float):
         return repr(value)
     raise NoText("a parameter that has no text")
-
-
-def _sized(shape: Shape, given: Shape) -> Shape:
-    """A shape whose sizes are called as those of another that has them in this order."""
-    left = [n for n in given if n != 1]
-    return tuple(left.pop(0) if left and left[0] == n else n for n in shape)
-
-
-def _indexed(x: Form, places: Any, shape: Shape) -> Form:
-    given = places if isinstance(places, tuple) else (places,)
-    texts = [_place(p) for p in given]
-    whole = [np.asarray(p) for p in given if not isinstance(p, slice) and p is not None]
-    if len(whole) == len(given) == len(x.shape) and all(p.dtype.kind in "iu" for p in whole):
-        if len(given) == 1 and whole[0].ndim == 0 and whole[0] >= 0:
-            return pick(x, (int(whole[0]),))
-        if len(given) == 2 and whole[0].ndim == 1 and list(whole[0]) == list(range(x.shape[0])):
-            return pick(x, tuple(int(k) for k in whole[1]))
-    if texts == [":", "None"]:
-        return column(x)
-    return index(x, ", ".join(texts), _sized(shape, x.shape))
 
 
 def _place(place: Any) -> str:

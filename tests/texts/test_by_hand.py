@@ -56,7 +56,7 @@ BY_HAND = {
     "flat": "cotangent_of_z @ W1.T",
     "W1": "flat.T @ cotangent_of_z",
     "b1": "sum(cotangent_of_z, axis=0)",
-    "emb": "reshape(cotangent_of_flat, (4, 3, 2))",
+    "emb": "reshape(cotangent_of_flat, (4, 3, C.shape[1]))",
 }
 
 

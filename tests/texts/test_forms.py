@@ -82,12 +82,12 @@ TEXTBOOK = {
     ("relu net", "W1"): "2 * X.T @ (((P - Y) @ W2.T) * (H > 0)) / P.size",
     ("det", "A"): "det(A) * inv(A).T",
     ("log det", "A"): "2 * inv(A @ A.T) @ A",
-    ("quadratic form", "x"): "x @ A + A @ x",
+    ("quadratic form", "x"): "A @ x + x @ A",
     ("matrix factorisation", "U"): "2 * (U @ V.T - M) @ V",
     ("norm", "x"): "x / norm(x)",
     ("kl of gaussians", "s"): "(exp(s) - 1) / 2",
     ("trace", "A"): "2 * trace(A) * eye(A.shape[0])",
-    ("logistic", "w"): "X.T @ (p - y) / X.shape[0]",
+    ("logistic", "w"): "X.T @ (p - y) / y.shape[0]",
     ("cosine similarity", "x"): "(y - (x @ y) * x / norm(x) ** 2) / norm(x) / norm(y)",
 }
 
