@@ -46,7 +46,8 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         token.text in SIGNS or _is_function(token, words) for token in tokens
     ):
         return
-    singles = list(dict.fromkeys(pairs_missing(tokens, words)))[:SINGLE]
+    missing = dict.fromkeys(pairs_missing(tokens, words))
+    singles = [pair for pair in missing if not _stands_alone(formula, pair)][:SINGLE]
     doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
         tree = _tree(formula.text, with_brackets(tokens, pairs), words)
@@ -56,6 +57,16 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         tree = _tree(text, tokenize(text, in_plain(text)), words)
         if tree is not None:
             yield Other(tree, text)
+
+
+def _stands_alone(formula: Formula, pair: Pair) -> bool:
+    """Whether what stands behind a sign is read as one piece there: brackets change nothing."""
+    first, last = formula.tokens[pair[0]], formula.tokens[pair[1]]
+    return formula.tokens[pair[0] - 1].text in ("/", ":", "^") and any(
+        getattr(node, "col_offset", None) == first.start
+        and getattr(node, "end_col_offset", None) == last.end
+        for node in ast.walk(formula.tree)
+    )
 
 
 def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:

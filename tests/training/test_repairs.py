@@ -165,6 +165,10 @@ def test_numbers_alone_do_not_name_what_the_ledger_excludes() -> None:
             loop("loss.backward(retain_graph=True)", KEEP, STEP, CLEAR, head="loss = w.sum()"),
             "backward is called 4 times on the same loss (line 3)",
         ),
+        (
+            loop(STEP.replace("w.grad", "w"), LOSS, BACK, KEEP, CLEAR),
+            "a step of w comes before any backward (line 3)",
+        ),
         (loop("g = 2 * w", "record(norm=norm(g))"), "backward is never called"),
         (loop(LOSS, BACK, KEEP, "record(a=loss.grad)", STEP), "PyTorch warns: The .grad attribute"),
     ],

@@ -1,0 +1,31 @@
+"""Points that are drawn: of every piece of a function, inside its domain."""
+
+import pytest
+
+from gradcheck.problem import load_text
+from gradcheck.problem.draw import further_points, given_point
+
+
+def drawn(program: str, inputs: str = "{x: 1.5}", count: int = 8) -> list[float]:
+    """The x of some further points."""
+    problem = load_text(f"id: t\ninputs: {inputs}\nprogram: {program}\n").problems[0]
+    return [float(point["x"].item()) for point in further_points(problem, count)]
+
+
+@pytest.mark.parametrize("edge", [40, -70, 1234])
+def test_both_sides_of_a_number_in_the_program_are_visited(edge):
+    """A branch that begins where no usual point lies."""
+    found = drawn(f"x**2 if x > {edge} else x")
+    assert min(found) < edge < max(found)
+
+
+def test_no_point_lies_outside_of_the_domain():
+    found = drawn("log(x - 3) + sqrt(8 - x)", "{x: 4}")
+    assert found
+    assert all(3 < x < 8 for x in found)
+
+
+def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
+    text = "id: t\ninputs: {x: {shape: [3]}}\nprogram: sum(log(x))\n"
+    point = given_point(load_text(text).problems[0])["x"]
+    assert (point > 0).all()
