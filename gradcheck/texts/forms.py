@@ -46,8 +46,7 @@ from gradcheck.texts.algebra import (
     turned_round,
     write,
 )
-from gradcheck.texts.latex import Latex
-from gradcheck.texts.notation import Notation, sizes_in
+from gradcheck.texts.notation import TEX, Notation, sizes_in
 from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
 
@@ -459,7 +458,9 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
             if read[part] == texts[part] or (read[part] and gives(read[part], arrays, judged[part]))
         }
 
-    return Formulas(texts, kept(Notation(axes, sizes)), kept(Latex(axes)), axes, sizes)
+    return Formulas(
+        texts, kept(Notation(axes, sizes)), kept(Notation(axes, spelling=TEX)), axes, sizes
+    )
 
 
 def _understood(text: str, names: Mapping[str, Array]) -> str:
