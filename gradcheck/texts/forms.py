@@ -198,7 +198,8 @@ class Writing:
         if not np.isfinite(plain):
             return Form(None)
         names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
-        if names and all(n in VOCABULARY.functions or n in self.run.values for n in names):
+        known = VOCABULARY.functions | VOCABULARY.constants | self.run.values.keys()
+        if names and names <= known:
             return typed_number(parse_formula(text))
         return number(_fraction(plain))
 

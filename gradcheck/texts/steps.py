@@ -1,28 +1,24 @@
 """The chain rule written out: scalars in formulas, arrays value by value."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import sympy
-from flint import arb
 
 from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor
 from gradcheck.language import executing
 from gradcheck.language.run import RunOutcome
-from gradcheck.numbers import symbolic as numbers
-from gradcheck.numbers.ball import middle
-from gradcheck.numbers.run import precision
-from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.opinion import Array, contract, estimate
+from gradcheck.opinions.opinion import Array, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.problem.record import Point, Problem
-from gradcheck.texts.forms import FAULTS, Writing, gives, record_run, sizes_named
+from gradcheck.texts.algebra import Atom, Form, NoText, number, write
+from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
+from gradcheck.texts.rules import PullSite, pull_form, value
 from gradcheck.texts.trees import PREFIX
 
-BITS = 128
 MOST = 200  # nodes of a scalar program that are written
 
 
@@ -66,128 +62,75 @@ def derive(problem: Problem, point: Point) -> Steps:
         problem = replace(problem, order=1, jacobian=False)
     if whole:
         floats = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
-        value = np.asarray(problem.value_on("float", floats))
-        problem = replace(problem, cotangent=np.ones(value.shape))
-    scalar = all(i.shape == () for i in problem.inputs.values())
-    found = _of_numbers(problem, point) if scalar else _of_arrays(problem, point)
+        shape = np.shape(problem.value_on("float", floats))
+        problem = replace(problem, cotangent=np.ones(shape))
+    found = _followed(problem, point)
     return replace(found, backward=(), cotangents=()) if whole else found
+
+
+def _followed(problem: Problem, point: Point) -> Steps:
+    if all(i.shape == () for i in problem.inputs.values()):
+        with suppress(NoText):
+            run = record_run(problem, point)
+            if all(np.shape(y) == () for y, _ in run.tape.values.values()):
+                return _of_numbers(run, problem.wrt)
+    return _of_arrays(problem, point)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _of_numbers(problem: Problem, point: Point) -> Steps:
-    with precision(BITS):
-        leaves = numbers.inputs(point, problem.wrt)
-        outcome = problem.outcome_on("symbolic", leaves)
-        end = np.asarray(contract(outcome.value, problem.cotangent), dtype=object).item()
-        if not isinstance(end, Symbolic):
-            return Steps()
-        line = numbers.line([end])
-        named = _names_of_numbers(line, end, leaves, outcome.names)
-        adjoint = numbers.gradient({end: arb(1)})
-        tail = line[-MOST:]
-        forward = tuple(_forward_line(node, named) for node in tail if node.row is not None)
-        users = _users(line)
-        backward = tuple(
-            _backward_line(node, end, named, users, adjoint)
-            for node in reversed(tail)
-            if node is not end and node in adjoint and not _constant(node, problem.wrt)
-        )
-    return Steps(forward, backward, left_out=len(line) - len(tail))
+def _of_numbers(run: RecordedRun, wrt: tuple[str, ...]) -> Steps:
+    """Every node by those before it; every derivative by those of the nodes that use it."""
+    tape, names = run.tape, _names(run.tape, run.variables)
+    landed = tape.back(only={*tape.nodes, *(leaf._step() for leaf in tape.leaves.values())})
+    nodes = [node for node in tape.nodes if node in landed or node is tape.root]
+    writing, tail = Writing(run, named=names), nodes[-MOST:]
+    forward = tuple(
+        ChainStep(names[node], _said(value, node, (), writing.operands(node)), tape.values[node][0])
+        for node in tail
+    )
+    users: dict[Any, list[tuple[Node, int]]] = {}
+    for node in nodes:
+        for i, edge in enumerate(node.edges):
+            users.setdefault(edge, []).append((node, i))
+    end = names[tape.root]
+    leaves = [tape.leaves[name]._step() for name in wrt if name in tape.leaves]
+    backward = []
+    for step in (*reversed(tail), *leaves):
+        if step in landed and step is not tape.root:
+            terms = [_term(writing, user, i, end) for user, i in users.get(step, [])]
+            name = f"d{end}/d{names[step]}"
+            backward.append(ChainStep(name, " + ".join(terms), np.array(landed[step])))
+    return Steps(forward, tuple(backward), left_out=len(nodes) - len(tail))
 
 
-def _names_of_numbers(
-    line: list[Symbolic], end: Symbolic, leaves: Mapping[str, Any], variables: Mapping[str, Any]
-) -> dict[int, str]:
-    """The program's names where it gave one, `v1, v2, ...` where it did not."""
-    named: dict[int, str] = {}
-    for name, value in {**variables, **leaves}.items():
-        if not hasattr(value, "shape"):
-            continue
-        array = np.asarray(value, dtype=object)
-        for index in np.ndindex(array.shape):
-            entry = array[index]
-            if isinstance(entry, Symbolic):
-                label = f"{name}[{', '.join(map(str, index))}]" if index else name
-                named.setdefault(id(entry), label)
-    named.setdefault(id(end), "value")
-    count = 0
-    for node in line:
-        if id(node) not in named:
-            if node.atom is not None:
-                named[id(node)] = str(node.atom)
-            else:
-                count += 1
-                named[id(node)] = f"v{count}"
-    return named
+def _said(make: Callable[..., Form], *given: Any) -> str:
+    """SymPy's text of a formula; nothing where there is none."""
+    try:
+        expr = make(*given).expr
+        own = write(expr)[0]
+    except FAULTS:
+        return ""
+    compared = any(atom.head == "<" for atom in expr.atoms(Atom))
+    return own if compared or (expr.is_Add and str(expr)[0] == "-") else str(expr)
 
 
-def _symbols(node: Symbolic, named: Mapping[int, str]) -> list[Any]:
-    """The arguments as SymPy sees them: named symbols, and constants as they are."""
-    return [
-        _embedded(a) if _embedded(a) is not None else sympy.Symbol(named[id(a)], real=True)
-        for a in node.args
-    ]
-
-
-def _embedded(argument: Any) -> Any:
-    if type(argument) is not Symbolic:
-        return numbers.number(argument)
-    return argument.atom if argument.atom is not None and argument.atom.is_number else None
-
-
-def _forward_line(node: Symbolic, named: Mapping[int, str]) -> ChainStep:
-    expr = numbers.form_of(node.row)(*_symbols(node, named))
-    return ChainStep(named[id(node)], str(expr), np.array(middle(node.value)))
-
-
-def _users(line: list[Symbolic]) -> dict[int, list[tuple[Symbolic, int]]]:
-    users: dict[int, list[tuple[Symbolic, int]]] = {}
-    for node in line:
-        for i, argument in enumerate(node.args):
-            if type(argument) is Symbolic:
-                users.setdefault(id(argument), []).append((node, i))
-    return users
-
-
-def _backward_line(
-    node: Symbolic,
-    end: Symbolic,
-    named: Mapping[int, str],
-    users: Mapping[int, list[tuple[Symbolic, int]]],
-    adjoint: Mapping[Symbolic, arb],
-) -> ChainStep:
-    """d(end)/d(node): the sum over its users of d(end)/d(user) times the local slope."""
-    terms = []
-    for user, i in users.get(id(node), []):
-        symbols = _symbols(user, named)
-        dummy = sympy.Symbol("u", real=True)
-        local = numbers.form_of(user.row)(*[dummy if k == i else s for k, s in enumerate(symbols)])
-        slope = str(sympy.diff(local, dummy).subs(dummy, symbols[i]))
-        terms.append(_term(named[id(end)], named[id(user)], slope, user is end))
-    value = np.array(middle(adjoint[node]))
-    return ChainStep(f"d{named[id(end)]}/d{named[id(node)]}", " + ".join(terms), value)
-
-
-def _term(end: str, user: str, slope: str, direct: bool) -> str:
+def _term(writing: Writing, user: Node, i: int, end: str) -> str:
     """`dloss/dy * 2*y`; nothing is multiplied by one."""
-    if direct:
+    given = writing.operands(user)
+    slope = _said(_slope, user, i, given)
+    if user is writing.run.tape.root:
         return slope
-    upstream = f"d{end}/d{user}"
+    upstream = f"d{end}/d{writing.named[user]}"
     if slope == "1":
         return upstream
-    return f"{upstream} * {slope if _simple(slope) else f'({slope})'}"
+    simple = not any(sign in slope for sign in (" + ", " - ", " > ", " < "))
+    return f"{upstream} * {slope if simple and slope[:1] != '-' else f'({slope})'}"
 
 
-def _simple(text: str) -> bool:
-    return " + " not in text and " - " not in text and not text.startswith("-")
-
-
-def _constant(node: Symbolic, wrt: tuple[str, ...]) -> bool:
-    """Whether a leaf is a constant of the problem: nothing is derived by it."""
-    atom = node.atom
-    return atom is not None and (atom.is_number or str(atom).split("[")[0] not in wrt)
+def _slope(node: Node, i: int, given: tuple[Form, ...]) -> Form:
+    return pull_form(PullSite(i, number(1), value(node, (), given)), node, given)
 
 
 # -- arrays ----------------------------------------------------------------------------------------
@@ -239,9 +182,9 @@ def _chain(
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
     names: dict[Any, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
-    for name, value in variables.items():
-        if isinstance(value, Tensor) and value.requires_grad:
-            names.setdefault(value._step(), name)
+    for name, each in variables.items():
+        if isinstance(each, Tensor) and each.requires_grad:
+            names.setdefault(each._step(), name)
     names.setdefault(tape.root, "value")
     for count, node in enumerate((n for n in tape.nodes if n not in names), start=1):
         names[node] = f"v{count}"
