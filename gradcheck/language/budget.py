@@ -43,10 +43,13 @@ class Meter:
         if self.steps > self.budget.steps:
             raise over("steps (turns of loops, and calls)", self.budget.steps, "use fewer turns")
 
-    def expect(self, elements: int, products: int = 0) -> None:
+    def expect(self, elements: int) -> None:
         """Refuse what would have too many elements, before it is made."""
         if elements > self.budget.elements:
             raise over("elements in one array", self.budget.elements, "make it smaller")
+
+    def work(self, products: int) -> None:
+        """Count the multiplications of a product of matrices."""
         self.products += products
         if self.products > self.budget.products:
             cure = "multiply smaller matrices"

@@ -18,10 +18,9 @@ from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import bare
 from gradcheck.language.budget import Meter, over
 from gradcheck.language.sizes import (
-    broadcast,
-    elementwise,
-    estimate,
-    multiplied,
+    MULTIPLIERS,
+    about_to_make,
+    multiplications,
     shape_as_array,
     shape_of,
 )
@@ -95,7 +94,7 @@ class Guards:
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
                 self._sequences(name, a, b)
         elif name == "matmul":
-            self.meter.expect(*multiplied((a, b), {}))
+            self.meter.expect(prod(first[:-1]) * prod(second[-1:] if len(second) > 1 else ()))
         elif first != second:
             self.meter.pair(first, second)
         if name == "power":
@@ -106,6 +105,8 @@ class Guards:
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
         self.meter.charge(made)
+        if name == "matmul":
+            self.meter.work(multiplications((a, b), made))
         return made
 
     def _as_arrays(self, a: Any, b: Any) -> tuple[Any, Any]:
@@ -155,8 +156,7 @@ class Guards:
         else:
             self.meter.measure(a)
             self.meter.measure(b)
-        sizes = (multiplied if name == "matmul" else elementwise)((a, b), {})
-        self.meter.expect(*sizes)
+        self.meter.expect(about_to_make(name, (a, b)))
 
     def chain(self, names: tuple[str, ...], *sides: Any) -> Any:
         """`a < b < c`: the first comparison that fails, or the last."""
@@ -204,14 +204,9 @@ class Guards:
         owner[self.index(owner, key)] = value
 
     def index(self, owner: Any, key: Any) -> Any:
-        """An index; refused if it picks too many elements."""
-        keys = key if isinstance(key, tuple) else (key,)
-        picks = [shape for each in keys if (shape := shape_as_array(each))]
-        if picks:
-            self.meter.measure(key)
-            picked = prod(broadcast(*picks))
-            if picked * prod(shape_of(owner)) > self.meter.budget.elements:
-                self.meter.expect(picked * _beside(shape_of(owner), keys))
+        """An index, whose lists are counted."""
+        for each in key if isinstance(key, tuple) else (key,):
+            self.meter.measure(each)
         return key
 
     def each(self, values: Iterable[Any]) -> Iterator[Any]:
@@ -288,7 +283,10 @@ class Guards:
                 if name == "power":
                     self._exponent(args[1])
             self.fits(name, args, kwargs)
-            return self.counted(plain, args, kwargs)
+            made = self.counted(plain, args, kwargs)
+            if name in MULTIPLIERS:
+                self.meter.work(multiplications((*args, *kwargs.values()), made))
+            return made
 
         return guarded
 
@@ -298,7 +296,7 @@ class Guards:
         for each in (*args, *kwargs.values()):
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
-        self.meter.expect(*estimate(name, args, kwargs))
+        self.meter.expect(about_to_make(name, (*args, *kwargs.values())))
 
     def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that counts as a step, and what it makes."""
@@ -306,22 +304,6 @@ class Guards:
         made = plain(*args, **kwargs)
         self.meter.charge(made)
         return made
-
-
-def _beside(shape: tuple[int, ...], keys: tuple[Any, ...]) -> int:
-    """How many elements stand beside those that index arrays pick: the other axes."""
-    axis, beside = 0, prod(shape)
-    places = [key for key in keys if key is not None]
-    for position, key in enumerate(places):
-        if key is ...:
-            axis = len(shape) - (len(places) - position - 1)
-            continue
-        picks = len(shape_as_array(key))
-        width = picks if "bool" in str(getattr(key, "dtype", "")) else 1
-        if picks:
-            beside //= max(prod(shape[axis : axis + width]), 1)
-        axis += width
-    return beside
 
 
 def _plain(value: Any) -> bool:

@@ -154,7 +154,7 @@ def _complaint(program: Program, error: BaseException) -> Complaint:
 
 def _message(error: BaseException) -> str:
     """The error's own first line, without addresses of memory."""
-    known = TOO_MUCH.get(type(error))
+    known = next((words for kind, words in TOO_MUCH.items() if isinstance(error, kind)), "")
     said = INNER.sub(r"in a matrix product rows of \2 entries meet columns of \1", str(error))
     lines = ADDRESS.sub("", said).strip().splitlines()
     return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
