@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -230,8 +231,10 @@ def by_hand(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """A piece of a program; a long one is read where it is marked."""
-    return text if len(text) <= LONGEST and "\n" not in text else MARKED
+    """A piece of a program; a long one, or one cut out of brackets, is read where it is marked."""
+    depths = [*accumulate((c in "([") - (c in ")]") for c in text)]
+    whole = not depths or (min(depths) >= 0 and not depths[-1])
+    return text if whole and len(text) <= LONGEST and "\n" not in text else MARKED
 
 
 def _read(text: Any, source: str) -> str:

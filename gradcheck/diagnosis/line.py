@@ -160,7 +160,8 @@ class ScalarLine:
             for k, node in enumerate(self.nodes)
             if self.rows[k] is None and self.entry[k] is None and node.atom is not None
         }
-        return {name: self._held(k) for name, k in leaves.items() if self.size == 1}
+        letters = {name: k for name, k in leaves.items() if name.isidentifier()}
+        return {name: self._held(k) for name, k in letters.items() if self.size == 1}
 
     def _held(self, leaf: int) -> "Held":
         entry = tuple(0 if k == leaf else None for k in range(len(self.nodes)))

@@ -31,6 +31,8 @@ from gradcheck.numbers.run import precision
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
 FINE = 256  # bits for it
+FLOAT = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
+ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
 
 
 def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
@@ -154,6 +156,10 @@ def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
         return (f"right where it has a value, but {outcome.why} where the gradient has one",)
     if outcome.kind == "different" and outcome.yours is None and outcome.why:
         return (f"{outcome.why} at any point that was tried",)
+    if outcome.yours is not None and outcome.expected is not None:
+        apart = abs(outcome.yours - outcome.expected)
+        if apart < FLOAT * abs(outcome.expected):
+            return (ROUNDED,)
     return (outcome.why,) if outcome.why else ()
 
 

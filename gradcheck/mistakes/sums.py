@@ -249,7 +249,7 @@ constant_lost_but_sign = derivative(
     "constant-factor-lost",
     where=_constant_factor,
     wrong=lambda s: np.sign(s.c) * _without(s),
-    says="Of the constant factor {c} of `{text}` only the sign is left: the factor stays.",
+    says="Of the factor {c} of `{text}` only the sign is left: the factor stays.",
     example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
     common=0.6,
 )

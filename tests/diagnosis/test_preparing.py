@@ -135,6 +135,23 @@ def test_words_without_a_place() -> None:
     assert "{" not in words(found)
 
 
+def test_no_words_are_cut_out_of_brackets() -> None:
+    """What lies between two places is shown by its mark."""
+    text = "exp(3*x) - exp(-3*x)"
+    row = next(m.mistake for m in prepare(school(text)).made if m.mistake.verb == "derivative")
+    said = words(Hypothesis(row, (4, 17)), text)
+    assert text[4:17] == "3*x) - exp(-3"
+    assert text[4:17] not in said
+    assert "marked expression" in said
+
+
+def test_a_number_is_no_letter_that_is_held() -> None:
+    """A constant that stays is one mistake; nobody differentiates by 3."""
+    cases = school("x**2 + exp(3)")
+    found = explain(prepare(cases), "x", [evaluated("2*x + exp(3)", c.inputs) for c in cases])
+    assert [h.mistake.id for h in found.hypotheses] == ["constant-kept"]
+
+
 UNARY = [
     "sin", "cosh", "arctan", "sinc", "positive", "degrees", "trunc", "sigmoid", "softplus",
     "log1p", "expm1", "exp2", "cbrt", "erf", "gamma", "digamma", "relu", "absolute", "sec",

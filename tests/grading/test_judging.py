@@ -111,6 +111,17 @@ def test_numbers_as_texts_are_numbers():
     assert judged(ready, 11.167706326905716).tags == ()
 
 
+@pytest.mark.parametrize(
+    ("program", "answer"), [("pi*x**2", "6.283185307179586x"), ("x**2/3", "0.6666666666666666x")]
+)
+def test_a_float_for_an_exact_number_is_told_so(program, answer):
+    """The formula is another one, and no wrong rule of calculus either."""
+    found = judged(scalar(program), answer)
+    assert found.verdict == "wrong"
+    assert any("write pi, e" in said for said in found.remarks)
+    assert "write pi, e" not in "".join(judged(scalar(program), "0.67x").remarks)
+
+
 def test_an_exact_fraction_is_exact():
     """A third is a third, in the program and in the answer, at any precision."""
     ready = scalar("x/3", 2)
