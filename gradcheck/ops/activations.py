@@ -12,7 +12,7 @@ from gradcheck.ops.arithmetic import kept, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, op, passed, unary
+from gradcheck.ops.row import Composed, Numbers, Pull, op, passed, unary
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
@@ -20,12 +20,12 @@ CUBIC = 0.044715
 # -- pieces --------------------------------------------------------------------------------------
 
 
-def _below_zero(x: Any) -> Any:
+def _below_zero(x: Numbers) -> Numbers:
     """The negative part; flat at 0 itself, where PyTorch's second derivatives of elu are 0."""
     return np.where(np.less(x, 0), x, 0.0)
 
 
-def _where_positive(g: Any, y: Any) -> Any:
+def _where_positive(g: Numbers, y: Numbers) -> Numbers:
     """The cotangent where the value is above 0: PyTorch reads the value, too.
 
     What is recorded hangs on the value, though its derivative is 0.
@@ -55,11 +55,11 @@ leaky_relu = unary(
 )
 
 
-def _elu(x: Any, alpha: float = 1.0) -> Any:
+def _elu(x: Numbers, alpha: float = 1.0) -> Numbers:
     return np.where(np.greater(x, 0), x, alpha * np.expm1(np.minimum(x, 0.0)))
 
 
-def _elu_slope(x: Any, alpha: float = 1.0) -> Any:
+def _elu_slope(x: Numbers, alpha: float = 1.0) -> Numbers:
     return np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
 
 
@@ -102,19 +102,19 @@ silu = unary(
 )  # fmt: skip
 
 
-def _bent(x: Any) -> Any:
+def _bent(x: Numbers) -> Numbers:
     """The argument of tanh in the approximation of gelu."""
     return math.sqrt(2 / math.pi) * (x + CUBIC * x**3)
 
 
-def _gelu(x: Any, approximate: str = "none") -> Any:
+def _gelu(x: Numbers, approximate: str = "none") -> Numbers:
     """The input times the normal distribution function, or times its approximation by tanh."""
     if approximate == "tanh":
         return x * logistic(2 * _bent(x))
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
 
 
-def _gelu_slope(x: Any, approximate: str = "none") -> Any:
+def _gelu_slope(x: Numbers, approximate: str = "none") -> Numbers:
     if approximate == "tanh":
         bend = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x**2)
         right, left = sigmoid(2 * _bent(x)), sigmoid(-2 * _bent(x))
@@ -122,7 +122,7 @@ def _gelu_slope(x: Any, approximate: str = "none") -> Any:
     return 0.5 * erfc(x * -math.sqrt(0.5)) + x * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
 
 
-def _gelu_closed(x: Any, approximate: str = "none") -> Any:
+def _gelu_closed(x: Numbers, approximate: str = "none") -> Numbers:
     if approximate == "tanh":
         bent = sympy.sqrt(2 / sympy.pi) * (x + sympy.Rational(CUBIC) * x**3)
         return x * (1 + sympy.tanh(bent)) / 2
@@ -143,16 +143,16 @@ gelu = unary(
 # -- over an axis --------------------------------------------------------------------------------
 
 
-def _shifted(x: Any, axis: int) -> Any:
+def _shifted(x: Numbers, axis: int) -> Numbers:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _softmax_rule(y: Any, x: Any, axis: int = -1) -> Any:
+def _softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
     return lambda g: y * (g - np.sum(g * y, axis=axis, keepdims=True))
 
 
-def _log_softmax_rule(y: Any, x: Any, axis: int = -1) -> Any:
+def _log_softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
     return lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True)
 
 
@@ -175,7 +175,11 @@ log_softmax = op(
 
 
 def _layer(
-    x: Any, normalized_shape: Any = None, weight: Any = None, bias: Any = None, eps: float = 1e-5
+    x: Numbers,
+    normalized_shape: Any = None,
+    weight: Numbers = None,
+    bias: Numbers = None,
+    eps: float = 1e-5,
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """PyTorch's order; over the last axis unless a shape is given."""
     size = normalized_shape
@@ -184,14 +188,16 @@ def _layer(
     return operands, {"axis": tuple(range(-axes, 0)), "eps": eps}
 
 
-def standard(x: Any, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def standard(x: Numbers, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """The entries less their mean over the root of their variance plus eps, and that root."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     root = np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
     return centred / root, root
 
 
-def _layer_norm_rule(g: Any, x: Any, weight: Any, axis: tuple[int, ...], eps: float) -> Any:
+def _layer_norm_rule(
+    g: Numbers, x: Numbers, weight: Numbers, axis: tuple[int, ...], eps: float
+) -> Numbers:
     """What is left of g after its mean and its part along the output are taken away."""
     z, root = standard(x, axis, eps)
     g = g * weight
@@ -199,7 +205,9 @@ def _layer_norm_rule(g: Any, x: Any, weight: Any, axis: tuple[int, ...], eps: fl
     return (g - np.mean(g, axis=axis, keepdims=True) - z * along) / root
 
 
-def _layer_norm_defined(x: Any, weight: Any, bias: Any, axis: tuple[int, ...], eps: float) -> Any:
+def _layer_norm_defined(
+    x: Numbers, weight: Numbers, bias: Numbers, axis: tuple[int, ...], eps: float
+) -> Numbers:
     mean = np.mean(x, axis=axis, keepdims=True)
     variance = np.mean(x * x, axis=axis, keepdims=True) - mean * mean
     return (x - mean) / np.sqrt(variance + Fraction(str(eps))) * weight + bias

@@ -14,6 +14,7 @@ from gradcheck.ops.row import (
     REAL_LINE,
     TABLE,
     Composed,
+    Numbers,
     Op,
     Vjp,
     flat,
@@ -60,27 +61,27 @@ positive = op(
 # -- powers --------------------------------------------------------------------------------------
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Numbers) -> bool:
     return type(x) is int or (np.ndim(x) == 0 and not hasattr(x, "backward"))
 
 
-def _slope(a: Any, b: Any) -> Any:
+def _slope(a: Numbers, b: Numbers) -> Numbers:
     """The slope b a^(b-1) to a number b; squares are the commonest."""
     return a + a if b == 2 else b * a ** (b - 1)
 
 
-def _times_power(g: Any, a: Any, b: Any) -> Any:
+def _times_power(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """The product g b a^(b-1), and 0 where b is 0: 0/0 would say nan at a = 0."""
     return np.where(np.equal(b, 0), 0.0, g * b * np.power(a, np.where(np.equal(b, 0), 1.0, b - 1)))
 
 
-def _times_log(g: Any, y: Any, a: Any, b: Any) -> Any:
+def _times_log(g: Numbers, y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """The product g y log(a), and 0 where a = 0 <= b: PyTorch's convention."""
     flat = np.equal(a, 0) & np.greater_equal(b, 0)
     return np.where(flat, 0.0, g * y * np.log(np.where(flat, 1.0, a)))
 
 
-def raised(a: arb, b: Any) -> arb:
+def raised(a: arb, b: Numbers) -> arb:
     """A power of a ball; flint itself finds no number where the base lies around zero."""
     found: arb = a**b
     if found.is_finite() or not a.is_finite() or a.mid() != 0:
@@ -137,24 +138,24 @@ floor_divide = _dividing(
 # -- smooth functions of two numbers -------------------------------------------------------------
 
 
-def logistic(x: Any) -> Any:
+def logistic(x: Numbers) -> Numbers:
     """1 / (1 + exp(-x)), with every digit in both tails: 1 + tanh would lose them on the left."""
     e = np.exp(-np.absolute(x))
     return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Numbers) -> Numbers:
     """The row of that name: its slope is right also where the formula above has a bend."""
     return TABLE["sigmoid"](x)
 
 
-def _inverse_square(a: Any, b: Any) -> Any:
+def _inverse_square(a: Numbers, b: Numbers) -> Numbers:
     """1 / (a^2 + b^2), and 0 at the origin: PyTorch's convention."""
     square = a * a + b * b
     return np.where(np.equal(square, 0), 0.0, 1 / np.where(np.equal(square, 0), 1.0, square))
 
 
-def x_log_y(a: Any, b: Any) -> Any:
+def x_log_y(a: Numbers, b: Numbers) -> Numbers:
     """The product a log(b), and 0 where a is 0."""
     flat = np.equal(a, 0)
     return np.where(flat, 0.0, a * np.log(np.where(flat, 1.0, b)))
@@ -215,7 +216,7 @@ xlogy = op(
 # -- choices -------------------------------------------------------------------------------------
 
 
-def kept(g: Any, chosen: Any) -> Any:
+def kept(g: Numbers, chosen: Any) -> Numbers:
     """`np.where(chosen, g, 0.0)`; of plain arrays by their bits, without a branch an entry.
 
     Where entries are chosen at random a processor guesses every other branch wrong, which takes
@@ -227,7 +228,7 @@ def kept(g: Any, chosen: Any) -> Any:
     return np.where(chosen, g, 0.0)
 
 
-def _share(g: Any, a: Any, b: Any) -> Any:
+def _share(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
     won, tied = kept(g, np.greater(a, b)), np.equal(a, b)
     return np.where(tied, g * 0.5, won) if tied.any() else won
@@ -258,7 +259,7 @@ def _of_two(function: Any, stays: Any, vjps: tuple[Vjp, Vjp]) -> Op:
     return op(function, vjps, exact=chosen, kinks="a = b", rounds=False)
 
 
-def _first(wins: Any, b: Any) -> Any:
+def _first(wins: Any, b: Numbers) -> Numbers:
     """1 where the first wins or the second is not a number."""
     return (wins | np.isnan(b)) * 1.0
 
@@ -321,7 +322,7 @@ nan_to_num = op(
 
 
 def _bounded(
-    x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+    x: Numbers, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
     bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
@@ -336,10 +337,10 @@ def _ends(bounds: tuple[Any, ...], sides: tuple[str, ...], fixed: dict[str, Any]
     return [at["low"], at["high"]]
 
 
-def _clip_rule(y: Any, x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+def _clip_rule(y: Numbers, x: Numbers, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
     """1 inside and on the bounds; a bound has the gradient where it is taken."""
 
-    def pull(i: int, g: Any) -> Any:
+    def pull(i: int, g: Numbers) -> Numbers:
         low, high = _ends(bounds, sides, fixed)
         low = -np.inf if low is None else low
         high = np.inf if high is None else high
@@ -352,7 +353,7 @@ def _clip_rule(y: Any, x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: An
     return pull
 
 
-def _clip_defined(x: Any, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+def _clip_defined(x: Numbers, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Numbers:
     """The bound where x is beyond it; where they cross, the upper one."""
     ends = _ends(bounds, sides, fixed)
     low, high = (None if isinstance(end, float) and np.isinf(end) else end for end in ends)

@@ -19,7 +19,7 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.matrices import STEPS, of_matrices
 from gradcheck.ops.reductions import others
-from gradcheck.ops.row import ABSTAINS, Composed, Op, op
+from gradcheck.ops.row import ABSTAINS, Composed, Numbers, Op, op
 from gradcheck.ops.shapes import seen
 
 Matrix = np.ndarray[Any, Any]
@@ -33,13 +33,13 @@ _whole = partial(op, elementwise=False)
 # -- determinants --------------------------------------------------------------------------------
 
 
-def _minor(a: Any, i: int, j: int) -> Any:
+def _minor(a: Numbers, i: int, j: int) -> Numbers:
     """The matrix without row i and column j."""
     rows, columns = (np.delete(np.arange(a.shape[-1]), k) for k in (i, j))
     return a[..., rows[:, None], columns]
 
 
-def _cofactors(a: Any) -> Any:
+def _cofactors(a: Numbers) -> Numbers:
     """The signed determinants of the minors: the derivative of det, also where a is singular."""
     n = a.shape[-1]
     if n > MINORS and isinstance(a, np.ndarray):  # of A = U S V^T: det(U V^T) U S' V^T
@@ -52,12 +52,12 @@ def _cofactors(a: Any) -> Any:
     return np.stack(rows, axis=-2)
 
 
-def _each_matrix(g: Any) -> Any:
+def _each_matrix(g: Numbers) -> Numbers:
     """One number a matrix, laid so that it multiplies the whole of it."""
     return np.reshape(g, (*g.shape, 1, 1))
 
 
-def _det_rule(g: Any, y: Any, a: Any) -> Any:
+def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
     if np.any(np.equal(y, 0)):
         return _each_matrix(g) * _cofactors(a)
@@ -67,7 +67,7 @@ def _det_rule(g: Any, y: Any, a: Any) -> Any:
 def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
     """A rule for one matrix, applied to each of a stack."""
 
-    def of_stack(a: Any) -> Any:
+    def of_stack(a: Numbers) -> Numbers:
         a = np.asarray(a, dtype=object)
         if a.shape[-1] > LARGEST:
             raise OutOfBudget(f"matrices of more than {LARGEST} rows in exact numbers")
@@ -125,7 +125,7 @@ slogdet = compound(
 
 
 @composed()
-def logdet(a: Any) -> Any:
+def logdet(a: Numbers) -> Numbers:
     """The logarithm of a determinant that is positive; not a number where it is negative."""
     negative = np.less(seen(np.linalg.det(a)), 0)
     return np.where(negative, np.nan, logabsdet(a))
@@ -162,7 +162,7 @@ inv = _whole(
 )
 
 
-def _solved(a: Any, g: Any, rank: int) -> Any:
+def _solved(a: Numbers, g: Numbers, rank: int) -> Numbers:
     """The solution for every vector of g where b was one vector, for the columns of g elsewhere.
 
     `rank` is the number of axes of b.
@@ -172,11 +172,11 @@ def _solved(a: Any, g: Any, rank: int) -> Any:
     return np.linalg.solve(a, g[..., None])[..., 0]
 
 
-def _matrix_rule(y: Any, a: Any, b: Any) -> Any:
+def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Any:
     """Minus g y^T, solved, where b was one vector or a matrix of columns."""
     rank = b.ndim
 
-    def back(g: Any) -> Any:
+    def back(g: Numbers) -> Numbers:
         s = _solved(a.mT, g, rank)
         return -(s[..., :, None] * y[..., None, :] if rank == 1 else s @ y.mT)
 
@@ -186,7 +186,7 @@ def _matrix_rule(y: Any, a: Any, b: Any) -> Any:
 _SOLVED = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS)
 
 
-def _solved_in_balls(a: Any, b: Any) -> Any:
+def _solved_in_balls(a: Numbers, b: Numbers) -> Numbers:
     """The solution; one vector is a column on the way."""
     if np.ndim(b) > 1:
         return _SOLVED.function(a, b)
@@ -204,16 +204,16 @@ solve = _whole(
 # -- Cholesky's factor ---------------------------------------------------------------------------
 
 
-def _turned(a: Any) -> Any:
+def _turned(a: Numbers) -> Numbers:
     """Each matrix of a stack transposed."""
     return np.swapaxes(a, -1, -2)
 
 
-def _symmetric(a: Any) -> Any:
+def _symmetric(a: Numbers) -> Numbers:
     return (a + _turned(a)) / 2
 
 
-def _cholesky_rule(g: Any, y: Any) -> Any:
+def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
     """L^-T (lower half of L^T g) L^-1, made symmetric."""
     half = np.tril(np.ones(y.shape[-2:])) - np.eye(y.shape[-1]) / 2
     back = np.linalg.inv(y)
@@ -247,28 +247,28 @@ cholesky = _whole(
 _in_floats = partial(op, elementwise=False, exact=ABSTAINS)
 
 
-def _off(m: Any) -> Any:
+def _off(m: Numbers) -> Numbers:
     """A matrix without its diagonal."""
     return m * (1 - np.eye(np.shape(m)[-1]))
 
 
-def _differences(values: Any) -> Any:
+def _differences(values: Numbers) -> Numbers:
     """v_j - v_i off the diagonal, and 1 on it."""
     return values[..., None, :] - values[..., :, None] + np.eye(np.shape(values)[-1])
 
 
-def _read_half(g: Any, uplo: str) -> Any:
+def _read_half(g: Numbers, uplo: str) -> Numbers:
     """The cotangent of a symmetric matrix in the half that LAPACK reads."""
     both = g + _turned(g)
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
-def _eigenvalues_rule(g: Any, a: Any, uplo: str) -> Any:
+def _eigenvalues_rule(g: Numbers, a: Numbers, uplo: str) -> Numbers:
     v = eigenvectors(a, uplo)
     return _read_half((v * g[..., None, :]) @ _turned(v), uplo)
 
 
-def _eigenvectors_rule(g: Any, y: Any, a: Any, uplo: str) -> Any:
+def _eigenvectors_rule(g: Numbers, y: Numbers, a: Numbers, uplo: str) -> Numbers:
     inner = _off(_turned(y) @ g) / _differences(eigvalsh(a, uplo))
     return _read_half(_symmetric(y @ inner @ _turned(y)), uplo)
 
@@ -291,7 +291,7 @@ eigenvectors: Op = _in_floats(
 
 
 @composed(function=np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's word
+def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
     """The eigenvalues of a symmetric matrix, from the smallest on, and the unit vectors."""
     return type(np.linalg.eigh(np.eye(1)))(eigvalsh(a, UPLO), eigenvectors(a, UPLO))
 
@@ -299,23 +299,23 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803 - NumPy's word
 # -- singular values and vectors, the inverse of what is not square ------------------------------
 
 
-def _twist(vectors: Any, g: Any, s: Any) -> Any:
+def _twist(vectors: Any, g: Numbers, s: Any) -> Numbers:
     """The part of a cotangent that turns the vectors among themselves."""
     inner = _turned(vectors) @ g
     return _off(inner - _turned(inner)) / _differences(s * s)
 
 
-def _beside(vectors: Any, g: Any) -> Any:
+def _beside(vectors: Any, g: Numbers) -> Numbers:
     """The part of a cotangent that leaves the space of the vectors."""
     return g - vectors @ (_turned(vectors) @ g)
 
 
-def _left_rule(g: Any, y: Any, a: Any) -> Any:
+def _left_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     s, vh = svdvals(a), right_vectors(a)
     return (y @ (_twist(y, g, s) * s[..., None, :]) + _beside(y, g) / s[..., None, :]) @ vh
 
 
-def _right_rule(g: Any, y: Any, a: Any) -> Any:
+def _right_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     s, u, v, g = svdvals(a), left_vectors(a), _turned(y), _turned(g)
     inside = (s[..., :, None] * _twist(v, g, s)) @ _turned(v)
     return u @ (inside + _turned(_beside(v, g) / s[..., None, :]))
@@ -344,8 +344,8 @@ right_vectors: Op = _in_floats(
 
 @composed(function=np.linalg.svd)
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
-) -> Any:
+    a: Numbers, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Numbers:
     """The thin form: U, the singular values, V^T."""
     if hermitian:
         raise TypeError("svd takes any matrix as it is: leave hermitian= out")
@@ -357,7 +357,7 @@ def svd(
     return kind(left_vectors(a), svdvals(a), right_vectors(a))
 
 
-def _pinv_rule(g: Any, y: Any, a: Any) -> Any:
+def _pinv_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """By Golub and Pereyra (1973): through A, and through the spaces that A reaches and loses."""
     gt, yt = _turned(g), _turned(y)
     kept = yt @ y @ (gt - gt @ y @ a)

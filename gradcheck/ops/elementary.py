@@ -11,7 +11,7 @@ from flint import arb
 
 from gradcheck.ops import domains
 from gradcheck.ops.later import sympy, sympys
-from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, unary
+from gradcheck.ops.row import POSITIVE, Composed, Interval, Numbers, Op, flat, inf, op, unary
 
 HALF_TURN = np.pi / 2
 LN2, LN10 = math.log(2), math.log(10)
@@ -107,7 +107,7 @@ degrees = unary(
 SINC_SLOPE = tuple((-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 11))
 
 
-def _sinc_slope(x: Any) -> Any:
+def _sinc_slope(x: Numbers) -> Numbers:
     """(cos(pi x) - sinc(x)) / x; near 0, where that loses its digits, by its series."""
     t = np.pi * x
     near = np.less(np.absolute(t), 1)
@@ -118,7 +118,7 @@ def _sinc_slope(x: Any) -> Any:
     return np.where(near, np.pi * small * series, (np.cos(np.pi * large) - np.sinc(large)) / large)
 
 
-def _over(a: Any, b: Any) -> Any:
+def _over(a: Numbers, b: Numbers) -> Numbers:
     """Their quotient, and its limit 1 where b is 0."""
     return a / b if b != 0 else 1 + 0 * a
 
@@ -192,7 +192,7 @@ def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Calla
         y = function(arb(x), **params)
         return float(y.mid()) if y.is_finite() else pole(x, **params)
 
-    def forward(x: Any, **params: Any) -> Any:
+    def forward(x: Numbers, **params: Any) -> Numbers:
         loop = np.frompyfunc(lambda entry: rounded(float(entry), **params), 1, 1)
         return np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
@@ -277,13 +277,13 @@ def _flat(name: str) -> Callable[[Any], Any]:
     return lambda x: kind()(x)  # noqa: PLW0108 - SymPy comes later
 
 
-def _nearest(x: Any) -> Any:
+def _nearest(x: Numbers) -> Numbers:
     """The nearest integer; of two, the even one."""
     n = np.floor(x + 0.5)
     return n - 1 if n - x == 0.5 and np.floor(n / 2) * 2 != n else n
 
 
-def _to_places(x: Any, decimals: int = 0) -> Any:
+def _to_places(x: Numbers, decimals: int = 0) -> Numbers:
     """The nearest multiple of a power of ten."""
     scale = Fraction(10) ** decimals
     return _nearest(x * scale) / scale

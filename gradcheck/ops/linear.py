@@ -8,13 +8,13 @@ import numpy as np
 
 from gradcheck.ops.formula import composed
 from gradcheck.ops.matrices import product, summed, written_out
-from gradcheck.ops.row import Composed, Op, op
+from gradcheck.ops.row import Composed, Numbers, Op, op
 from gradcheck.ops.shapes import scatter
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def _left(g: Any, shape: tuple[int, ...], b: Any) -> Any:
+def _left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
     """The product g . b^T, for every mixture of vectors, matrices and stacks of matrices."""
     if b.ndim == 1:
         return g[..., None] * b if len(shape) > 1 else g * b
@@ -23,7 +23,7 @@ def _left(g: Any, shape: tuple[int, ...], b: Any) -> Any:
     return g @ b.mT
 
 
-def _right(g: Any, a: Any, shape: tuple[int, ...]) -> Any:
+def _right(g: Numbers, a: Numbers, shape: tuple[int, ...]) -> Numbers:
     """The product a^T . g, likewise."""
     if a.ndim == 1:
         return a[:, None] * g[..., None, :] if len(shape) > 1 else g * a
@@ -61,8 +61,8 @@ def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]
 
 
 def _pulled(
-    g: Any, shape: tuple[int, ...], own: str, others: list[tuple[str, Any]], out: str
-) -> Any:
+    g: Numbers, shape: tuple[int, ...], own: str, others: list[tuple[str, Any]], out: str
+) -> Numbers:
     """The einsum of g with the other operands; letters that only stand here are spread out.
 
     `own` are the letters of the operand of that shape; `others` has the other operands' and these.
@@ -79,8 +79,8 @@ def _pulled(
     return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))
 
 
-def _einsum_rule(y: Any, *operands: Any, subscripts: str) -> Any:
-    def pull(i: int, g: Any) -> Any:
+def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Any:
+    def pull(i: int, g: Numbers) -> Numbers:
         terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
         own = terms.pop(i)
         others = zip(terms, operands[:i] + operands[i + 1 :], strict=True)
@@ -89,11 +89,11 @@ def _einsum_rule(y: Any, *operands: Any, subscripts: str) -> Any:
     return pull
 
 
-def _summed_in_balls(*operands: Any, subscripts: str) -> Any:
+def _summed_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
     return summed(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
-def _subscripted(subscripts: Any, *operands: Any, optimize: Any = False) -> Call:
+def _subscripted(subscripts: Any, *operands: Numbers, optimize: Any = False) -> Call:
     if not isinstance(subscripts, str):
         return _lettered((subscripts, *operands))
     if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
@@ -139,7 +139,7 @@ def _letters(first: int, second: int, over: Axes) -> tuple[str, str, str]:
 def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
     """The row of a sum over axes of a and b, which `over` finds from their ranks."""
 
-    def back(i: int, g: Any, shape: tuple[int, ...], other: Any, how: Any) -> Any:
+    def back(i: int, g: Numbers, shape: tuple[int, ...], other: Any, how: Any) -> Numbers:
         ranks = (len(shape), np.ndim(other)) if i == 0 else (np.ndim(other), len(shape))
         *terms, out = _letters(*ranks, over(*ranks, **how))
         return _pulled(g, shape, terms[i], [(terms[1 - i], other)], out)
@@ -147,7 +147,7 @@ def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
     left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
     right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
 
-    def in_balls(a: Any, b: Any, **how: Any) -> Any:
+    def in_balls(a: Numbers, b: Numbers, **how: Any) -> Numbers:
         *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
         return summed(terms, out, a, b)
 
@@ -199,7 +199,7 @@ outer = op(
 
 
 @composed(function=np.vecdot, also=(np.linalg.vecdot,))
-def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+def vecdot(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
     """The products of vectors along an axis."""
     return (
         np.sum(a * b, axis=axis)
@@ -209,7 +209,7 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
 
 
 @composed(function=np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: Numbers, b: Numbers) -> Numbers:
     """A block of b for each entry of a."""
     n = max(np.ndim(a), np.ndim(b))
     shapes = [(1,) * (n - np.ndim(v)) + np.shape(v) for v in (a, b)]
@@ -219,7 +219,12 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def _crossed(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+    a: Numbers,
+    b: Numbers,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
 ) -> Call:
     """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""
     if axis is None:
@@ -254,7 +259,7 @@ def multi_dot(arrays: Sequence[Any], *more: Any) -> Any:
 
 
 @composed(function=np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: Numbers, n: int) -> Numbers:
     """The n-th power of a square matrix, by squares; of a negative n, of its inverse."""
     if n < 0:
         return matrix_power.meaning(np.linalg.inv(a), -n)
@@ -266,6 +271,6 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @composed()
-def normalize(x: Any, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
+def normalize(x: Numbers, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Numbers:
     """X over its p-norm along an axis (at least eps)."""
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.ops.activations import sigmoid
 from gradcheck.ops.formula import composed
 from gradcheck.ops.reductions import logsumexp, plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import REAL_LINE, Composed, Interval, op
+from gradcheck.ops.row import REAL_LINE, Composed, Interval, Numbers, Pull, op
 
 Shape = tuple[int, ...]
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -35,7 +35,7 @@ def refuse_old(size_average: Any, reduce: Any) -> None:
         raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
 
 
-def plain(weights: Any) -> Any:
+def plain(weights: Numbers) -> Numbers:
     """Weights as an array: no derivative goes through them. Raises TypeError where one would."""
     if getattr(weights, "requires_grad", False):
         raise TypeError("the weights of a loss are plain numbers: write weight.detach()")
@@ -59,7 +59,7 @@ def _pair(
     """
 
     def rule(slope: Callable[..., Any]) -> Any:
-        def vjp(y: Any, a: Any, b: Any, reduction: str = "mean", **how: Any) -> Any:
+        def vjp(y: Numbers, a: Numbers, b: Numbers, reduction: str = "mean", **how: Any) -> Pull:
             size = math.prod(np.broadcast_shapes(np.shape(a), np.shape(b)))
             share = float(size) if reduction == "mean" else 1.0
             return lambda g: g / share * slope(a, b, **how)
@@ -89,20 +89,20 @@ mse_loss = _pair(
 
 
 @composed()
-def l1_loss(a: Any, b: Any, reduction: str = "mean") -> Any:
+def l1_loss(a: Numbers, b: Numbers, reduction: str = "mean") -> Numbers:
     """The absolute differences."""
     return reduced(np.absolute(a - b), reduction)
 
 
 @composed()
-def huber_loss(a: Any, b: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+def huber_loss(a: Numbers, b: Numbers, reduction: str = "mean", delta: float = 1.0) -> Numbers:
     """Half the square of the difference up to delta, and a straight line beyond."""
     cut = np.clip(a - b, -delta, delta)
     return reduced(cut * (a - b) - cut * cut / 2, reduction)
 
 
 @composed()
-def smooth_l1_loss(a: Any, b: Any, reduction: str = "mean", beta: float = 1.0) -> Any:
+def smooth_l1_loss(a: Numbers, b: Numbers, reduction: str = "mean", beta: float = 1.0) -> Numbers:
     """Huber's loss over beta, which is the absolute difference where beta is 0."""
     if not beta:
         return l1_loss(a, b, reduction)
@@ -110,13 +110,13 @@ def smooth_l1_loss(a: Any, b: Any, reduction: str = "mean", beta: float = 1.0) -
 
 
 def _alike(
-    a: Any,
-    b: Any,
-    weight: Any = None,
+    a: Numbers,
+    b: Numbers,
+    weight: Numbers = None,
     size_average: Any = None,
     reduce: Any = None,
     reduction: str = "mean",
-    pos_weight: Any = None,
+    pos_weight: Numbers = None,
 ) -> Call:
     """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast.
 
@@ -134,7 +134,7 @@ def _alike(
     return (a, b), how | {k: plain(v) for k, v in weights.items() if v is not None}
 
 
-def _bounded_log(p: Any) -> Any:
+def _bounded_log(p: Numbers) -> Numbers:
     return np.log(np.maximum(p, LEAST))
 
 
@@ -153,24 +153,30 @@ binary_cross_entropy = _pair(
 )
 
 
-def _by_logits(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = 1.0) -> Any:
+def _by_logits(z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0) -> Numbers:
     """With p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + exp(z))."""
     right, wrong = np.logaddexp(0.0, -z), np.logaddexp(0.0, z)
     return weight * (pos_weight * t * right + (1 - t) * wrong)
 
 
-def _by_logits_defined(z: Any, t: Any, weight: Any = 1, pos_weight: Any = 1) -> Any:
+def _by_logits_defined(
+    z: Numbers, t: Numbers, weight: Numbers = 1, pos_weight: Numbers = 1
+) -> Numbers:
     right, wrong = np.log(1 + np.exp(-z)), np.log(1 + np.exp(z))
     return weight * (pos_weight * t * right + (1 - t) * wrong)
 
 
-def _logits_slope(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = None) -> Any:
+def _logits_slope(
+    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = None
+) -> Numbers:
     if pos_weight is None:
         return weight * (sigmoid(z) - t)
     return weight * ((1 - t) * sigmoid(z) - pos_weight * t * sigmoid(-z))
 
 
-def _target_slope(z: Any, t: Any, weight: Any = 1.0, pos_weight: Any = 1.0) -> Any:
+def _target_slope(
+    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0
+) -> Numbers:
     return weight * (pos_weight * np.logaddexp(0.0, -z) - np.logaddexp(0.0, z))
 
 
@@ -188,9 +194,9 @@ binary_cross_entropy_with_logits = _pair(
 
 
 def _classified(
-    x: Any,
+    x: Numbers,
     target: Any,
-    weight: Any = None,
+    weight: Numbers = None,
     size_average: Any = None,
     ignore_index: int = -100,
     reduce: Any = None,
@@ -234,7 +240,7 @@ def _classified(
     return (x, target.astype(np.float32) if single else target), how
 
 
-def _along_classes(weights: Any, shape: Shape) -> Any:
+def _along_classes(weights: Numbers, shape: Shape) -> Numbers:
     """A weight for each class, laid along the axis of the classes."""
     return np.reshape(weights, [-1 if k == _classes(shape) else 1 for k in range(len(shape))])
 
@@ -244,7 +250,7 @@ def _classes(shape: Shape) -> int:
     return 0 if len(shape) == 1 else 1
 
 
-def _share(g: Any, shape: Shape, reduction: str) -> Any:
+def _share(g: Numbers, shape: Shape, reduction: str) -> Numbers:
     """The cotangent of each sample, laid along its classes."""
     axis = _classes(shape)
     if reduction == "none":
@@ -252,20 +258,20 @@ def _share(g: Any, shape: Shape, reduction: str) -> Any:
     return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
 
 
-def _logs(x: Any, total: Callable[..., Any] = logsumexp) -> Any:
+def _logs(x: Numbers, total: Callable[..., Any] = logsumexp) -> Numbers:
     """The logarithms of softmax over the classes."""
     return x - total(x, _classes(np.shape(x)), keepdims=True)
 
 
-def _times(logs: Any, w: Any) -> Any:
+def _times(logs: Any, w: Numbers) -> Numbers:
     """Their product, and 0 where a class has no weight: its logarithm may be infinite."""
     return w * np.where(np.equal(w, 0), 0.0, logs)
 
 
-def _cross_rule(y: Any, x: Any, w: Any, *, reduction: str, labels: Any) -> Any:
+def _cross_rule(y: Numbers, x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Any:
     """softmax(x) - w, where the weights of a sample need not add to 1."""
 
-    def back(g: Any) -> Any:
+    def back(g: Numbers) -> Numbers:
         total = np.sum(w, axis=_classes(x.shape), keepdims=True)
         return _share(g, x.shape, reduction) * (np.exp(_logs(x)) * total - w)
 
@@ -276,7 +282,7 @@ def _of_classes(name: str, rule: Any, logs: Callable[..., Any], total: Any, exac
     """The row of a loss that spends the logarithms which `logs` finds."""
 
     def whole(total: Any, times: Any) -> Any:
-        def loss(x: Any, w: Any, *, reduction: str, labels: Any) -> Any:
+        def loss(x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
             spent = np.sum(times(logs(x, total), w), axis=_classes(np.shape(x)))
             return reduced(-spent, reduction)
 

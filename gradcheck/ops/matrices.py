@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.row import Composed
+from gradcheck.ops.row import Composed, Numbers
 
 PRODUCTS = 400
 """So many products, within a matrix product, take as long as making one ball in Python."""
@@ -27,7 +27,7 @@ def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Compose
     `signature` is NumPy's, "(n,k),(k,m)->(n,m)"; `share` steps of the rule cost as much as a ball.
     """
 
-    def cell(*operands: Any) -> Any:
+    def cell(*operands: Numbers) -> Numbers:
         entries = (e for v in operands for e in np.asarray(v, dtype=object).flat)
         kind: Any = next(type(e) for e in entries if hasattr(type(e), "by_matrices"))
         return kind.by_matrices(rule, signature, share, operands)
@@ -38,7 +38,7 @@ def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Compose
 _PRODUCT = of_matrices(arb_mat.__mul__, "(n,k),(k,m)->(n,m)", PRODUCTS)
 
 
-def product(a: Any, b: Any) -> Any:
+def product(a: Numbers, b: Numbers) -> Numbers:
     """`a @ b`; a vector is a row on the left and a column on the right, and comes off again."""
     if not (np.ndim(a) and np.ndim(b) and np.size(a) and np.size(b)):
         return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
@@ -48,7 +48,7 @@ def product(a: Any, b: Any) -> Any:
     return y[..., 0, :] if row and not column else y[..., 0] if row else y
 
 
-def written_out(a: Any, b: Any) -> Any:
+def written_out(a: Numbers, b: Numbers) -> Numbers:
     """`a @ b`, product by product; OutOfBudget where no one would wait for it."""
     products = np.size(a) * (np.shape(b)[-1] if np.ndim(b) > 1 else 1)
     if products > WRITTEN_OUT:
@@ -56,7 +56,7 @@ def written_out(a: Any, b: Any) -> Any:
     return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
-def summed(terms: Sequence[str], out: str, *operands: Any) -> Any:
+def summed(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
     """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
 
     What stands in one operand alone is summed there first; what both share with the value is the
@@ -90,13 +90,15 @@ def _stretched(terms: Sequence[str], operands: Sequence[Any]) -> bool:
     return len(axes) > len({letter for letter, _ in axes})
 
 
-def _kept(term: str, v: Any, elsewhere: str) -> tuple[list[str], Any]:
+def _kept(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Any]:
     """An operand without the letters that stand nowhere else: their axes are summed."""
     alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
     return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)
 
 
-def _laid(v: Any, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]) -> Any:
+def _laid(
+    v: Numbers, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]
+) -> Numbers:
     """An operand with its axes in three groups, each made one axis."""
     v = np.asarray(v, dtype=object).transpose([term.index(c) for group in groups for c in group])
     return v.reshape([prod(sizes[c] for c in group) for group in groups])

@@ -9,11 +9,12 @@ import numpy as np
 
 from gradcheck.ops.activations import sigmoid, softmax, standard
 from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.row import Numbers
 from gradcheck.ops.shapes import seen
 
 
 @composed()
-def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+def linear(x: Numbers, weight: Numbers, bias: Numbers = None) -> Numbers:
     """X W^T + b."""
     y = x @ (weight.T if np.ndim(weight) == 2 else weight)
     return y if bias is None else y + bias
@@ -39,7 +40,7 @@ def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: 
     return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
 
 
-def _taken(x: Any, windows: Sequence[Any]) -> Any:
+def _taken(x: Numbers, windows: Sequence[Any]) -> Numbers:
     """X with each of its last axes as two: which window, which place in it.
 
     A place outside of the array stands for one that the window has anyway.
@@ -54,16 +55,16 @@ def _taken(x: Any, windows: Sequence[Any]) -> Any:
 
 
 def _convolved(
-    x: Any,
-    weight: Any,
-    bias: Any = None,
+    x: Numbers,
+    weight: Numbers,
+    bias: Numbers = None,
     stride: Any = 1,
     padding: Any = 0,
     dilation: Any = 1,
     groups: int = 1,
     *,
     count: int,
-) -> Any:
+) -> Numbers:
     """The sum over channels and windows, as one product of matrices for each group."""
     single = np.ndim(x) == count + 1
     x = x[None] if single else x
@@ -98,7 +99,7 @@ def _convolved(
 
 
 def _pool_windows(
-    x: Any, kernel: Sequence[int], stride: Any, padding: Any, dilation: Any, ceil: bool
+    x: Numbers, kernel: Sequence[int], stride: Any, padding: Any, dilation: Any, ceil: bool
 ) -> list[Any]:
     """The windows of a pool along each axis; raises RuntimeError where the padding is too wide."""
     count = len(kernel)
@@ -111,7 +112,7 @@ def _pool_windows(
 
 
 def _max_pool(
-    x: Any,
+    x: Numbers,
     kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
@@ -119,13 +120,15 @@ def _max_pool(
     ceil_mode: bool = False,
     *,
     count: int,
-) -> Any:
+) -> Numbers:
     """The largest of each window."""
     windows = _pool_windows(x, _each(kernel_size, count), stride, padding, dilation, ceil_mode)
     return np.max(_taken(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
-def _avg_pool(x: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count: int) -> Any:
+def _avg_pool(
+    x: Numbers, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count: int
+) -> Numbers:
     """The mean of each window, over what lies in the array and its padding."""
     kernel, pads = _each(kernel_size, count), _each(padding, count)
     _pool_windows(x, kernel, stride, padding, 1, ceil=False)
@@ -142,12 +145,12 @@ for _n in (1, 2):
 # -- normalisation -------------------------------------------------------------------------------
 
 
-def _channels(v: Any, ndim: int) -> Any:
+def _channels(v: Numbers, ndim: int) -> Numbers:
     """One number a channel, laid along the second axis."""
     return np.reshape(v, [-1 if k == 1 else 1 for k in range(ndim)])
 
 
-def _scaled(y: Any, weight: Any, bias: Any) -> Any:
+def _scaled(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
     """Y times a weight a channel, plus a bias a channel."""
     y = y if weight is None else y * _channels(weight, np.ndim(y))
     return y if bias is None else y + _channels(bias, np.ndim(y))
@@ -155,15 +158,15 @@ def _scaled(y: Any, weight: Any, bias: Any) -> Any:
 
 @composed()
 def batch_norm(
-    x: Any,
+    x: Numbers,
     running_mean: Any,
     running_var: Any,
-    weight: Any = None,
-    bias: Any = None,
+    weight: Numbers = None,
+    bias: Numbers = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
-) -> Any:
+) -> Numbers:
     """Each channel less its mean over the root of its variance; of the batch in training.
 
     In training the running mean and variance (of n - 1) are moved towards the batch's, in place.
@@ -188,7 +191,7 @@ def _keep(running: Any, new: Any, momentum: float) -> None:
 
 
 @composed()
-def embedding(input: Any, weight: Any) -> Any:
+def embedding(input: Any, weight: Numbers) -> Numbers:
     """The rows of the weight at these places."""
     return weight[seen(input)]
 
@@ -213,7 +216,7 @@ def scaled_dot_product_attention(
     return _attention(scores, attn_mask) @ value
 
 
-def _attention(scores: Any, mask: Any) -> Any:
+def _attention(scores: Any, mask: Numbers) -> Numbers:
     """Softmax of the scores, where a mask of truths says no 0."""
     if mask is None:
         return softmax(scores, axis=-1)
@@ -227,8 +230,13 @@ def _attention(scores: Any, mask: Any) -> Any:
 
 @composed()
 def dropout(
-    x: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, mask: Any = None
-) -> Any:
+    x: Numbers,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    *,
+    mask: Numbers = None,
+) -> Numbers:
     """X where the mask holds, over 1 - p; x itself where nothing is trained.
 
     The mask is given: what draws it anew at every call is no function. Raises TypeError.
@@ -247,7 +255,7 @@ def dropout(
 # -- one step of a recurrent network, with PyTorch's order of the gates --------------------------
 
 
-def _gates(x: Any, h: Any, weights: Sequence[Any], count: int) -> list[tuple[Any, Any]]:
+def _gates(x: Numbers, h: Numbers, weights: Sequence[Any], count: int) -> list[tuple[Any, Any]]:
     """What the input and the state say at each gate."""
     w_ih, w_hh, b_ih, b_hh = weights
     parts = (
@@ -257,14 +265,16 @@ def _gates(x: Any, h: Any, weights: Sequence[Any], count: int) -> list[tuple[Any
 
 
 @composed()
-def rnn_tanh_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def rnn_tanh_cell(
+    x: Numbers, h: Numbers, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
+) -> Numbers:
     """tanh(U x + b + W h + c)."""
     return np.tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))
 
 
 @composed()
 def lstm_cell(
-    x: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+    x: Numbers, state: Any, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
 ) -> tuple[Any, Any]:
     """The next (h, c): c' = f c + i tanh(g), h' = o tanh(c'); the gates are i, f, g, o."""
     h, c = state
@@ -274,7 +284,9 @@ def lstm_cell(
 
 
 @composed()
-def gru_cell(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+def gru_cell(
+    x: Numbers, h: Numbers, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
+) -> Numbers:
     """The next h: (1 - z) n + z h, with n = tanh(in + r hn); the gates are r, z, n."""
     (r, hr), (z, hz), (n, hn) = _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 3)
     z = sigmoid(z + hz)

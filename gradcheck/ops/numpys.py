@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import BOUNDS, joined
+from gradcheck.ops.row import BOUNDS, Numbers, joined
 from gradcheck.ops.shapes import along, seen
 
 # -- of single entries ---------------------------------------------------------------------------
@@ -16,7 +16,7 @@ compound(None, lambda x: np.log(x / (1 - x)), "logit")
 
 
 @composed(function=np.nanmean)
-def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+def nanmean(x: Numbers, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Numbers:
     """The mean of what is a number."""
     bare = seen(x)
     there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(np.shape(bare), dtype=bool)
@@ -28,7 +28,7 @@ def nanmean(x: Any, axis: Any = None, *, keepdims: bool = False, dtype: Any = No
 
 
 @composed(function=np.quantile)
-def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def quantile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False) -> Numbers:
     """What a share q of the entries lies below, straight between two sorted neighbours."""
     shape = np.shape(x)
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -49,7 +49,7 @@ def quantile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any
 
 
 @composed(function=np.percentile)
-def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def percentile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False) -> Numbers:
     """What q hundredths of the entries lie below."""
     share = np.stack(q) if isinstance(q, list | tuple) else q
     return quantile.meaning(x, share / 100, axis, keepdims=keepdims)
@@ -57,11 +57,11 @@ def percentile(x: Any, q: Any, axis: Any = None, *, keepdims: bool = False) -> A
 
 @composed(function=np.cov)
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
+    m: Numbers, y: Numbers = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Any:
     """Covariances of the rows (of the columns, if not `rowvar`), over n - 1."""
 
-    def as_rows(v: Any) -> Any:
+    def as_rows(v: Numbers) -> Numbers:
         return np.reshape(v, (1, -1)) if np.ndim(v) < 2 else v if rowvar else np.swapaxes(v, 0, 1)
 
     x = as_rows(m) if y is None else np.concatenate([as_rows(m), as_rows(y)], axis=0)
@@ -71,7 +71,7 @@ def cov(
 
 
 @composed(function=np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
     """Correlations of the rows."""
     c = cov.meaning(x, y, rowvar)
     if np.ndim(c) == 0:
@@ -84,7 +84,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 @composed(function=np.trapezoid, school=("trapz",))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Numbers, x: Numbers = None, dx: Any = 1.0, axis: int = -1) -> Numbers:
     """The integral of samples, straight between them."""
     n, rank = np.shape(y)[axis], np.ndim(y)
     right, left = y[along(y, axis, slice(1, n))], y[along(y, axis, slice(0, max(n - 1, 0)))]
@@ -94,7 +94,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.sum(step * (left + right) / 2, axis=axis)
 
 
-def _slope(f: Any, h: Any, axis: int) -> Any:
+def _slope(f: Any, h: Numbers, axis: int) -> Numbers:
     """Differences over both neighbours; at the ends over one of them."""
     f = np.moveaxis(f, axis, -1)
     if np.ndim(h) == 0:
@@ -119,7 +119,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
 
 
 @composed(function=np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def interp(x: Numbers, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Numbers:
     """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
     xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
     n = np.shape(xp)[0]
@@ -131,7 +131,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 @composed(function=np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
     """The sums of products of one vector with the other, turned round and shifted."""
     if np.shape(a)[0] < np.shape(v)[0]:
         a, v = v, a
@@ -147,7 +147,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 
 @composed(function=np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
     """The sums of products of one vector with the other, shifted."""
     if np.shape(a)[0] >= np.shape(v)[0]:
         return convolve.meaning(a, np.flip(v), mode)
@@ -157,7 +157,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 
 @composed(function=np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: Numbers, x: Numbers) -> Numbers:
     """The polynomial with these coefficients, the highest power's first (Horner)."""
     y = 0 * x
     for k in range(np.shape(p)[0]):
@@ -166,7 +166,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @composed(function=np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
     """The powers of each entry, from the highest down (NumPy's order) unless `increasing`."""
     n = np.shape(x)[-1] if N is None else N
     powers = [x**k if k else 0 * x + 1.0 for k in range(n)]
@@ -192,8 +192,8 @@ def linspace(
 
 @composed(function=np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Any:
+    x: Numbers, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Numbers:
     """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
     sizes = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
     axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
@@ -218,25 +218,25 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False, copy: bo
 
 
 @composed(function=np.append)
-def append(x: Any, values: Any, axis: int | None = None) -> Any:
+def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
     """The values behind x; of rows, where no axis is said."""
     return np.concatenate([joined(x), joined(values)], axis=axis)
 
 
-def _of_line(x: Any, axis: int | None) -> tuple[Any, int]:
+def _of_line(x: Numbers, axis: int | None) -> tuple[Any, int]:
     """An array and an axis; of no axis all entries in a row."""
     return (np.ravel(x), 0) if axis is None else (x, axis)
 
 
 @composed(function=np.delete)
-def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
+def delete(x: Numbers, obj: Any, axis: int | None = None) -> Numbers:
     """Without the entries at these places."""
     x, axis = _of_line(x, axis)
     return np.take(x, np.delete(np.arange(np.shape(x)[axis]), seen(obj)), axis=axis)
 
 
 @composed(function=np.rollaxis)
-def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(x: Numbers, axis: int, start: int = 0) -> Numbers:
     """An axis moved to stand before another one."""
     axis, start = axis % np.ndim(x), start + np.ndim(x) if start < 0 else start
     return np.moveaxis(x, axis, start - 1 if axis < start else start)

@@ -6,16 +6,16 @@ import numpy as np
 
 from gradcheck.ops.arithmetic import maximum, minimum
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import handler_of
+from gradcheck.ops.row import Numbers, handler_of
 from gradcheck.ops.shapes import along, seen
 
 
-def _lined(x: Any) -> Any:
+def _lined(x: Numbers) -> Numbers:
     """A number as an array of one entry, anything else as it is."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
 
 
-def _like(y: Any, x: Any) -> Any:
+def _like(y: Numbers, x: Numbers) -> Numbers:
     """A result in the shape of a number, where x was one."""
     return np.reshape(y, ()) if np.ndim(x) == 0 else y
 
@@ -28,7 +28,7 @@ def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
 
 
 @composed()
-def gather(x: Any, axis: int, index: Any, *, sparse_grad: bool = False) -> Any:
+def gather(x: Numbers, axis: int, index: Any, *, sparse_grad: bool = False) -> Numbers:
     """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
     index = seen(index)
     picked = _lined(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
@@ -36,13 +36,13 @@ def gather(x: Any, axis: int, index: Any, *, sparse_grad: bool = False) -> Any:
 
 
 @composed()
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def masked_fill(x: Numbers, mask: Numbers, value: Any) -> Numbers:
     """`masked_fill(x, mask, value)`: the value where the mask holds."""
     return np.where(seen(mask).astype(bool), value, x)
 
 
 @composed(function=None, name="select", also=(np.select,))
-def select(x: Any, *how: Any, **named: Any) -> Any:
+def select(x: Numbers, *how: Any, **named: Any) -> Numbers:
     """`select(x, dim, place)`; of lists NumPy's: the first choice whose condition holds."""
     if isinstance(x, list | tuple):
         return _chosen(x, *how, **named)
@@ -70,7 +70,7 @@ class Picked(NamedTuple):
     indices: Any
 
 
-def _at(x: Any, places: Any, axis: int, keepdims: bool) -> Picked:
+def _at(x: Numbers, places: Any, axis: int, keepdims: bool) -> Picked:
     """The entries at one place of each line, and those places."""
     values = np.take_along_axis(_lined(x), places, axis)
     if keepdims or np.ndim(x) == 0:
@@ -79,7 +79,7 @@ def _at(x: Any, places: Any, axis: int, keepdims: bool) -> Picked:
 
 
 def _extreme(name: str, of_two: Any, place: Any) -> None:
-    def first(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    def first(x: Numbers, axis: Any, keepdims: bool = False) -> Numbers:
         if handler_of((axis,)) or np.ndim(axis):
             return of_two(x, axis)
         places = np.expand_dims(place(seen(_lined(x)), axis=axis), axis)
@@ -93,7 +93,9 @@ _extreme("min_along", minimum, np.argmin)
 
 
 @composed()
-def sort_along(x: Any, axis: int = -1, descending: bool = False, stable: bool = False) -> Picked:
+def sort_along(
+    x: Numbers, axis: int = -1, descending: bool = False, stable: bool = False
+) -> Picked:
     """PyTorch's `sort(x, dim)`: the entries of each line in order, and their places."""
     full = _lined(x)
     order = np.argsort(-seen(full) if descending else seen(full), axis=axis, kind="stable")
@@ -101,7 +103,7 @@ def sort_along(x: Any, axis: int = -1, descending: bool = False, stable: bool = 
 
 
 @composed()
-def median_along(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) -> Numbers:
     """PyTorch's `median(x, dim)`: the lower of two middle entries, and its place.
 
     Of all entries it is the lower middle one, and those that equal it share its gradient.
@@ -116,7 +118,7 @@ def median_along(x: Any, axis: int | None = None, keepdims: bool = False) -> Any
 
 
 @composed()
-def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
+def topk(x: Numbers, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
     """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
     full = _lined(x)
     order = np.argsort(full, axis=axis, kind="stable")
@@ -126,7 +128,7 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = Tr
 
 
 @composed(function=np.partition)
-def partition(x: Any, kth: Any, axis: int | None = -1) -> Any:
+def partition(x: Numbers, kth: Any, axis: int | None = -1) -> Numbers:
     """Sorted: one of the orders that NumPy's `partition` may give; its own places are followed."""
     if axis is None:
         x, axis = np.ravel(x), -1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.ops.formula import everything
-from gradcheck.ops.row import BY_SPELLING, TABLE, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, Numbers, spelled
 
 Meant = Callable[[Sequence[Any], Mapping[str, Any]], bool]
 
@@ -34,7 +34,7 @@ class Differing(NamedTuple):
     def around(self, found: Callable[..., Any], name: str) -> Callable[..., Any]:
         """NumPy's function, but for calls that PyTorch reads otherwise: its own, or TypeError."""
 
-        def careful(x: Any, *args: Any, **named: Any) -> Any:
+        def careful(x: Numbers, *args: Any, **named: Any) -> Numbers:
             if not self.meant(args, named):
                 return found(x, *args, **named)
             if self.here:
@@ -167,12 +167,12 @@ METHODS: Mapping[str, Differing] = {
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 
 
-def where(x: Any, condition: Any, other: Any) -> Any:
+def where(x: Numbers, condition: Any, other: Any) -> Numbers:
     """`x.where(condition, other)`: x where the condition holds, else the other."""
     return TABLE["where"](condition, x, other)
 
 
-def transpose(x: Any, *axes: Any, **named: Any) -> Any:
+def transpose(x: Numbers, *axes: Any, **named: Any) -> Numbers:
     """`x.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
     if len(axes) == 2 and np.ndim(x) > 2:
         return TABLE["swapaxes"](x, *axes)
@@ -182,30 +182,30 @@ def transpose(x: Any, *axes: Any, **named: Any) -> Any:
 
 
 def norm(
-    x: Any, p: Any = None, axis: Any = None, keepdims: bool = False, *, ord: Any = None
-) -> Any:
+    x: Numbers, p: Numbers = None, axis: Any = None, keepdims: bool = False, *, ord: Any = None
+) -> Numbers:
     """`x.norm(p, dim, keepdim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
     return TABLE["norm"](x, ord, axis, keepdims, p=p)
 
 
-def cross(x: Any, other: Any, axis: int | None = None) -> Any:
+def cross(x: Numbers, other: Any, axis: int | None = None) -> Numbers:
     """`x.cross(other)`: over PyTorch's axis, the first of length 3, unless one is given."""
     if axis is None:
         axis = np.shape(x).index(3) if 3 in np.shape(x) else -1
     return TABLE["cross"](x, other, axis=axis)
 
 
-def add(x: Any, other: Any, *, alpha: float = 1) -> Any:
+def add(x: Numbers, other: Any, *, alpha: float = 1) -> Numbers:
     """`x.add(other, alpha=2)`: x + alpha other."""
     return TABLE["add"](x, other if alpha == 1 else alpha * other)
 
 
-def subtract(x: Any, other: Any, *, alpha: float = 1) -> Any:
+def subtract(x: Numbers, other: Any, *, alpha: float = 1) -> Numbers:
     """`x.sub(other, alpha=2)`: x - alpha other."""
     return TABLE["subtract"](x, other if alpha == 1 else alpha * other)
 
 
-def divide(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def divide(x: Numbers, other: Any, *, rounding_mode: str | None = None) -> Numbers:
     """`x.div(other, rounding_mode="floor")`: the quotient, or what is left of it by "trunc"."""
     if rounding_mode not in (None, "trunc", "floor"):
         raise TypeError(f"div: rounding_mode={rounding_mode!r} is neither 'trunc' nor 'floor'")
@@ -215,7 +215,7 @@ def divide(x: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return TABLE["trunc"](quotient) if rounding_mode else quotient
 
 
-def squeeze(x: Any, axis: Any = None) -> Any:
+def squeeze(x: Numbers, axis: Any = None) -> Numbers:
     """`x.squeeze(0)`: the axis is gone if it has one entry, as PyTorch has it."""
     if axis is None:
         return TABLE["squeeze"](x)
@@ -226,7 +226,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
 
 
-def polygamma(x: Any, n: int) -> Any:
+def polygamma(x: Numbers, n: int) -> Numbers:
     """`x.polygamma(n)`."""
     return TABLE["polygamma"](n, x)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed
-from gradcheck.ops.row import Composed, Op, op
+from gradcheck.ops.row import Composed, Numbers, Op, Pull, op
 from gradcheck.ops.shapes import seen
 
 FLOAT = np.dtype(np.float64)
@@ -30,7 +30,7 @@ def gone(shape: Shape, axis: Axis) -> Shape:
     return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
 
 
-def spread(g: Any, shape: Shape, axis: Axis, keepdims: bool) -> Any:
+def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
     """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
     if keepdims or axis is None or not shape:
         return g
@@ -38,7 +38,7 @@ def spread(g: Any, shape: Shape, axis: Axis, keepdims: bool) -> Any:
     return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
 
 
-def repeated(g: Any, shape: Shape) -> Any:
+def repeated(g: Numbers, shape: Shape) -> Numbers:
     """What broadcasts against a shape, in this shape."""
     if type(g) is np.float64:
         if not shape:
@@ -61,13 +61,13 @@ def count(shape: Shape, axis: Axis) -> float:
     return float(product(shape) if axis is None else product(shape[k] for k in gone(shape, axis)))
 
 
-def shares(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+def shares(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
     """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
     tied = np.equal(x, spread(y, x.shape, axis, keepdims)) * 1.0
     return tied / np.sum(tied, axis=axis, keepdims=True)
 
 
-def gathered(x: Any, axis: Axis) -> Any:
+def gathered(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
     lost = gone(x.shape, axis)
     kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
@@ -75,7 +75,7 @@ def gathered(x: Any, axis: Axis) -> Any:
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
 
 
-def scattered(v: Any, shape: Shape, axis: Axis) -> Any:
+def scattered(v: Numbers, shape: Shape, axis: Axis) -> Numbers:
     """What `gathered` did, undone: v in the given shape."""
     lost = gone(shape, axis)
     kept = tuple(n for k, n in enumerate(shape) if k not in lost)
@@ -83,7 +83,7 @@ def scattered(v: Any, shape: Shape, axis: Axis) -> Any:
     return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
 
 
-def _before_each(x: Any) -> Any:
+def _before_each(x: Numbers) -> Numbers:
     """For each entry of the last axis, the product of those before it."""
     first = np.ones((*x.shape[:-1], 1))
     return np.concatenate([first, np.cumprod(x[..., :-1], axis=-1)], axis=-1)
@@ -95,12 +95,12 @@ _along = partial(op, elementwise=False, params=("axis", "keepdims"))
 # -- sums, means, products, extremes -------------------------------------------------------------
 
 
-def _sum_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _sum_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     shape = x.shape
     return lambda g: repeated(spread(g, shape, axis, keepdims), shape)
 
 
-def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """NumPy's mean, without the detours that other dtypes ask for."""
     if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
         total: Any = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
@@ -108,7 +108,7 @@ def _mean(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return np.mean(x, axis=axis, keepdims=keepdims)
 
 
-def _mean_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _mean_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     shape = x.shape
     return lambda g: repeated(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
 
@@ -117,7 +117,7 @@ sum = _along(np.sum, (_sum_rule,), neutral=0.0)
 mean = _along(np.mean, (_mean_rule,), forward=_mean)
 
 
-def _extreme_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _extreme_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     """Entries that tie share the cotangent."""
     return lambda g: spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
 
@@ -133,26 +133,26 @@ max = _extreme("max", np.max, np.amax)
 min = _extreme("min", np.min, np.amin)
 
 
-def _without_each(y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+def _without_each(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return spread(y, x.shape, axis, keepdims) / x
     return scattered(others(gathered(x, axis)), x.shape, axis)
 
 
-def others(x: Any) -> Any:
+def others(x: Numbers) -> Numbers:
     """For each entry of the last axis the product of all others: of those before and behind it."""
     return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
 
 
-def _prod_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _prod_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     return lambda g: spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
 
 
 prod = _along(np.prod, (_prod_rule,), neutral=1.0)
 
 
-def shifted_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def shifted_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """Shifted by the largest entry, so that nothing overflows."""
     top = np.max(x, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
@@ -160,12 +160,12 @@ def shifted_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     return total if keepdims else np.squeeze(total, axis=axis)
 
 
-def plain_logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """As it is defined."""
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-def _logsumexp_rule(y: Any, x: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+def _logsumexp_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     return lambda g: (
         spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
     )
@@ -183,17 +183,19 @@ def _freedom(shape: Shape, axis: Axis, ddof: float) -> Any:
     return np.float64(count(shape, axis) - ddof)
 
 
-def _centred(x: Any, axis: Axis) -> Any:
+def _centred(x: Numbers, axis: Axis) -> Numbers:
     return x - np.mean(x, axis=axis, keepdims=True)
 
 
-def _var_rule(y: Any, x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+def _var_rule(
+    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
+) -> Pull:
     return lambda g: (
         spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centred(x, axis)
     )
 
 
-def _std_slope(y: Any, x: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
+def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float, keepdims: bool) -> Numbers:
     """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
     y = spread(y, x.shape, axis, keepdims)
     flat = np.equal(y, 0)
@@ -201,11 +203,13 @@ def _std_slope(y: Any, x: Any, axis: Axis, ddof: float, keepdims: bool) -> Any:
     return np.where(flat, 0.0, slope)
 
 
-def _std_rule(y: Any, x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+def _std_rule(
+    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
+) -> Pull:
     return lambda g: spread(g, x.shape, axis, keepdims) * _std_slope(y, x, axis, ddof, keepdims)
 
 
-def _var_defined(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
+def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Numbers:
     """The mean of the squares less the square of the mean, times n / (n - ddof)."""
     n = int(count(x.shape, axis))
     total = np.sum(x, axis=axis, keepdims=keepdims)
@@ -226,7 +230,7 @@ std = _varying(
 
 
 @composed(function=np.nansum)
-def nansum(x: Any, axis: Axis = None, *, keepdims: bool = False, dtype: Any = None) -> Any:
+def nansum(x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Any = None) -> Numbers:
     """The sum of what is a number."""
     bare = seen(x)
     numbers = x if bare.dtype.kind != "f" else np.where(np.isnan(bare), 0.0, x)
@@ -234,7 +238,7 @@ def nansum(x: Any, axis: Axis = None, *, keepdims: bool = False, dtype: Any = No
 
 
 @composed(function=np.median)
-def median(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """The mean of the two middle entries in order; entries that tie with one share its gradient."""
     rows = gathered(x, axis)
     bare, n = seen(rows), rows.shape[-1]
@@ -252,13 +256,15 @@ def median(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
 
 
 @composed(function=np.ptp)
-def ptp(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def ptp(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
     """The largest entry less the smallest."""
     return max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
 
 
 @composed(function=np.average)
-def average(x: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+def average(
+    x: Numbers, axis: Axis = None, weights: Numbers = None, *, keepdims: bool = False
+) -> Numbers:
     """The sum of w x over the sum of w; weights of one axis are laid along it."""
     if weights is None:
         return mean(x, axis=axis, keepdims=keepdims)
@@ -271,18 +277,18 @@ def average(x: Any, axis: Axis = None, weights: Any = None, *, keepdims: bool = 
 # -- running sums and products, differences, order -----------------------------------------------
 
 
-def _from_the_end(g: Any, axis: int | None) -> Any:
+def _from_the_end(g: Numbers, axis: int | None) -> Numbers:
     """Running sums backwards; what was flattened (axis None) has one axis."""
     axis = 0 if axis is None else axis
     return np.flip(np.cumsum(np.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-def _cumsum_rule(y: Any, x: Any, axis: int | None = None) -> Any:
+def _cumsum_rule(y: Numbers, x: Numbers, axis: int | None = None) -> Pull:
     shape = x.shape
     return lambda g: np.reshape(_from_the_end(g, axis), shape)
 
 
-def _product_rule(g: Any, y: Any, x: Any, axis: int | None) -> Any:
+def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbers:
     """The sum over later products of g y / x; entry by entry where one of them is zero."""
     x = np.reshape(x, g.shape)
     if np.all(np.not_equal(x, 0)):
@@ -292,7 +298,7 @@ def _product_rule(g: Any, y: Any, x: Any, axis: int | None) -> Any:
     return np.moveaxis(_before_each(x) * _later_products(g, x), -1, axis)
 
 
-def _later_products(g: Any, x: Any) -> Any:
+def _later_products(g: Numbers, x: Numbers) -> Numbers:
     """The sum over j from each entry on of g_j times the product of what stands between."""
     sums = [g[..., -1]]
     for i in reversed(range(x.shape[-1] - 1)):
@@ -300,12 +306,12 @@ def _later_products(g: Any, x: Any) -> Any:
     return np.stack(sums[::-1], axis=-1)
 
 
-def _cumprod_rule(y: Any, x: Any, axis: int | None = None) -> Any:
+def _cumprod_rule(y: Numbers, x: Numbers, axis: int | None = None) -> Pull:
     return lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape)
 
 
 def _differences(
-    x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+    x: Numbers, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
 ) -> Call:
     """With what stands before and behind, joined to x."""
     around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
@@ -318,11 +324,11 @@ def _differences(
     return (x,), {"n": n, "axis": axis}
 
 
-def _diff_rule(y: Any, x: Any, n: int = 1, axis: int = -1) -> Any:
+def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Any:
     """Each difference goes to its two neighbours, n times (as many as there were entries)."""
     times = np.minimum(n, x.shape[axis])
 
-    def back(g: Any) -> Any:
+    def back(g: Numbers) -> Numbers:
         for _ in range(times):
             nothing = np.zeros([1 if k == axis % g.ndim else m for k, m in enumerate(g.shape)])
             g = np.concatenate([nothing, g], axis=axis) - np.concatenate([g, nothing], axis=axis)
@@ -331,7 +337,7 @@ def _diff_rule(y: Any, x: Any, n: int = 1, axis: int = -1) -> Any:
     return back
 
 
-def _unsorted(g: Any, x: Any, axis: int | None) -> Any:
+def _unsorted(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
     """Every entry back to where it was before sorting; equal entries keep their order."""
     if axis is None:
         return np.reshape(_unsorted(g, np.reshape(x, (-1,)), 0), x.shape)
@@ -339,7 +345,7 @@ def _unsorted(g: Any, x: Any, axis: int | None) -> Any:
     return np.take_along_axis(g, np.argsort(order, axis=axis), axis)
 
 
-def _sort_rule(y: Any, x: Any, axis: int | None = -1) -> Any:
+def _sort_rule(y: Numbers, x: Numbers, axis: int | None = -1) -> Pull:
     return lambda g: _unsorted(g, x, axis)
 
 
@@ -360,7 +366,7 @@ SPECTRAL: dict[Any, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
 
 
 def _lengths(
-    x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False, *, p: Any = None
+    x: Numbers, ord: Any = None, axis: Axis = None, keepdims: bool = False, *, p: Numbers = None
 ) -> Call:
     """The call with its defaults: over one axis a vector's norm, over two a matrix's.
 
@@ -377,7 +383,7 @@ def _lengths(
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
 
 
-def _of_matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Call:
+def _of_matrix(x: Numbers, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Call:
     """A norm of matrices as one of a vector that is found first."""
     if ord in SPECTRAL:
         x, ord = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False), SPECTRAL[ord]
@@ -394,7 +400,7 @@ def _of_matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Call:
     return (x,), {"ord": ord, "axis": across, "keepdims": keepdims}
 
 
-def _as_vector(x: Any, p: Any, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
+def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
     """The operand and its order where PyTorch's `p=` is meant."""
     if np.ndim(x) == 1 or (axis is not None and np.size(axis) == 1):
         return x, p
@@ -408,7 +414,7 @@ def _as_vector(x: Any, p: Any, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
     )
 
 
-def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
+def _slope(y: Numbers, x: Numbers, ord: Any, axis: Axis) -> Numbers:
     """dy/dx of a vector norm; y has its axes. PyTorch's conventions: 0 at 0, ties share."""
     if ord in (None, "fro", 2):
         return np.where(np.equal(y, 0), 0.0, x / np.where(np.equal(y, 0), 1.0, y))
@@ -421,14 +427,14 @@ def _slope(y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
 
 
-def _norm_rule(y: Any, x: Any, *, ord: Any, axis: Axis, keepdims: bool) -> Any:
+def _norm_rule(y: Numbers, x: Numbers, *, ord: Any, axis: Axis, keepdims: bool) -> Pull:
     return lambda g: (
         spread(g, x.shape, axis, keepdims)
         * _slope(spread(y, x.shape, axis, keepdims), x, ord, axis)
     )
 
 
-def _norm_defined(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
+def _norm_defined(x: Numbers, ord: Any, axis: Axis, keepdims: bool) -> Numbers:
     """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
     if ord in (None, "fro", 2):
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))

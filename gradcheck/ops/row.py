@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from flint import arb
@@ -19,7 +19,10 @@ from flint import arb
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.later import sympys
 
-Vjp = Callable[..., Callable[..., Any]]
+Numbers: TypeAlias = Any
+"""A number or an array of any kind: floats, balls, closed forms, tensors; no static type fits."""
+Pull = Callable[..., Numbers]  # g, or i and g, to the cotangent that leaves
+Vjp = Callable[..., Pull]
 
 inf = float("inf")
 
@@ -46,7 +49,7 @@ class Composed:
     function: Callable[..., Any]
 
 
-def _abstain(*operands: Any, **params: Any) -> Any:
+def _abstain(*operands: Numbers, **params: Any) -> Numbers:
     raise OutOfBudget("this function has no counterpart in these numbers")
 
 
@@ -138,8 +141,8 @@ class Op:
         return tuple(args[:count]), params
 
     def pull(
-        self, i: int, g: Any, y: Any, operands: tuple[Any, ...], params: Mapping[str, Any]
-    ) -> Any:
+        self, i: int, g: Numbers, y: Numbers, operands: tuple[Any, ...], params: Mapping[str, Any]
+    ) -> Numbers:
         """G . dy/dx_i: the cotangent of operand i; raises RuntimeError where there is no rule."""
         rules = self.vjps
         if type(rules) is not tuple:
@@ -303,12 +306,12 @@ def _times(slope: Callable[..., Any]) -> Vjp:
     return lambda y, x, **how: lambda g: g * slope(x, **how)
 
 
-def passed(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
+def passed(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
     """The rule of a sum: the cotangent goes on as it came."""
     return lambda g: g
 
 
-def flat(y: Any, *operands: Any, **params: Any) -> Callable[..., Any]:
+def flat(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
     """The rule of what does not change with its argument: 0, where infinity arrives too."""
     return lambda g: np.where(np.zeros(g.shape, dtype=bool), g, 0.0)
 
@@ -325,10 +328,10 @@ def moving(function: Callable[..., Any], vjp: Vjp | None = None, **cells: Any) -
 def _moved_back(forward: Callable[..., Any]) -> Vjp:
     """Every cotangent to the entry it came from; where several came from one, they add."""
 
-    def rule(y: Any, x: Any, **params: Any) -> Callable[..., Any]:
+    def rule(y: Numbers, x: Numbers, **params: Any) -> Callable[..., Any]:
         shape = x.shape
 
-        def back(g: Any) -> Any:
+        def back(g: Numbers) -> Numbers:
             places = np.asarray(forward(numbered(shape), **params)) - 1
             if places.size and places.min() < 0:  # what was put beside the entries
                 return sent_back(g[places >= 0], shape, places[places >= 0])
@@ -344,7 +347,7 @@ def numbered(shape: tuple[int, ...]) -> Any:
     return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
 
 
-def sent_back(g: Any, shape: tuple[int, ...], places: Any) -> Any:
+def sent_back(g: Numbers, shape: tuple[int, ...], places: Any) -> Numbers:
     """Cotangents added up at the numbers (from 0) of the entries that they belong to."""
     size = int(np.prod(shape, dtype=int))
     return np.reshape(TABLE["scatter"](g, shape=(size,), index=(places,)), shape)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Op, moving, numbered, op, passed, sent_back
+from gradcheck.ops.row import Numbers, Op, Pull, moving, numbered, op, passed, sent_back
 
 Shape = tuple[int, ...]
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -21,13 +21,15 @@ def _numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
-def _shaped(x: Any, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C") -> Call:
+def _shaped(
+    x: Numbers, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C"
+) -> Call:
     if order != "C":
         raise TypeError(f"reshape follows rows only - transpose first instead of order='{order}'")
     return (x,), {"shape": _numbers(sizes or (newshape if shape is None else shape,))}
 
 
-def _in_own_shape(y: Any, x: Any, **how: Any) -> Any:
+def _in_own_shape(y: Numbers, x: Numbers, **how: Any) -> Pull:
     """The rule of what gives all entries in their order another shape."""
     shape = x.shape
     return lambda g: np.reshape(g, shape)
@@ -52,7 +54,7 @@ copy = moving(np.copy, passed, school=("clone",))
 # -- other orders --------------------------------------------------------------------------------
 
 
-def _ordered(x: Any, *order: Any, axes: Any = None, axis: Any = None) -> Call:
+def _ordered(x: Numbers, *order: Any, axes: Any = None, axis: Any = None) -> Call:
     order = order or (axis if axes is None else axes,)
     return (x,), {"axes": None if order == (None,) else _numbers(order)}
 
@@ -103,7 +105,7 @@ def _is_place(part: Any) -> bool:
     return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
-def _scattered(g: Any, shape: Shape, index: Any) -> Any:
+def _scattered(g: Numbers, shape: Shape, index: Any) -> Numbers:
     out = np.zeros(shape, g.dtype)
     if is_basic(index):
         out[index] = g
@@ -112,7 +114,7 @@ def _scattered(g: Any, shape: Shape, index: Any) -> Any:
     return out
 
 
-def _written(x: Any, value: Any, index: Any) -> Any:
+def _written(x: Numbers, value: Any, index: Any) -> Numbers:
     given = np.asarray(value)
     exact = given.dtype.kind == "O"  # numbers of an exact kind into plain ones
     out = np.array(x, dtype=object if exact else None)
@@ -120,7 +122,7 @@ def _written(x: Any, value: Any, index: Any) -> Any:
     return out
 
 
-def _sent_to_last(g: Any, index: Any) -> Any:
+def _sent_to_last(g: Numbers, index: Any) -> Numbers:
     """The cotangents of what was written; of several writes to one entry only the last stays."""
     if is_basic(index):
         return g[index]
@@ -132,7 +134,7 @@ def _sent_to_last(g: Any, index: Any) -> Any:
     return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
 
 
-def _scattering(y: Any, x: Any, index: Any) -> Any:
+def _scattering(y: Numbers, x: Numbers, index: Any) -> Pull:
     shape = x.shape
     return lambda g: scatter(g, shape=shape, index=index)
 
@@ -169,7 +171,7 @@ tril = moving(np.tril, params=("k",))
 triu = moving(np.triu, params=("k",))
 
 
-def _trace_rule(y: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def _trace_rule(y: Numbers, x: Numbers, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Pull:
     shape = x.shape
     places = np.diagonal(numbered(shape), offset, axis1, axis2) - 1
     return lambda g: sent_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
@@ -180,14 +182,14 @@ trace = op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1
 # -- put together, repeated, padded --------------------------------------------------------------
 
 
-def _slab(g: Any, axis: int, start: int, stop: int) -> Any:
+def _slab(g: Numbers, axis: int, start: int, stop: int) -> Numbers:
     """The entries of g from start to stop along an axis."""
     where = [slice(None)] * g.ndim
     where[axis] = slice(start, stop)
     return g[tuple(where)]
 
 
-def _as_arrays(arrays: Any, axis: int = 0, **how: Any) -> Call:
+def _as_arrays(arrays: Numbers, axis: int = 0, **how: Any) -> Call:
     """The arrays, and the axis; another dtype than float64 is refused."""
     given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
     if given or how.keys() - {"dtype", "casting", "out"}:
@@ -195,7 +197,7 @@ def _as_arrays(arrays: Any, axis: int = 0, **how: Any) -> Call:
     return tuple(a if hasattr(a, "shape") else np.asarray(a) for a in arrays), {"axis": axis}
 
 
-def _concatenate_rule(y: Any, *arrays: Any, axis: int | None = 0) -> Any:
+def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pull:
     """To each array its slab of the cotangent."""
     shapes = [a.shape for a in arrays]
     along = axis or 0
@@ -219,27 +221,27 @@ stack = _joining(
 
 
 @composed(function=np.hstack)
-def hstack(arrays: Any, **how: Any) -> Any:
+def hstack(arrays: Numbers, **how: Any) -> Numbers:
     """Side by side: vectors along their only axis, others along the second."""
     lines = [np.atleast_1d(a) for a in arrays]
     return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1, **how)
 
 
 @composed(function=np.vstack)
-def vstack(arrays: Any, **how: Any) -> Any:
+def vstack(arrays: Numbers, **how: Any) -> Numbers:
     """One below the other; vectors are rows."""
     return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0, **how)
 
 
 @composed(function=np.column_stack)
-def column_stack(arrays: Any, **how: Any) -> Any:
+def column_stack(arrays: Numbers, **how: Any) -> Numbers:
     """Side by side; vectors are columns."""
     columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in arrays]
     return np.concatenate(columns, axis=1, **how)
 
 
 @composed(function=np.dstack)
-def dstack(arrays: Any, **how: Any) -> Any:
+def dstack(arrays: Numbers, **how: Any) -> Numbers:
     """One behind the other, along a third axis."""
     return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2, **how)
 
@@ -255,7 +257,9 @@ REPEATING = ("edge", "reflect", "symmetric", "wrap")
 """The modes of `pad` that put entries of x around x."""
 
 
-def _padding(x: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Call:
+def _padding(
+    x: Numbers, pad_width: Any, mode: str = "constant", constant_values: float = 0.0
+) -> Call:
     """Constants or entries of x around; what computes others is refused."""
     if mode in REPEATING:
         return (x,), {"pad_width": pad_width, "mode": mode}
@@ -267,7 +271,9 @@ def _padding(x: Any, pad_width: Any, mode: str = "constant", constant_values: fl
     return (x,), {"pad_width": pad_width, "constant_values": constant_values}
 
 
-def _pad_rule(y: Any, x: Any, pad_width: Any, mode: Any = "", constant_values: float = 0.0) -> Any:
+def _pad_rule(
+    y: Numbers, x: Numbers, pad_width: Any, mode: Any = "", constant_values: float = 0.0
+) -> Pull:
     """The middle of g, without what stands around it; or all of it to where it came from."""
     shape = x.shape
     if mode:
@@ -288,7 +294,7 @@ pad = moving(
 # -- cut apart -----------------------------------------------------------------------------------
 
 
-def _pieces(x: Any, sections: Any, axis: int, cut: Any) -> list[Any]:
+def _pieces(x: Numbers, sections: Any, axis: int, cut: Any) -> list[Any]:
     """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
     bounds = [
         (k[0], k[-1] + 1) if len(k) else (0, 0) for k in cut(np.arange(x.shape[axis]), sections)
@@ -320,13 +326,13 @@ def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 @composed(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
-def unbind(x: Any, axis: int = 0) -> tuple[Any, ...]:
+def unbind(x: Numbers, axis: int = 0) -> tuple[Any, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
     return _outputs("Unbind", (x[along(x, axis, i)] for i in range(np.shape(x)[axis])))
 
 
 @composed()
-def split_along(x: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+def split_along(x: Numbers, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
     lengths, n = split_size_or_sections, np.shape(x)[axis]
     maker = "SplitWithSizes"
@@ -346,7 +352,7 @@ def split_along(x: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any
 
 
 @composed()
-def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
+def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
     n = np.shape(x)[axis]
     return split_along(x, -(-n // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
@@ -356,7 +362,7 @@ def chunk(x: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
 
 
 @composed()
-def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+def flatten(x: Numbers, start_dim: int = 0, end_dim: int = -1) -> Numbers:
     """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
     shape = np.shape(x) or (1,)
     if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
@@ -367,7 +373,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 @composed()
-def expand(x: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+def expand(x: Numbers, *sizes: Any, size: Any = None, implicit: bool = False) -> Numbers:
     """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
     given = _numbers(sizes if size is None else (size,))
     own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
@@ -387,7 +393,7 @@ reshape_as = compound(
 
 
 @composed(function=np.broadcast_arrays, school=("broadcast_tensors",))
-def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*arrays: Numbers) -> tuple[Any, ...]:
     """All arguments in the shape that they broadcast to."""
     shape = np.broadcast_shapes(*map(np.shape, arrays))
     return tuple(np.broadcast_to(each, shape) for each in arrays)
@@ -398,7 +404,7 @@ PYTORCHS_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "ci
 
 
 @composed(school=("constant_pad_nd",))
-def pad_last(x: Any, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Any:
+def pad_last(x: Numbers, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Numbers:
     """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
     if not isinstance(mode, str):
         mode, value = "constant", mode
@@ -413,13 +419,13 @@ def pad_last(x: Any, pad: Sequence[int], mode: Any = "constant", value: Any = No
     return np.pad(x, around, mode=PYTORCHS_MODES[mode])
 
 
-def along(x: Any, axis: int, place: Any) -> tuple[Any, ...]:
+def along(x: Numbers, axis: int, place: Any) -> tuple[Any, ...]:
     """The index that takes `place` on one axis and everything on the others."""
     where: list[Any] = [slice(None)] * max(np.ndim(x), 1)
     where[axis] = place
     return tuple(where)
 
 
-def seen(x: Any) -> Any:
+def seen(x: Numbers) -> Numbers:
     """The bare numbers of any kind, for a choice that has no derivative."""
     return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
