@@ -1,7 +1,6 @@
 """The chain rule written out: scalars in formulas, arrays value by value."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,10 +8,8 @@ import numpy as np
 
 from gradcheck.engine.tape import RIGHT, Leaf, Node
 from gradcheck.engine.tensor import Tensor
-from gradcheck.language import executing
-from gradcheck.language.run import RunOutcome
 from gradcheck.opinions.opinion import Array, estimate
-from gradcheck.opinions.tape import Tape, record
+from gradcheck.opinions.tape import Tape
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.algebra import Atom, Form, NoText, number, write
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
@@ -64,23 +61,20 @@ def derive(problem: Problem, point: Point) -> Steps:
         floats = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
         shape = np.shape(problem.value_on("float", floats))
         problem = replace(problem, cotangent=np.ones(shape))
-    found = _followed(problem, point)
+    scalar = all(i.shape == () for i in problem.inputs.values())
+    try:
+        run = record_run(problem, point)
+    except NoText:
+        return Steps(of_arrays=not scalar)
+    scalar = scalar and all(np.shape(y) == () for y, _ in run.tape.values.values())
+    found = _of_numbers(run) if scalar else _of_arrays(run)
     return replace(found, backward=(), cotangents=()) if whole else found
-
-
-def _followed(problem: Problem, point: Point) -> Steps:
-    if all(i.shape == () for i in problem.inputs.values()):
-        with suppress(NoText):
-            run = record_run(problem, point)
-            if all(np.shape(y) == () for y, _ in run.tape.values.values()):
-                return _of_numbers(run, problem.wrt)
-    return _of_arrays(problem, point)
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _of_numbers(run: RecordedRun, wrt: tuple[str, ...]) -> Steps:
+def _of_numbers(run: RecordedRun) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
     tape, names = run.tape, _names(run.tape, run.variables)
     landed = tape.back(only={*tape.nodes, *(leaf._step() for leaf in tape.leaves.values())})
@@ -95,10 +89,10 @@ def _of_numbers(run: RecordedRun, wrt: tuple[str, ...]) -> Steps:
         for i, edge in enumerate(node.edges):
             users.setdefault(edge, []).append((node, i))
     end = names[tape.root]
-    leaves = [tape.leaves[name]._step() for name in wrt if name in tape.leaves]
-    backward = []
+    leaves = [leaf._step() for leaf in tape.leaves.values()]
+    varying, backward = _varying(run), list[ChainStep]()
     for step in (*reversed(tail), *leaves):
-        if step in landed and step is not tape.root:
+        if step in landed and step in varying and step is not tape.root:
             terms = [_term(writing, user, i, end) for user, i in users.get(step, [])]
             name = f"d{end}/d{names[step]}"
             backward.append(ChainStep(name, " + ".join(terms), np.array(landed[step])))
@@ -136,38 +130,26 @@ def _slope(node: Node, i: int, given: tuple[Form, ...]) -> Form:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _of_arrays(problem: Problem, point: Point) -> Steps:
-    outcomes: list[RunOutcome] = []
-
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
-        outcomes.append(problem.outcome_on(kind, inputs))
-        return outcomes[-1].value
-
-    tape = record(replace(problem.case(point), function=function, where=executing))
-    if tape is None:
-        return Steps(of_arrays=True)
-    names = _names(tape, outcomes[-1].names)
+def _of_arrays(run: RecordedRun) -> Steps:
+    tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
     forward = tuple(
-        ChainStep(names[node], _source(problem, node), tape.values[node][0], node.name())
-        for node in tape.nodes
+        ChainStep(names[n], _source(run.problem, n), tape.values[n][0], n.name() * (n in varying))
+        for n in tape.nodes
     )
-    cotangents = tuple(_cotangents(tape, names))
-    end = names[tape.root]
-    backward = _chain(problem, point, {s.name.removeprefix(f"d{end}/d"): s for s in cotangents})
-    known = {n: np.shape(v) for n, v in point.items()}
+    end, due = names[tape.root], {names[step] for step in varying}
+    cotangents = {n: s for n, s in _cotangents(tape, names).items() if n in due}
+    backward = _chain(run, cotangents)
+    known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
     axes = {name: len(shape) for name, shape in known.items()}
     axes |= {PREFIX + name: count for name, count in axes.items()}
     sizes = sizes_named([step.text for step in backward], known)
-    return Steps(forward, backward, cotangents, True, 0, end, axes, sizes)
+    return Steps(forward, backward, tuple(cotangents.values()), True, 0, end, axes, sizes)
 
 
-def _chain(
-    problem: Problem, point: Point, arrived: Mapping[str, ChainStep]
-) -> tuple[ChainStep, ...]:
+def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:
     """The cotangents of named values as formulas; nothing where one of them has none."""
     try:
-        run = record_run(problem, point)
         writing = Writing(run)
         found = writing.chain()
         values = {**run.values, **{PREFIX + n: s.value for n, s in arrived.items()}}
@@ -177,6 +159,15 @@ def _chain(
         return ()
     right = all(gives(s.text, values, estimate(s.value, 0.0)) for s in lines)
     return tuple(lines) if right else ()
+
+
+def _varying(run: RecordedRun) -> set[Any]:
+    """What depends on an input by which is differentiated."""
+    found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
+    for node in run.tape.nodes:
+        if not found.isdisjoint(node.edges):
+            found.add(node)
+    return found
 
 
 def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
@@ -197,25 +188,24 @@ def _source(problem: Problem, node: Node) -> str:
     return " ".join(problem.program.source[node.span[0] : node.span[1]].split())
 
 
-def _cotangents(tape: Tape, names: Mapping[Any, str]) -> list[ChainStep]:
+def _cotangents(tape: Tape, names: Mapping[Any, str]) -> dict[str, ChainStep]:
     """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
-    stages: list[ChainStep] = []
-    arrived: dict[Any, list[str]] = {}
-    said: set[Any] = {tape.root}
+    found: dict[str, ChainStep] = {}
+    through: dict[Any, list[str]] = {}
     end = names[tape.root]
 
+    def arrive(step: Any, g: Any) -> None:
+        name, value = names[step], np.array(g)
+        text = " + ".join(through.get(step, []))
+        if step is not tape.root:
+            found.setdefault(name, ChainStep(f"d{end}/d{name}", "", value, text))
+
     def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
-        if node not in said:
-            said.add(node)
-            stages.append(_arrival(end, names[node], arrived.get(node, []), g))
-        arrived.setdefault(node.edges[i], []).append(node.name())
+        arrive(node, g)
+        through.setdefault(node.edges[i], []).append(node.name())
         return RIGHT.pull(node, i, g, y, operands)
 
     for step, g in tape.back(replace(RIGHT, pull=pull)).items():
         if isinstance(step, Leaf):
-            stages.append(_arrival(end, names[step], arrived.get(step, []), g))
-    return stages
-
-
-def _arrival(end: str, name: str, through: list[str], g: Any) -> ChainStep:
-    return ChainStep(f"d{end}/d{name}", "", np.array(g), " + ".join(through))
+            arrive(step, g)
+    return found
