@@ -75,12 +75,13 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        same = [self.shape, *map(_length, self.shape), self.symmetric, self.whole]
+        same = [self.shape, *map(length_text, self.shape), self.symmetric, self.whole]
         inner = [(part.shape, part.expr._hashable_content()) for part in self.parts]
         return self.name, str((same, inner))
 
 
-def _length(n: int) -> str:
+def length_text(n: int) -> str:
+    """What a length is called, else its digits."""
     return n.text if isinstance(n, AxisLength) else str(n)
 
 

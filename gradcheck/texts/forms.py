@@ -40,6 +40,7 @@ from gradcheck.texts.algebra import (
     expanded,
     factored,
     is_symmetric,
+    length_text,
     number,
     of_atom,
     split,
@@ -150,7 +151,8 @@ class Writing:
         if name is None:
             return found
         symmetric = found.expr is not None and is_symmetric(found)
-        made = of_atom(name, shape, symmetric=symmetric, whole=getattr(found.expr, "whole", None))
+        whole = None if found.expr is None else _whole_along(found.expr)
+        made = of_atom(name, shape, symmetric=symmetric, whole=whole)
         if found.expr is not None and not found.expr.is_Add and not found.expr.is_number:
             self.meanings.append((found.expr, made.expr))
         return made
@@ -313,11 +315,29 @@ class Writing:
     def _sized(self, expr: sympy.Expr) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
-        for form in reversed([f for f in self.forms.values() if len(f.shape) > 1]):
-            sizes = [of_atom(n.text).expr for n in form.shape if isinstance(n, AxisLength)]
-            if isinstance(form.expr, Atom) and not form.expr.head and len(sizes) > 1:
-                expr = expr.subs(sympy.Mul(*sizes), of_atom(f"{form.text}.size").expr)
+        named = [f for f in self.forms.values() if len(f.shape) > 1 and is_name(f)]
+        lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
+        for form in reversed(named):
+            left = {a: lengths[a.name] for a in expr.atoms(Atom) if a.name in lengths}
+            found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
+            if None not in found and len({*found}) == len(found):
+                expr = expr.subs(sympy.Mul(*found), of_atom(f"{form.text}.size").expr)
         return write(expr if expr == plain else factored(expr))[0]
+
+
+def _whole_along(expr: sympy.Expr) -> int | None:
+    """The axis along which entries add to one: of a softmax, or of what is divided by its sum."""
+    for total in expr.atoms(Atom):
+        inner = total.parts[0] if total.head == "sum" else None
+        if inner is not None and total * expr == inner.expr:
+            ones = [k for k, n in enumerate(total.shape) if n == 1 != inner.shape[k]]
+            return ones[0] if len(ones) == 1 and len(total.shape) == len(inner.shape) else None
+    return getattr(expr, "whole", None)
+
+
+def is_name(form: Form) -> bool:
+    """Whether it is an array under its own name."""
+    return isinstance(form.expr, Atom) and not form.expr.head and form.text.isidentifier()
 
 
 def axes_named(name: str, shape: Shape) -> Shape:
@@ -373,9 +393,11 @@ class Familiar:
             for run in (self.here, there)
         ]
         self.beside = dict(zip(*steps, strict=True))
-        self.cotangents = [
-            run.tape.back(only={*each}) for run, each in zip((self.here, there), steps, strict=True)
-        ]
+        with np.errstate(all="ignore"):
+            self.cotangents = [
+                run.tape.back(only={*each})
+                for run, each in zip((self.here, there), steps, strict=True)
+            ]
         self.known = dict(self._arrays(writing))
 
     def _arrays(self, writing: Writing) -> Iterator[tuple[sympy.Expr, tuple[Array, Array]]]:
