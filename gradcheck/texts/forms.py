@@ -56,7 +56,6 @@ OPENED = 5  # characters that multiplying out, or another text for the same numb
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 SIMPLE = 1_000  # denominators of numbers that a program computed
 FAMILIAR = 40  # arrays of a run that cotangents are compared with
-TRIED = 4  # entries of them that are compared first
 FAULTS = (
     ArithmeticError,
     GradcheckError,
@@ -315,7 +314,7 @@ class Writing:
     def _sized(self, expr: sympy.Expr) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
-        named = [f for f in self.forms.values() if len(f.shape) > 1 and is_name(f)]
+        named = [f for f in self.forms.values() if len(f.shape) > 1 and str(f.expr).isidentifier()]
         lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
         for form in reversed(named):
             left = {a: lengths[a.name] for a in expr.atoms(Atom) if a.name in lengths}
@@ -333,11 +332,6 @@ def _whole_along(expr: sympy.Expr) -> int | None:
             ones = [k for k, n in enumerate(total.shape) if n == 1 != inner.shape[k]]
             return ones[0] if len(ones) == 1 and len(total.shape) == len(inner.shape) else None
     return getattr(expr, "whole", None)
-
-
-def is_name(form: Form) -> bool:
-    """Whether it is an array under its own name."""
-    return isinstance(form.expr, Atom) and not form.expr.head and form.text.isidentifier()
 
 
 def axes_named(name: str, shape: Shape) -> Shape:
@@ -440,23 +434,22 @@ class Familiar:
         """`A` and `A - B` that are, times a simple number, the same here and there."""
         shapes = [d.shape for d in due]
         fit = {e: v for e, v in self.known.items() if [x.shape for x in v] == shapes}
-        none = (np.zeros(()), np.zeros(()))
+        none = [np.broadcast_to(0.0, shape) for shape in shapes]
         for (a, x), (b, y) in combinations([*fit.items(), (sympy.Integer(0), none)], 2):
-            found = [_ratio(d, p - q) for d, p, q in zip(due, x, y, strict=True)]
-            if found[0] is not None and found[0] == found[1]:
-                yield abs(found[0]) * (a - b if found[0] > 0 else b - a)
+            found = {_ratio(d, p, q) for d, p, q in zip(due, x, y, strict=True)}
+            if len(found) == 1 and (times := found.pop()):
+                yield abs(times) * (a - b if times > 0 else b - a)
 
 
-def _ratio(due: Array, of: Array) -> sympy.Rational | None:
-    """The simple number by which one array is another."""
-    flat, base = np.ravel(due), np.ravel(of)
-    k = int(np.argmax(np.abs(base)))
-    if not base[k] or flat.shape != base.shape:
-        return None
-    times = Fraction(float(flat[k] / base[k])).limit_denominator(12)
-    room = AGREES * np.max(np.abs(flat), initial=1e-300)
-    if not times or not np.all(np.abs(flat - float(times) * base) <= room):
-        return None
+def _ratio(due: Array, a: Array, b: Array) -> sympy.Rational:
+    """The simple number by which one array is the difference of others, else 0."""
+    k = np.unravel_index(np.argmax(np.abs(due)), due.shape)
+    gap = a[k] - b[k]
+    times = Fraction(float(due[k] / gap)).limit_denominator(12) if gap else Fraction(0)
+    room = AGREES * abs(due[k])
+    for some in (np.s_[..., :2], np.s_[...]):
+        if not np.all(np.abs(due[some] - float(times) * (a[some] - b[some])) <= room):
+            return sympy.Integer(0)
     return sympy.Rational(times.numerator, times.denominator)
 
 
