@@ -482,10 +482,9 @@ def chain(links: Sequence[Form]) -> Form:
         for link in (_links(p) if k == 0 or len(p.shape) == MATRIX else [p])
     ]
     text = " @ ".join(p.at(ATOM) for p in flat)
-    shape = (*flat[0].natural[-2:-1], *(flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()))
-    whole = (*flat[0].shape[:-1], *flat[-1].shape[1:])
-    made = Atom(text, shape if len(shape) == len(whole) else whole, MULTIPLY, "@", tuple(flat))
-    return Form(made, whole)
+    last = flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()
+    made = Atom(text, (*flat[0].natural[:-1], *last), MULTIPLY, "@", tuple(flat))
+    return Form(made, (*flat[0].shape[:-1], *flat[-1].shape[1:]))
 
 
 def _multiplied(parts: Sequence[Form]) -> Form:
