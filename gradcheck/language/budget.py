@@ -1,13 +1,134 @@
 """What a program may use, counted as it runs: no clock, so the same program ends the same way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from math import prod
-from typing import Any
+from math import isqrt, prod
+from operator import index
+from typing import Any, NamedTuple
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.language.sizes import NestedCount, Shape, broadcast, count_nested, size_of
+from gradcheck.language.vocabulary import words
 from gradcheck.numbers.exponents import PROGRAM
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+Shape = tuple[int, ...]
+
+DEEPEST = 32
+MAKERS = words(
+    "zeros ones empty full zeros_like ones_like eye arange linspace tile repeat pad broadcast_to "
+    "expand rand randn randint round polygamma"
+)
+"""What makes as much, or works as long, as a number says that it is given."""
+MULTIPLIERS = words(
+    "matmul vecdot dot inner vdot tensordot einsum det logabsdet signdet slogdet logdet inv solve "
+    "cholesky eigh eigvalsh eigenvectors svdvals pinv matrix_power left_singular_vectors "
+    "right_singular_vectors"
+)
+"""What multiplies matrices."""
+
+
+def shape_of(value: Any) -> Shape:
+    """The shape of an array of any kind, () of everything else."""
+    shape = getattr(value, "shape", ())
+    return shape if isinstance(shape, tuple) else ()
+
+
+def size_of(value: Any) -> int:
+    """The number of elements of an array of any kind, 1 of a number."""
+    return prod(shape_of(value))
+
+
+def shape_as_array(value: Any) -> Shape:
+    """The shape that a value has or, being lists in lists, would have as an array."""
+    shape: Shape = ()
+    while isinstance(value, list | tuple) and value and len(shape) < DEEPEST:
+        shape += (len(value),)
+        value = value[0]
+    return shape + shape_of(value)
+
+
+class NestedCount(NamedTuple):
+    """The entries of lists in lists, and the elements of the arrays among them too."""
+
+    entries: int
+    elements: int
+
+
+def count_nested(value: Any, most: NestedCount) -> NestedCount:
+    """What is in lists in lists; stops beyond the most, for a list may hold itself."""
+    if not isinstance(value, list | tuple | dict):
+        return NestedCount(0, size_of(value))
+    entries, extra, left = len(value), 0, [value]
+    while left and entries <= most.entries and entries + extra <= most.elements:
+        inner = left.pop()
+        for each in inner.values() if isinstance(inner, dict) else inner:
+            if isinstance(each, list | tuple | dict):
+                entries += len(each)
+                left.append(each)
+            elif type(each) is not float and type(each) is not int:
+                extra += size_of(each) - 1
+    return NestedCount(entries, entries + extra)
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that shapes broadcast to; () where they do not fit, for then nothing is made."""
+    longest = max(map(len, shapes), default=0)
+    padded = [(1,) * (longest - len(shape)) + shape for shape in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        wide = {size for size in sizes if size != 1}
+        if len(wide) > 1:
+            return ()
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def about_to_make(name: str, args: Collection[Any]) -> int:
+    """How many elements a call is to make by its arguments: broadcast together, or a number."""
+    shapes = [shape for each in args if (shape := shape_as_array(each))]
+    numbers = [_number(each) for each in args] if name in MAKERS else []
+    most, given = max([*numbers[: 1 if name == "full" else None], 0]), list(map(prod, shapes))
+    if name in ("outer", "kron", "meshgrid", "convolve", "correlate"):
+        return prod(given)
+    if name in ("tile", "repeat") and given:
+        return given[0] * most
+    if name in ("eye", "diag") and max(map(len, shapes), default=0) < 2:
+        return max(most, *given, 0) ** 2
+    if name == "einsum" and isinstance(subscripts := next(iter(args), None), str):
+        return _letters(subscripts, shapes)
+    return max(prod(broadcast(*shapes)), most)
+
+
+def _letters(subscripts: str, shapes: list[Shape]) -> int:
+    """The lengths of the letters that are left, multiplied."""
+    left, arrow, right = subscripts.replace(" ", "").replace(".", "").partition("->")
+    pairs = zip(left.split(","), shapes, strict=False)
+    lengths = {k: n for word, shape in pairs for k, n in zip(word[::-1], shape[::-1], strict=False)}
+    kept = right if arrow else [k for k in lengths if left.count(k) == 1]
+    return prod(lengths.get(k, 1) for k in kept)
+
+
+def _number(value: Any) -> int:
+    """An integer, or those of a shape multiplied; 0 of anything else."""
+    if isinstance(value, tuple | list):
+        return prod(max(_number(each), 1) for each in value[:DEEPEST])
+    try:
+        return abs(index(value))
+    except TypeError:
+        return 0
+
+
+def multiplications(args: Collection[Any], made: Any) -> int:
+    """How many multiplications a product of matrices took: n m k for sizes n m, m k and n k."""
+    sizes = sorted((prod(shape_as_array(each)) for each in args), reverse=True)
+    first, second = (*sizes, 1)[:2]
+    if second == 1:  # an inverse, a determinant
+        return isqrt(first) ** 3
+    return isqrt(first * second * max(size_of(made), 1))
+
+
+# -- budgets ---------------------------------------------------------------------------------------
 
 # An entry of a list takes this many times as long to look at as an element of an array.
 LIST_ENTRY = 20

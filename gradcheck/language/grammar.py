@@ -11,12 +11,12 @@ from itertools import pairwise
 
 from gradcheck.documents.passage import Passage
 from gradcheck.errors import TextError
-from gradcheck.language.calls import call
 from gradcheck.language.check import (
     Referent,
     Rule,
     TreeCheck,
     attribute,
+    call,
     dotted_name,
     good_name,
     name,

@@ -46,8 +46,7 @@ from gradcheck.texts.algebra import (
     turned_round,
     write,
 )
-from gradcheck.texts.latex import Latex
-from gradcheck.texts.notation import Notation, sizes_in
+from gradcheck.texts.notation import TEX, Notation, sizes_in
 from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
 
@@ -199,7 +198,8 @@ class Writing:
         if not np.isfinite(plain):
             return Form(None)
         names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
-        if names and all(n in VOCABULARY.functions or n in self.run.values for n in names):
+        known = VOCABULARY.functions | VOCABULARY.constants | self.run.values.keys()
+        if names and names <= known:
             return typed_number(parse_formula(text))
         return number(_fraction(plain))
 
@@ -459,7 +459,9 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
             if read[part] == texts[part] or (read[part] and gives(read[part], arrays, judged[part]))
         }
 
-    return Formulas(texts, kept(Notation(axes, sizes)), kept(Latex(axes)), axes, sizes)
+    return Formulas(
+        texts, kept(Notation(axes, sizes)), kept(Notation(axes, spelling=TEX)), axes, sizes
+    )
 
 
 def _understood(text: str, names: Mapping[str, Array]) -> str:

@@ -1,4 +1,4 @@
-"""Closed forms as people write them: NumPy's tree as Unicode for a terminal.
+"""Closed forms as people write them: NumPy's tree in Unicode for a terminal, and in LaTeX.
 
 `X.T @ (R * (1 - H**2))` reads `Xᵀ(R ⊙ (1 − H²))`. A product of vectors with a matrix on the right
 is turned (`r @ X` is `Xᵀ r`), as columns are what people write. What has no sign of its own stays
@@ -7,7 +7,7 @@ a call.
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gradcheck.texts.trees import PREFIX, factors, rank, split_sign
@@ -25,6 +25,90 @@ Written = tuple[str, int]  # the text, and how tightly it binds
 
 
 @dataclass(frozen=True)
+class Spelling:
+    """How signs, names and calls are spelled; `plain` is for what stays as NumPy has it."""
+
+    minus: str
+    plain: Callable[[str], str]
+    signs: Mapping[str, str]
+    bracket: Callable[[str], str]
+    fence: Callable[[str, str], str]
+    name: Callable[[str, str], str]
+    word: Callable[[str], str]
+    function: Callable[[str], str]
+    raised: Callable[[str, str], str]
+    power: Callable[[str, str, bool], str]
+    root: Callable[[str], str]
+    fraction: Callable[[str, str, bool], Written]
+    quotient: Callable[[str, str], str]
+
+
+UNICODE = Spelling(
+    minus="−",
+    plain=str,
+    signs={},
+    bracket="[{}]".format,
+    fence="{0}{1}{0}".format,
+    name=lambda letters, low: GREEK.get(letters, letters) + low.translate(LOW),
+    word=str,
+    function=lambda name: "σ" if name == "sigmoid" else name,
+    raised=lambda base, mark: base + mark.replace("⊤", "ᵀ").translate(HIGH),
+    power=lambda base, to, whole: base + (to.translate(HIGH) if whole else f"^{to}"),
+    root="√{}".format,
+    fraction=lambda a, b, many: (f"{a}/{f'({b})' if many else b}", PRODUCT),
+    quotient="∂{}/∂{}".format,
+)
+COMMANDS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det"])
+"""What LaTeX has a command for."""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+def _in_tex(letters: str, low: str) -> str:
+    if letters in GREEK:
+        letters = "\\" + letters.replace("lamda", "lambda")
+    elif len(letters) > 1:
+        letters = rf"\mathit{{{letters}}}"
+    return f"{letters}_{{{low}}}" if low else letters
+
+
+def _command(name: str) -> str:
+    if name == "sigmoid":
+        return r"\sigma"
+    return f"\\{name}" if name in COMMANDS else rf"\operatorname{{{name}}}"
+
+
+def _bare(text: str) -> str:
+    """A text without the brackets around the whole of it."""
+    depth = 0
+    for k, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[1:-1] if k == len(text) - 1 and letter == ")" else text
+    return text
+
+
+BARS = {"‖": r"\|", "|": "|"}
+TEX = Spelling(
+    minus="-",
+    plain=lambda text: rf"\texttt{{{_escaped(text)}}}",
+    signs={"⊙": r"\odot", "·": r"\cdot", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"},
+    bracket=r"\left[{}\right]".format,
+    fence=lambda mark, inner: rf"\left{BARS[mark]}{inner}\right{BARS[mark]}",
+    name=_in_tex,
+    word=lambda name: rf"\mathit{{{_escaped(name)}}}",
+    function=_command,
+    raised=lambda base, mark: f"{base}^{{{mark.replace('⊤', chr(92) + 'top ').strip()}}}",
+    power=lambda base, to, whole: f"{base}^{{{to}}}",
+    root=r"\sqrt{{{}}}".format,
+    fraction=lambda a, b, many: (rf"\frac{{{_bare(a)}}}{{{b}}}", POWER),
+    quotient=r"\frac{{\partial {}}}{{\partial {}}}".format,
+)
+
+
+@dataclass(frozen=True)
 class Notation:
     """How a formula is written; `axes` has the number of axes of every name.
 
@@ -34,6 +118,7 @@ class Notation:
     axes: Mapping[str, int]
     sizes: Mapping[str, str] = field(default_factory=dict)
     end: str = "L"
+    spelling: Spelling = UNICODE
 
     def written(self, text: str) -> str:
         """NumPy text in this notation; as it came where it cannot be read."""
@@ -41,6 +126,9 @@ class Notation:
             return self.of(ast.parse(text, mode="eval").body)[0]
         except (SyntaxError, ValueError, RecursionError):
             return text
+
+    def sign(self, sign: str) -> str:
+        return self.spelling.signs.get(sign, sign)
 
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
@@ -50,11 +138,11 @@ class Notation:
             case ast.BinOp(op=ast.Mult() | ast.Div() | ast.MatMult()):
                 negative, rest = split_sign(tree)
                 text, binding = self._chain(rest)
-                return (self.minus + text, UNARY_SIGN) if negative else (text, binding)
+                return (self.spelling.minus + text, UNARY_SIGN) if negative else (text, binding)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(left, op, right)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
-                return self.minus + self._in(inner, PRODUCT), UNARY_SIGN
+                return self.spelling.minus + self._in(inner, PRODUCT), UNARY_SIGN
             case ast.Attribute(value=inner, attr="T"):
                 return self._transposed(inner)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if len(args) <= 2:
@@ -62,15 +150,15 @@ class Notation:
             case ast.Call(func=ast.Name(id=name), args=[inner], keywords=words):
                 return self._with_words(name, inner, words)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                return self.bracket(self._compared(left, op, right)), ATOM
+                return self.spelling.bracket(self._compared(left, op, right)), ATOM
             case ast.Subscript(value=inner, slice=ast.Tuple() as places):
-                index = self.plain(f"[{ast.unparse(places)[1:-1]}]")
+                index = self.spelling.plain(f"[{ast.unparse(places)[1:-1]}]")
                 return f"{self._indexed(inner)}{index}", ATOM
             case ast.Name(id=name):
                 return self.name(name), ATOM
             case ast.Constant(value=int() | float()):
                 return ast.unparse(tree), ATOM
-        return self.plain(ast.unparse(tree)), ATOM
+        return self.spelling.plain(ast.unparse(tree)), ATOM
 
     def _indexed(self, inner: ast.expr) -> str:
         """What has an index after it: a condition in round brackets, for an index is in square."""
@@ -91,10 +179,10 @@ class Notation:
             negative, rest = split_sign(right)
             minus = isinstance(op, ast.Sub) != negative
             sides = self._in(left, UNARY_SIGN), self._in(rest, ENTRYWISE)
-            return f"{sides[0]} {self.minus if minus else '+'} {sides[1]}", SUM
+            return f"{sides[0]} {self.spelling.minus if minus else '+'} {sides[1]}", SUM
         if isinstance(op, ast.Pow):
-            return self.power(self._in(left, ATOM), right), POWER
-        return self.plain(ast.unparse(ast.BinOp(left, op, right))), SUM
+            return self._power(left, right)
+        return self.spelling.plain(ast.unparse(ast.BinOp(left, op, right))), SUM
 
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
@@ -134,7 +222,9 @@ class Notation:
         top = self._row(above) if above else "1"
         if not below:
             return top, PRODUCT if len(above) > 1 else self.of(above[0])[1]
-        return self.fraction(top, self._row(below), len(below) > 1 or self.of(below[0])[1] < POWER)
+        return self.spelling.fraction(
+            top, self._row(below), len(below) > 1 or self.of(below[0])[1] < POWER
+        )
 
     def _below(self, below: list[ast.expr]) -> str:
         return f"({self._row(below)})" if len(below) > 1 else self._in(below[0], POWER)
@@ -163,7 +253,7 @@ class Notation:
         if many:
             top = f"({top})"
         bottom = sign.join(self._in(f, POWER) for f in below)
-        return self.fraction(top, bottom, len(below) > 1)
+        return self.spelling.fraction(top, bottom, len(below) > 1)
 
     def _product(self, left: ast.expr, right: ast.expr) -> Written:
         a, b = rank(left, self.axes), rank(right, self.axes)
@@ -185,8 +275,8 @@ class Notation:
     def _transposed(self, inner: ast.expr) -> Written:
         match inner:
             case ast.Call(func=ast.Name(id="inv"), args=[matrix]):
-                return self.raised(self._in(matrix, ATOM), "-⊤"), POWER
-        return self.raised(self._in(inner, ATOM), "⊤"), POWER
+                return self.spelling.raised(self._in(matrix, ATOM), "-⊤"), POWER
+        return self.spelling.raised(self._in(inner, ATOM), "⊤"), POWER
 
     def gap(self, right: ast.expr) -> str:
         """Between two factors of a matrix product: a blank, unless a bracket follows."""
@@ -195,82 +285,41 @@ class Notation:
     def _call(self, name: str, args: list[ast.expr], tree: ast.expr) -> Written:
         match name, args:
             case "inv", [matrix]:
-                return self.raised(self._in(matrix, ATOM), "-1"), POWER
+                return self.spelling.raised(self._in(matrix, ATOM), "-1"), POWER
             case "outer", [a, b]:
                 return f"{self._in(a, POWER)} {self._turned(b)}", PRODUCT
             case "trace", [matrix]:
                 return f"tr({self.of(matrix)[0]})", POWER
             case "norm", [inner]:
-                return self.fence("‖", self.of(inner)[0]), ATOM
+                return self.spelling.fence("‖", self.of(inner)[0]), ATOM
             case "abs" | "absolute", [inner]:
-                return self.fence("|", self.of(inner)[0]), ATOM
+                return self.spelling.fence("|", self.of(inner)[0]), ATOM
             case "sqrt", [inner]:
-                return self.root(inner), POWER
+                inside = self._in(inner, 0 if self.spelling is TEX else ATOM)
+                return self.spelling.root(inside), POWER
         inside = ", ".join(self.of(arg)[0] for arg in args)
-        return f"{self.function(name)}({inside})", ATOM
+        return f"{self.spelling.function(name)}({inside})", ATOM
 
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
+        plain, called = self.spelling.plain, self.spelling.function(name)
         said = [ast.unparse(w) for w in words]
         if said == ["axis=1", "keepdims=True"] and rank(inner, self.axes) == 2:
-            summed = f"{self.function(name)}({self.of(inner)[0]}, {self.plain(said[0])})"
-            return f"{summed}{self.plain('[:, None]')}", ATOM
-        return (
-            f"{self.function(name)}({', '.join([self.of(inner)[0], *map(self.plain, said)])})",
-            ATOM,
-        )
-
-    # -- what differs ----------------------------------------------------------------------------
-
-    minus = "−"
-
-    def sign(self, sign: str) -> str:
-        """An operator."""
-        return sign
-
-    def plain(self, text: str) -> str:
-        """What stays as NumPy has it."""
-        return text
-
-    def bracket(self, inner: str) -> str:
-        """One where a condition holds, else zero."""
-        return f"[{inner}]"
-
-    def fence(self, mark: str, inner: str) -> str:
-        """Between two bars."""
-        return f"{mark}{inner}{mark}"
+            return f"{called}({self.of(inner)[0]}, {plain(said[0])}){plain('[:, None]')}", ATOM
+        return f"{called}({', '.join([self.of(inner)[0], *map(plain, said)])})", ATOM
 
     def name(self, name: str) -> str:
         """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
         if name.startswith(PREFIX):
-            return f"∂{self.name(self.end)}/∂{self.name(name.removeprefix(PREFIX))}"
+            below = self.name(name.removeprefix(PREFIX))
+            return self.spelling.quotient(self.name(self.end), below)
         found = WORD.fullmatch(name)
-        if found is None:
-            return name
-        return GREEK.get(found[1], found[1]) + found[2].translate(LOW)
+        return self.spelling.name(found[1], found[2]) if found else self.spelling.word(name)
 
-    def function(self, name: str) -> str:
-        """The name of a function."""
-        return "σ" if name == "sigmoid" else name
-
-    def raised(self, base: str, mark: str) -> str:
-        """A transpose or an inverse."""
-        return base + mark.replace("⊤", "ᵀ").translate(HIGH)
-
-    def power(self, base: str, exponent: ast.expr) -> str:
-        """A power: a whole exponent is written high."""
-        text = self.of(exponent)[0]
-        if isinstance(exponent, ast.Constant) and isinstance(exponent.value, int):
-            return base + text.translate(HIGH)
-        return f"{base}^{self._in(exponent, ATOM)}"
-
-    def root(self, inner: ast.expr) -> str:
-        """A square root."""
-        return "√" + self._in(inner, ATOM)
-
-    def fraction(self, above: str, below: str, bracket: bool) -> Written:
-        """A quotient on one line; what stands below is in brackets where it is more than one."""
-        return f"{above}/{f'({below})' if bracket else below}", PRODUCT
+    def _power(self, base: ast.expr, to: ast.expr) -> Written:
+        whole = isinstance(to, ast.Constant) and isinstance(to.value, int)
+        text = self._in(to, 0 if whole or self.spelling is TEX else ATOM)
+        return self.spelling.power(self._in(base, ATOM), text, whole), POWER
 
 
 def sizes_in(texts: Iterable[str]) -> list[str]:

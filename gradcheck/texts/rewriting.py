@@ -58,7 +58,7 @@ def shortest(form: sympy.Expr) -> sympy.Expr:
             other = way(form)
         except UNREADY:
             continue
-        if len(str(other)) + LEAST <= len(str(found)) and _same(form, other):
+        if len(str(other)) + LEAST <= len(str(found)) and is_same(form, other):
             found = other
     return found
 
@@ -115,7 +115,7 @@ def _extent(expr: sympy.Expr) -> Extent:
     return 1, int(expr.is_Symbol), 1, 0
 
 
-def _same(a: sympy.Expr, b: sympy.Expr) -> bool:
+def is_same(a: sympy.Expr, b: sympy.Expr) -> bool:
     """Whether two formulas have one value, to thirty digits, at every place where the first has."""
     names = sorted(a.free_symbols | b.free_symbols, key=str)
     seen = 0

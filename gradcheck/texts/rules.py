@@ -36,6 +36,7 @@ from gradcheck.texts.algebra import (
     without,
 )
 from gradcheck.texts.algebra import AxisLength as Length
+from gradcheck.texts.rewriting import is_same
 
 HALF = sympy.Rational(1, 2)
 
@@ -62,8 +63,6 @@ def axes_of(axis: Any, rank: int) -> list[int]:
 Y = sympy.Symbol("y", real=True)
 KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
 """What slopes are often equal to, in terms of the value."""
-PLACES = (sympy.Rational(3, 11), sympy.Rational(7, 5))
-DIGITS, CLOSE = 30, sympy.Float("1e-25")
 
 
 def _above(y: Form, a: Form, b: Form) -> Form:
@@ -100,19 +99,8 @@ def slopes(row: Op, exponent: sympy.Rational | None, count: int) -> tuple[sympy.
 def _shorter(form: sympy.Expr, slope: sympy.Expr) -> sympy.Expr:
     said = slope.subs(form, Y) if form.args else slope
     if not said.has(Y) or said.free_symbols - {Y}:
-        said = next((k for k in KNOWN if k.has(Y) and _same(k.subs(Y, form), slope)), said)
+        said = next((k for k in KNOWN if k.has(Y) and is_same(k.subs(Y, form), slope)), said)
     return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
-
-
-def _same(a: sympy.Expr, b: sympy.Expr) -> bool:
-    """Whether two formulas are one function: thirty digits at a few points (simplify is slow)."""
-    gap = a - b
-    for k in range(3):
-        symbols = sorted(gap.free_symbols, key=str)
-        at = {s: p + sympy.Rational(k, 7) for s, p in zip(symbols, PLACES, strict=False)}
-        if not bool(abs(gap.subs(at).evalf(DIGITS)) < CLOSE):
-            return False
-    return True
 
 
 def _slope(at: PullSite, row: Op, operands: tuple[Form, ...]) -> Form:

@@ -9,8 +9,8 @@ import pytest
 from gradcheck.engine.autograd import tensor
 from gradcheck.errors import OutOfBudget
 from gradcheck.language import Budget, check_program, run
+from gradcheck.language.budget import multiplications
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.sizes import multiplications
 from tests.support.checked import value
 
 LONG = np.ones(100_000)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gradcheck.texts.latex import Latex
+from gradcheck.texts.notation import TEX as IN_TEX
 from gradcheck.texts.notation import Notation, sizes_in
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
@@ -60,7 +60,7 @@ def test_in_signs(text: str) -> None:
 @pytest.mark.parametrize("text", TEX)
 def test_in_latex(text: str) -> None:
     """The same tree."""
-    assert Latex(AXES, SIZES).written(text) == TEX[text]
+    assert Notation(AXES, SIZES, spelling=IN_TEX).written(text) == TEX[text]
 
 
 def test_sizes_are_found() -> None:

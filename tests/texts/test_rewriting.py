@@ -65,7 +65,7 @@ def test_what_is_rewritten_has_a_bound(name: str, order: int) -> None:
             poly = sympy.Poly(side, *sorted(each.free_symbols, key=str))
             assert len(poly.terms()) <= scalars.TERMS
             assert poly.total_degree() <= scalars.DEGREE
-    assert scalars._same(form, shortest(form))
+    assert scalars.is_same(form, shortest(form))
 
 
 def test_a_root_is_rewritten_with_what_it_is_the_root_of() -> None:
