@@ -99,7 +99,7 @@ class Guards:
         elif name == "matmul":
             self.meter.expect(prod(first[:-1]) * prod(second[-1:] if len(second) > 1 else ()))
         elif first != second:
-            self.meter.pair(first, second)
+            self.meter.expect(about_to_make(name, (a, b)))
         if name == "power":
             self._exponent(b)
         if not place:

@@ -75,12 +75,13 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        same = [self.shape, *map(_length, self.shape), self.symmetric, self.whole]
+        same = [self.shape, *map(length_text, self.shape), self.symmetric, self.whole]
         inner = [(part.shape, part.expr._hashable_content()) for part in self.parts]
         return self.name, str((same, inner))
 
 
-def _length(n: int) -> str:
+def length_text(n: int) -> str:
+    """What a length is called, else its digits."""
     return n.text if isinstance(n, AxisLength) else str(n)
 
 
@@ -88,12 +89,8 @@ def broadcast(*shapes: Shape) -> Shape:
     """NumPy's rule, keeping what sizes are called."""
     width = max(map(len, shapes), default=0)
     padded = [(1,) * (width - len(s)) + tuple(s) for s in shapes]
-    return tuple(max(axis, key=_rank_of_length) for axis in zip(*padded, strict=True))
-
-
-def _rank_of_length(n: int) -> int:
-    """Lengths that have a name before those that have none, 1 last."""
-    return 0 if n == 1 else 1 + isinstance(n, AxisLength)
+    axes = zip(*padded, strict=True)
+    return tuple(max(axis, key=lambda n: (n != 1, isinstance(n, AxisLength))) for axis in axes)
 
 
 def natural(expr: sympy.Expr) -> Shape:
@@ -479,16 +476,16 @@ def chain(links: Sequence[Form]) -> Form:
             left = _multiplied([*parts[:k], atom.parts[0]])
             back = [transpose(p) for p in reversed(parts[k + 1 :])]
             return outer(left, _multiplied([*back, atom.parts[1]]))
-    flat = [link for k, p in enumerate(parts) for link in (_links(p) if _opens(p, k) else [p])]
+    flat = [
+        link
+        for k, p in enumerate(parts)
+        for link in (_links(p) if k == 0 or len(p.shape) == MATRIX else [p])
+    ]
     text = " @ ".join(p.at(ATOM) for p in flat)
     shape = (*flat[0].natural[-2:-1], *(flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()))
     whole = (*flat[0].shape[:-1], *flat[-1].shape[1:])
     made = Atom(text, shape if len(shape) == len(whole) else whole, MULTIPLY, "@", tuple(flat))
     return Form(made, whole)
-
-
-def _opens(part: Form, k: int) -> bool:
-    return len(part.shape) == MATRIX or k == 0
 
 
 def _multiplied(parts: Sequence[Form]) -> Form:
