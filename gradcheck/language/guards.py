@@ -29,7 +29,7 @@ from gradcheck.language.budget import (
 )
 from gradcheck.language.vocabulary import WORDS
 from gradcheck.ops.pytorch import OF_METHODS
-from gradcheck.ops.row import joined
+from gradcheck.ops.row import join
 
 Function = Callable[..., Any]
 
@@ -117,7 +117,7 @@ class Guards:
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)
             self.meter.measure(b)
-            return joined(a), joined(b)
+            return join(a), join(b)
         return a, b
 
     def integers(self, name: str, a: int, b: int) -> Any:
