@@ -177,7 +177,8 @@ def call(name: str, *forms: Form, shape: Shape | None = None, words: str = "") -
 
 def compare(sign: str, a: Form, b: Form) -> Form:
     """One where a condition holds, else zero."""
-    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", (a * b + a).natural or a.natural, COMPARE, "<")
+    own = broadcast(a.natural, b.natural)
+    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", own, COMPARE, "<")
     return Form(made, broadcast(a.shape, b.shape))
 
 
@@ -305,23 +306,22 @@ def _with_number(found: sympy.Expr, rest: list[Any], bracket: sympy.Expr) -> sym
 
 def expanded(expr: sympy.Expr) -> sympy.Expr:
     """With its brackets multiplied out, where that gives a bounded number of terms."""
-    sizes = [1]
-    for term in sympy.Add.make_args(expr):
+    sizes, terms = [1], sympy.Add.make_args(expr)
+    for term in terms:
         powers = (f.as_base_exp() for f in sympy.Mul.make_args(term))
         sizes.append(prod(len(sympy.Add.make_args(b)) ** abs(e) for b, e in powers if e.is_Integer))
     if sum(sizes) > TERMS:
         return expr
-    terms = sympy.Add.make_args(expr)
     return sympy.Add(*(t.expand(deep=False, power_base=False, power_exp=False) for t in terms))
 
 
 def turned_round(product: sympy.Expr) -> sympy.Expr:
     """`p - y` for `-(y - p)`: a minus in front goes into a bracket of arrays."""
-    if not product.as_coeff_Mul()[0] < 0:
-        return product
-    for f in sympy.Mul.make_args(product):
+    count, parts = product.as_coeff_Mul()[0], sympy.Mul.make_args(product)
+    for f in parts if count < 0 else ():
         if f.is_Add and natural(f) and any(t.as_coeff_Mul()[0] < 0 for t in f.args):
-            return sympy.Mul(*(g for g in sympy.Mul.make_args(-product) if g != f), -f)
+            others = [g for g in parts if g not in (count, f)]
+            return sympy.Mul(-count, *others, -f, evaluate=bool(others) or count == -1)
     return product
 
 
@@ -520,8 +520,7 @@ def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
     """The sum over some axes: what does not change along them stands before it."""
     rank = len(form.shape)
     axes = [k % rank for k in axes]
-    kept = ((k, n) for k, n in enumerate(form.shape) if keepdims or k not in axes)
-    shape = tuple(1 if k in axes else n for k, n in kept)
+    shape = _reduced(form.shape, form.shape, axes, keepdims)
     if not axes or form.is_zero:
         return form.as_shape(shape)
     ways = [factored(form.expr)]
