@@ -21,7 +21,7 @@ from gradcheck.answers.words import (
     WRAPPERS,
     Meaning,
     hints,
-    segmented,
+    segment,
 )
 from gradcheck.errors import TextError
 
@@ -76,7 +76,7 @@ class Calls(Operands):
 
     def undeclared(self, token: Token) -> ast.expr:
         """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
-        if self.sees("'", ahead=1) and not segmented(self.words, token.text, opens=False):
+        if self.sees("'", ahead=1) and not segment(self.words, token.text, opens=False):
             raise self.refused(self.look(1), *NEVER["'"])
         if token.text in MODULES and self.sees(".", ahead=1) and self.look(2).kind == "word":
             self.at += 2
@@ -121,7 +121,7 @@ class Calls(Operands):
 
     def segments(self, token: Token) -> ast.expr:
         """The first of the known words that are run together in an unknown one."""
-        ways = segmented(self.words, token.text, opens=self.sees("(", ahead=1))
+        ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
         if not ways:
             raise self.unknown()
         first, *others = [self.words.shown(way) for way in ways]

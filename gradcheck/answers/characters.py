@@ -184,11 +184,11 @@ def foreign(typed: str, at: int) -> TextError:
 def refused(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
     """The error to raise for a fault at character `at` (from 0) of the text."""
     return TextError(
-        [Complaint(message, cure, line=1, column=at + 1, source=shown(text), width=width)]
+        [Complaint(message, cure, line=1, column=at + 1, source=to_one_line(text), width=width)]
     )
 
 
-def shown(text: str) -> str:
+def to_one_line(text: str) -> str:
     """The text on one line, what cannot be printed as blanks, positions kept."""
     return "".join(char if char.isprintable() else " " for char in text)
 

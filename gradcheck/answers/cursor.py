@@ -8,7 +8,7 @@ from typing import TypeVar
 from gradcheck.answers.characters import DERIVATIVE, clip, refused
 from gradcheck.answers.shapes import Known, Shape, broadcast, is_row, product_shape, shape_of
 from gradcheck.answers.tokens import Token, levels
-from gradcheck.answers.words import Meaning, Words, segmented
+from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
@@ -111,7 +111,7 @@ class Cursor:
             return token.text in RADICALS
         meaning = self.words.meant(token.text)
         if meaning is None and token.text not in self.own:
-            ways = segmented(self.words, token.text, opens=self.sees("(", ahead=ahead + 1))
+            ways = segment(self.words, token.text, opens=self.sees("(", ahead=ahead + 1))
             meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else None
         return meaning is not None and meaning.kind == "function"
 

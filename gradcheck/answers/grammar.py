@@ -17,8 +17,8 @@ from gradcheck.answers.calls import Calls
 from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
 from gradcheck.answers.shapes import Shape
-from gradcheck.answers.tokens import Token, spelled
-from gradcheck.answers.words import ARITY, segmented
+from gradcheck.answers.tokens import Token, spell
+from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
 
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
@@ -264,7 +264,7 @@ class Parser(Calls):
 
     def transpose_comes(self, shape: Shape | None) -> int:
         """How many tokens a raised T takes: `T`, `{T}`, `{-T}`; 0 where there is none."""
-        found = RAISED.match(spelled(self.tokens[self.at : self.at + 4]))
+        found = RAISED.match(spell(self.tokens[self.at : self.at + 4]))
         if found:
             width = found[0].count(" ")
             token = self.look(width // 2)
@@ -274,7 +274,7 @@ class Parser(Calls):
         if token.kind != "word" or token.text[0] != "T" or self.meaning(token):
             return 0
         middle, rest = token.start + 1, token.text[1:]  # X^TR
-        if not (self.words.meant(rest) or segmented(self.words, rest, opens=False)):
+        if not (self.words.meant(rest) or segment(self.words, rest, opens=False)):
             return 0
         whole = Token("transpose", "T", token.start, middle)
         self.tokens[self.at : self.at + 1] = [whole, Token("word", rest, middle, token.end)]
@@ -397,7 +397,7 @@ class Parser(Calls):
         if function is not None and called and self.sees("(", ahead=1):
             self.step()
             return self.call(method, function, value)
-        known = not word or self.meaning(method) or segmented(self.words, method.text, opens=False)
+        known = not word or self.meaning(method) or segment(self.words, method.text, opens=False)
         if not self.arrays and known and self.factor_starts() and method.text != "[":
             right = self.operand(self.expression(PRODUCT + 1))
             return self.node(ast.BinOp(self.operand(value), ast.Mult(), right), start)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from gradcheck.answers.characters import DERIVATIVE, refused
 from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
 from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
-from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spelled
+from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spell
 
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 ABSOLUTE = "write abs(...) instead of |...|"
@@ -370,7 +370,7 @@ class Operands(Cursor):
 
     def derivative_comes(self) -> re.Match[str] | None:
         r"""`d/dx`, `∂/∂x` or `\frac{d}{dx}`."""
-        return OPERATOR.match(spelled(self.tokens[self.at : self.at + 8]))
+        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8]))
 
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""

@@ -17,7 +17,7 @@ from gradcheck.answers.tokens import (
     is_decimal_comma,
     is_of_blanks,
     levels,
-    spelled,
+    spell,
     token_span,
 )
 from gradcheck.errors import TextError
@@ -248,7 +248,7 @@ class Outline(Surroundings):
 
     def is_at_a_point(self, tokens: Sequence[Token]) -> bool:
         """`where x = 2`: a name of the problem and a number."""
-        found = POINT.fullmatch(spelled(tokens))
+        found = POINT.fullmatch(spell(tokens))
         return found is not None and found[1] in self.words.names
 
     def is_label(self, tokens: Sequence[Token]) -> bool:
@@ -304,7 +304,7 @@ class Outline(Surroundings):
 
     def mentions(self, name: str, start: int, stop: int) -> bool:
         """Whether a stretch has a name as a word of its own, `u'` being another than u."""
-        return bool(_as_tokens(name).search(spelled(self.tokens[start:stop])))
+        return bool(_as_tokens(name).search(spell(self.tokens[start:stop])))
 
     def define(self, named: dict[int, tuple[str, Span]]) -> None:
         """Read what the names stand for; one may be used in another."""
@@ -314,7 +314,7 @@ class Outline(Surroundings):
             for n, (a, b) in waiting.items()
             if a < b
         ]
-        text = spelled(self.tokens)
+        text = spell(self.tokens)
         for name in waiting:
             for found in [] if name.isidentifier() else _as_tokens(name).finditer(text):
                 self.glue(*token_span(text, found), name)

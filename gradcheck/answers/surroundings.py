@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.answers.characters import clip, refused
-from gradcheck.answers.tokens import Token, spelled, token_span
-from gradcheck.answers.words import KEPT, STOP, Words, segmented
+from gradcheck.answers.tokens import Token, spell, token_span
+from gradcheck.answers.words import KEPT, STOP, Words, segment
 
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
@@ -96,7 +96,7 @@ class Surroundings:
         names = self.words.names
         if not any(name[0] == "d" and name[1:] in names for name in names):
             return tokens
-        text = spelled(tokens)
+        text = spell(tokens)
         for found in reversed([*GRADIENT.finditer(text)]):
             name = "d" + next(filter(None, found.groups()))
             if {name, name[1:]} <= names:
@@ -130,7 +130,7 @@ class Surroundings:
             return self.words.meaning(token.text) is None
         if not token.text.isalpha() or self.words.meant(token.text):
             return False
-        return not segmented(self.words, token.text, opens=False)
+        return not segment(self.words, token.text, opens=False)
 
     def says_nothing(self, tokens: Sequence[Token]) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""

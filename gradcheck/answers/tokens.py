@@ -211,7 +211,7 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
         raise refused(typed, start, message, "write it as a formula", len(digits))
 
 
-def spelled(tokens: Iterable[Token]) -> str:
+def spell(tokens: Iterable[Token]) -> str:
     """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
     return "".join([f"{token.text} " for token in tokens])
 

@@ -168,7 +168,7 @@ class Words:
         """The product that a function's name might be meant as: `a*sin`; or nothing."""
         if word[0] not in self.names or len(word) < 3:
             return ""
-        ways = segmented(self, word, opens=True)
+        ways = segment(self, word, opens=True)
         products = [w for w in ways if w[0] in self.names and self.is_function(w[-1])]
         return self.shown(products[0]) if products else ""
 
@@ -254,7 +254,7 @@ def _joined(stem: str, below: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4096)
-def segmented(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
+def segment(words: Words, word: str, opens: bool) -> list[tuple[str, ...]]:
     """The first few ways to take a word apart, in any letters; `opens`: a bracket follows it.
 
     Digits may follow a function's name only: `x2` could be anything.

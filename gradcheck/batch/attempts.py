@@ -44,7 +44,7 @@ class Attempt:
         return tuple(each["id"] for each in json.loads(self.line)["mistakes"] or ())
 
 
-def known(ledger: Ledger, posed: Posed, answer: str) -> JudgedAnswer | None:
+def find_judged(ledger: Ledger, posed: Posed, answer: str) -> JudgedAnswer | None:
     """The judgement of an answer, as `packed`, that somebody has given before."""
     sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line IS NOT NULL"
     asked = question(posed.fingerprint, posed.part.name, answer)
@@ -110,7 +110,7 @@ def history(ledger: Ledger, student: str) -> Iterator[Attempt]:
 def _settle(ledger: Ledger, posed: Posed, answer: str, judged: JudgedAnswer) -> int:
     """Put a judgement where no other is; the number of the question."""
     number = ledger.number(posed.problem.id, posed.fingerprint, posed.part.name, answer)
-    if known(ledger, posed, answer) is None:
+    if find_judged(ledger, posed, answer) is None:
         ledger.settle([judged._replace(number=number)])
     return number
 

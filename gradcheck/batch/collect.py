@@ -165,7 +165,7 @@ class Collector:
         read = replace(read, student=self.roster.student(read.student))
         if not self._wanted(read.student):
             return
-        answers, strangers = placed(read.answers, self.problems)
+        answers, strangers = place_sources(read.answers, self.problems)
         for name in strangers:
             if not self.chosen.problems or name.partition(".")[0] in self.chosen.problems:
                 self.strangers.meet(read, name)
@@ -173,7 +173,7 @@ class Collector:
         if before is None and self.roster.called and read.student not in self.roster.called:
             self.ledger.notice(f"{read.file}: {read.student} is not on the roster")
         if before is not None and before.table and before.table == read.table:
-            asked, _ = placed({name: {"": None} for name in read.asked}, self.problems)
+            asked, _ = place_sources({name: {"": None} for name in read.asked}, self.problems)
             answers = {id: answers.get(id, {}) for id in asked}
         kept = self._kept(read, answers)
         given = self._counting(read, before, {id: answers[id] for id in kept})
@@ -255,7 +255,7 @@ class Collector:
             self.ledger.notice(f"{words}: {_listed(gone)}")
 
 
-def placed(
+def place_sources(
     answers: Mapping[str, Mapping[str, Any]], problems: Mapping[str, Problem]
 ) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Answers by problem and part, and the names of what was never asked.

@@ -30,7 +30,7 @@ from gradcheck.grading.variants import (
 )
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
-from gradcheck.practice.drawing import listed
+from gradcheck.practice.drawing import to_set
 from gradcheck.problem import Problem
 from gradcheck.problem.section import suggest_id
 from gradcheck.problem.variants import possible, sample_draws, with_draw
@@ -260,7 +260,7 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     title = f"Practice: {', '.join(names) or 'all rules'}"
     title += f", level {level}" if level else ""
     title += f", to reveal {reveals}" if reveals else ""
-    click.echo(listed(f'"{title}"', [each.entry for each in found]), nl=False)
+    click.echo(to_set(f'"{title}"', [each.entry for each in found]), nl=False)
     if len(found) < count:
         click.echo(f"{pluralize(len(found), 'problem')}: there are no more of this kind", err=True)
     sys.exit(CLEAN if found else FAILED)

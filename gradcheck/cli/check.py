@@ -49,7 +49,7 @@ def check(
     problem = question(expression, given, [wrt] if wrt else ())
     check_value(problem, given_point(problem))
     names = [part.name for part in problem.parts]
-    answers = [answer] if len(names) == 1 else listed(answer)
+    answers = [answer] if len(names) == 1 else split_answers(answer)
     if len(answers) != len(names):
         known = ", ".join(names)
         cure = f"add --wrt {names[0]}, or give one for each: `[..., ...]`"
@@ -66,7 +66,7 @@ def check(
     sys.exit(max(codes, key=WORST.index))
 
 
-def listed(answer: str) -> list[str]:
+def split_answers(answer: str) -> list[str]:
     """The answers in `[2xy, x^2]`, `(2xy, x^2)` or `∇f = 2xy, x^2`."""
     found = LIST.fullmatch(answer)
     inner = found["inner"] if found else answer

@@ -51,7 +51,7 @@ def by_way(sites: Sequence[Site]) -> dict[Key, list[Site]]:
     return found
 
 
-def repeated(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
+def repeat_sites(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
     """The sites of one line in a loop, or at one weight that is used again, all together."""
     names = {id(leaf): name for name, leaf in tape.leaves.items()}
     groups: dict[Key, list[Site]] = defaultdict(list)
@@ -138,7 +138,7 @@ def inside(tape: Tape, step: Step | None) -> Inside | None:
     return step.op.forward, operands
 
 
-def called(tape: Tape, step: Step) -> Any:
+def name_of(tape: Tape, step: Step) -> Any:
     """What a step is called: its input's name, or its text if that is short."""
     if isinstance(step, Leaf):
         names = (n for n, leaf in tape.leaves.items() if leaf is step.variable)
@@ -198,11 +198,13 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
             continue
         sites = sites_of(tape, row, edges)
         for site in sites:
-            yield from made(tape, row, [site], (n, *site.key))
-        for key, together in repeated(tape, sites):
-            yield from made(tape, row, together, (n, *key))
+            yield from verbs_at(tape, row, [site], (n, *site.key))
+        for key, together in repeat_sites(tape, sites):
+            yield from verbs_at(tape, row, together, (n, *key))
         for way, alike in by_way(sites).items() if row.habit else ():
-            yield from made(tape, row, alike, (n, "everywhere", *way)) if len(alike) > 1 else ()
+            yield from (
+                verbs_at(tape, row, alike, (n, "everywhere", *way)) if len(alike) > 1 else ()
+            )
         for k, block in enumerate(found if row.verb == "pull" else ()):
             site = Site(block.y, -1, ("block", block.edge.op, k), block.y.span)
             for one in ways(row, site, block.edge) if can(row, block.edge) else ():
@@ -254,7 +256,7 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
         key = (node.span, node.op.name, i, again[node.span, node.op.name, i])
         below = node.edges[i]
         assert below is not None  # nothing is pulled where there is no edge
-        site = Site(node, i, key, node.span, names={"u": called(tape, below)})
+        site = Site(node, i, key, node.span, names={"u": name_of(tape, below)})
         edge = edge_of(tape, node, i, g, right)
         beside = inside(tape, node.edges[i])
         edge = replace(edge, around=around[node], inside=beside)
@@ -331,7 +333,7 @@ def ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
     return [replace(site, key=(*site.key, "way", n), choice=choice) for n, choice in found]
 
 
-def made(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
+def verbs_at(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
     """The row at these sites together, unless such code would not have run."""
     verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
     try:

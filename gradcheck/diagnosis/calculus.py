@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.diagnosis.line import ScalarLine, Span, covering
-from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shifted
+from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shift
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Array
@@ -45,7 +45,7 @@ def acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
             continue
         sites = [p for p, s in zip(found, operations, strict=True) if row.where(s)]
         for place in sites:
-            made = shifted(line, place, row.wrong)
+            made = shift(line, place, row.wrong)
             yield WrongRule((n, *place.key), row, place, _span(line, row, place), made)
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
@@ -58,7 +58,7 @@ def _of_held(line: ScalarLine, row: Mistake, n: int, found: Sequence[Place]) -> 
     for letter, held in line.held.items():
         for place in found:
             if row.where(operation(line, place.ks, line.tangents, place.summed, held)):
-                made = shifted(line, place, row.wrong, held)
+                made = shift(line, place, row.wrong, held)
                 yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
 
 

@@ -17,11 +17,11 @@ from gradcheck.diagnosis.hypothesis import (
     carries,
     hypothesis_of,
     is_single,
-    ranked,
+    rank_hypotheses,
 )
 from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
-from gradcheck.diagnosis.remarks import remarks, unsummed
-from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, given
+from gradcheck.diagnosis.remarks import find_unsummed, remarks
+from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, known_part
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.opinions.opinion import Array
@@ -50,7 +50,7 @@ def explain(
     misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
     right answer nothing is said.
     """
-    wanted = given(answer, slack)
+    wanted = known_part(answer, slack)
     if wanted is None:
         return Diagnosis("unnamed")
     with np.errstate(all="ignore"):
@@ -76,7 +76,7 @@ def _explained(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: b
     if not np.all(np.isfinite(wanted.flat)):
         return Diagnosis("unnamed", remarks=(NO_NUMBER,))
     for found in _by_cost(prepared, part, wanted, integrated):
-        told, beneath = ranked(found, prepared.scalar)
+        told, beneath = rank_hypotheses(found, prepared.scalar)
         if told:
             said = remarks(prepared, part, wanted, told)
             if is_single(wanted) or not carries(wanted):
@@ -102,7 +102,7 @@ def _by_cost(
     """
     fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
     found = [Hypothesis(integrated_instead, prepared.span)] if integrated else []
-    found += unsummed(prepared, part, wanted)
+    found += find_unsummed(prepared, part, wanted)
     yield [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE] + found
     if not carries(wanted, 2):
         return

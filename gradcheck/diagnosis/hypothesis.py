@@ -82,7 +82,7 @@ class Diagnosis:
     beneath: tuple[Hypothesis, ...] = ()
 
 
-def ranked(
+def rank_hypotheses(
     found: Sequence[Hypothesis], scalar: bool
 ) -> tuple[tuple[Hypothesis, ...], tuple[Hypothesis, ...]]:
     """One hypothesis an id, the commonest first: those that are told, then those beneath.

@@ -155,7 +155,7 @@ def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
     return end if end is not None else np.zeros(line.x.shape)
 
 
-def shifted(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
+def shift(line: ScalarLine, place: Place, wrong: Wrong, held: Held | None = None) -> Array:
     """The root's derivative (P, size) with one wrong rule at one place.
 
     What the wrong rule adds at its node reaches the root times the root's derivative by the node.

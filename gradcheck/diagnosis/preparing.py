@@ -19,7 +19,7 @@ from gradcheck.diagnosis.acts import (
 from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, is_monomial
 from gradcheck.diagnosis.line import ScalarLine, Span
-from gradcheck.diagnosis.places import shifted
+from gradcheck.diagnosis.places import shift
 from gradcheck.diagnosis.tables import (
     RELATIVE,
     GivenAnswer,
@@ -185,7 +185,7 @@ def _turned_of(made: Sequence[Made], line: ScalarLine) -> tuple[list[int], Array
         if place is not None and not place.chained and derived:
             assert each.rule is not None
             who.append(n)
-            rows.append(2 * shifted(line, place, lambda s: 0 * s.right) - each.rule.flat)
+            rows.append(2 * shift(line, place, lambda s: 0 * s.right) - each.rule.flat)
     return who, np.array(rows)
 
 

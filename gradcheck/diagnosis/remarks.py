@@ -144,7 +144,7 @@ def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
 DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
 
 
-def unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
+def find_unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """The axes over which the answer has to be summed to be the gradient, where there are any."""
     right = [prepared.right[k][part] for k in wanted.points]
     if not 0 < len(wanted.shape) <= DEEPEST or np.prod(wanted.shape) <= right[0].size:

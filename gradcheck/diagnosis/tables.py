@@ -96,7 +96,7 @@ class GivenAnswer:
     slack: Array
 
 
-def given(answer: Sequence[Any], slack: Any) -> GivenAnswer | None:
+def known_part(answer: Sequence[Any], slack: Any) -> GivenAnswer | None:
     """The known part of an answer; None where nothing is known, or shapes differ between points."""
     points = [k for k, a in enumerate(answer) if a is not None]
     shapes = {np.shape(answer[k]) for k in points}

@@ -57,7 +57,7 @@ def decode(content: bytes, file: str) -> str:
     if content.startswith(ARCHIVE):
         words, cure = "this is an archive or an Excel workbook, no text", "call an archive .zip"
         raise TextError([Complaint(words, cure, file, 1)])
-    name = marked(content) or "utf-8"
+    name = encoding_of_mark(content) or "utf-8"
     try:
         return content.decode(name)
     except UnicodeDecodeError as error:
@@ -68,7 +68,7 @@ def decode(content: bytes, file: str) -> str:
         raise TextError([Complaint(words, CURE, file, before + 1)]) from None
 
 
-def marked(start: bytes) -> str:
+def encoding_of_mark(start: bytes) -> str:
     """The encoding that the mark at the beginning tells; empty without one."""
     return next((name for mark, name in MARKS if start.startswith(mark)), "")
 
@@ -78,7 +78,7 @@ def marked(start: bytes) -> str:
 
 def _encoding(opened: Callable[[], IO[bytes]], start: bytes) -> str:
     """The encoding of a table: that of its mark, UTF-8 where every byte is, or Windows'."""
-    if name := marked(start):
+    if name := encoding_of_mark(start):
         return name
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:

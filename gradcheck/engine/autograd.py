@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.backward import backward, run, starts
 from gradcheck.engine.state import bare
-from gradcheck.engine.tensor import Tensor, boxed, tracked
+from gradcheck.engine.tensor import Tensor, boxed, track
 
 __all__ = ["backward", "grad", "tensor"]
 
@@ -45,7 +45,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     >>> x.grad
     tensor([2., 4.])
     """
-    if tracked(data):
+    if track(data):
         raise TypeError(advice.NO_COPY)
     value = _array(bare(data) if isinstance(data, Tensor) else data, dtype)
     if requires_grad and value.dtype.kind != "f":

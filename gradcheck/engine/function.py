@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import OUTPUT, Node, form, noted
-from gradcheck.engine.tensor import Tensor, boxed, tracked
+from gradcheck.engine.tensor import Tensor, boxed, track
 from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
 
@@ -132,7 +132,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward; put one node on the tape if any argument is tracked."""
-        wanted = tuple(map(tracked, args))
+        wanted = tuple(map(track, args))
         ctx = Context(wanted)
         with Recording(False):
             result = cls._forwarded(ctx, args, kwargs)
@@ -183,7 +183,7 @@ def _record(
     """One node for the function; its outputs point to it, directly or through their own nodes."""
     node = noted(
         _row(cls, args, outputs),
-        tuple(t._step() if tracked(t) else None for t in args),
+        tuple(t._step() if track(t) else None for t in args),
         tuple(form(t._value) if isinstance(t, Tensor) else None for t in args),
         (),
         {},

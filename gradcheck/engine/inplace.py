@@ -10,7 +10,7 @@ from gradcheck.engine import advice, views
 from gradcheck.engine.recording import MODE, UNUSUAL, Recording
 from gradcheck.engine.state import State, bare, move_keeper
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import Op, passed
+from gradcheck.ops.row import Op, pass_on
 from gradcheck.ops.shapes import is_basic
 
 KINDS = "buif"
@@ -165,7 +165,7 @@ def _replaced(name: str, grad_fn: str, count: int) -> Op:
         name=name,
         forward=stay,
         function=stay,
-        vjps=(lambda y, x, value: lambda g: np.zeros(g.shape, g.dtype), passed)[:count],
+        vjps=(lambda y, x, value: lambda g: np.zeros(g.shape, g.dtype), pass_on)[:count],
         grad_fn=grad_fn,
         elementwise=False,
         rounds=False,

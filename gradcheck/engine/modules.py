@@ -18,10 +18,10 @@ PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
     """A leaf with these numbers that the module which holds it counts among its parameters."""
     numbers = data.detach() if isinstance(data, Tensor) else data
-    return marked(tensor(numbers, requires_grad=requires_grad))
+    return mark(tensor(numbers, requires_grad=requires_grad))
 
 
-def marked(t: Tensor) -> Tensor:
+def mark(t: Tensor) -> Tensor:
     """The tensor itself, from now on a parameter."""
     PARAMETERS[id(t)] = t
     return t

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.state import clear, descend, moved
+from gradcheck.engine.state import clear, descend, move
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 
@@ -49,7 +49,7 @@ class Optimizer:
             g = p._grad
             if g is not None:
                 slope = g._value + self.weight_decay * p._value if self.weight_decay else g._value
-                moved(p, self.lr * self._direction(slope, index))
+                move(p, self.lr * self._direction(slope, index))
 
     def _direction(self, g: Any, index: int) -> Any:
         """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""

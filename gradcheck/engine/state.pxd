@@ -13,6 +13,6 @@ cdef object ndarray, float64
 
 cpdef list cell_of(State t)
 cpdef object step_of(State t)
-cpdef object wrapped(type kind, object value, bint tracked, Node node)
-cpdef object moved(State t, object by)
+cpdef object wrap(type kind, object value, bint tracked, Node node)
+cpdef object move(State t, object by)
 cdef _deposit(State target, object g, bint create_graph, bint own)

@@ -136,7 +136,7 @@ class State:
             self._value = np.array(self._value)
 
 
-def wrapped(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> Any:
+def wrap(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> Any:
     """A tensor of that kind; `kind(value, tracked, node)` without the detour of a call."""
     t: State = kind.__new__(kind)  # type: ignore[call-overload]
     t._value = value
@@ -153,7 +153,7 @@ def cell_of(t: State) -> list[Any]:
     return t._writes
 
 
-def moved(t: State, by: Any) -> None:
+def move(t: State, by: Any) -> None:
     """An unrecorded write into the tensor's memory: it loses `by`."""
     if UNUSUAL and MODE.ledger is not None:
         MODE.ledger.write(t, partial(_moved, t, by))
@@ -253,7 +253,7 @@ def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
         target._grad = live.clone() if held is None else held + g
     elif held is None:
         mine = type(g) is float64 or (own and type(g) is ndarray)
-        target._grad = wrapped(type(target), g if mine else np.array(bare(g)), False, None)
+        target._grad = wrap(type(target), g if mine else np.array(bare(g)), False, None)
     else:
         held._share()
         np.add(held._value, bare(g), out=held._value, casting="same_kind")
@@ -266,7 +266,7 @@ def descend(parameters: Iterable[State], rate: Any) -> None:
         t: State = p
         g: State | None = t._grad
         if g is not None:
-            moved(t, rate * g._value)
+            move(t, rate * g._value)
 
 
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:

@@ -19,7 +19,7 @@ from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
 from gradcheck.engine.names import node_name
-from gradcheck.ops.row import Op, passed
+from gradcheck.ops.row import Op, pass_on
 
 Hook = Callable[[Any], Any]
 Form = tuple[tuple[int, ...], np.dtype[Any]] | None
@@ -378,7 +378,7 @@ def _piece(  # noqa: PLR0917 - by position: it is called for every edge
         piece = rules(i, g)
         return piece if piece is None else fit(node, i, piece)
     rule = rules[i]
-    if rule is passed:
+    if rule is pass_on:
         piece = g
     elif rule is None:
         return pull(node, i, g, y, operands)

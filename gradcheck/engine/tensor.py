@@ -33,15 +33,15 @@ from gradcheck.engine.state import (
     keeper_of,
     record,
     step_of,
-    wrapped,
+    wrap,
 )
 from gradcheck.engine.tape import NUMBER, Leaf, Node, noted, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
-from gradcheck.ops.row import Op, handler_of, passed
+from gradcheck.ops.row import Op, handler_of, pass_on
 
-__all__ = ["Tensor", "apply", "bare", "boxed", "to", "tracked"]
+__all__ = ["Tensor", "apply", "bare", "boxed", "to", "track"]
 
 Method = Callable[..., Any]
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
@@ -60,7 +60,7 @@ class EntryCount(int):
         return self.shape if dim is None else self.shape[dim]
 
 
-def tracked(value: Any) -> bool:
+def track(value: Any) -> bool:
     """Whether gradients flow through this value."""
     return type(value) is Tensor and value.requires_grad
 
@@ -136,7 +136,7 @@ A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 
 
-def raised(a: Any, b: Any) -> Any:
+def raise_to(a: Any, b: Any) -> Any:
     """The power a^b; a square is one to NumPy too, but after a detour."""
     plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
     return np.square(a) if plain else np.power(a, b)
@@ -149,7 +149,7 @@ OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
     np.divide: operator.truediv,
     np.matmul: operator.matmul,
     np.negative: operator.neg,
-    np.power: raised,
+    np.power: raise_to,
 }
 """These do what NumPy's functions do, and faster, on single numbers above all."""
 
@@ -182,7 +182,7 @@ def of_one(row: Op) -> Callable[..., "Tensor"]:
             forms, kept = (form,), u if keep else blank
         watch = _watched(x, None) if keep else None
         node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
-        out: Tensor = wrapped(Tensor, y, True, node)
+        out: Tensor = wrap(Tensor, y, True, node)
         if keep_y:
             _keep(node, y, out)
         return out
@@ -234,7 +234,7 @@ def of_two(row: Op) -> Callable[..., "Tensor"]:
         if keep_u or keep_v:
             watch = _watched(left if keep_u else None, right if keep_v else None)
         node = noted(row, (start, other), forms, kept, NONE, None, watch)
-        out: Tensor = wrapped(Tensor, y, True, node)
+        out: Tensor = wrap(Tensor, y, True, node)
         if keep_y:
             _keep(node, y, out)
         return out
@@ -296,7 +296,7 @@ CAST = Op(
     name="cast",
     forward=lambda x, dtype: x.astype(dtype),
     function=lambda x, dtype: x.astype(dtype),
-    vjps=(passed,),  # fitting brings the cotangent back to the operand's dtype
+    vjps=(pass_on,),  # fitting brings the cotangent back to the operand's dtype
     grad_fn="ToCopyBackward0",
     rounds=False,
     params=("dtype",),

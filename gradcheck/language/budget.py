@@ -211,11 +211,6 @@ class Meter:
         self.listed(count.entries)
         self.expect(count.elements)
 
-    def pair(self, a: Shape, b: Shape) -> None:
-        """Refuse an operation between two arrays that broadcasts too far."""
-        if prod(a) * prod(b) > self.budget.elements:
-            self.expect(prod(broadcast(a, b)))
-
     def integer(self, bits: int) -> None:
         """Refuse an integer that would have too many digits."""
         if bits > self.budget.bits:

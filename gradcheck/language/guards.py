@@ -29,7 +29,7 @@ from gradcheck.language.budget import (
 )
 from gradcheck.language.vocabulary import WORDS
 from gradcheck.ops.pytorch import OF_METHODS
-from gradcheck.ops.row import joined
+from gradcheck.ops.row import join
 
 Function = Callable[..., Any]
 
@@ -99,7 +99,7 @@ class Guards:
         elif name == "matmul":
             self.meter.expect(prod(first[:-1]) * prod(second[-1:] if len(second) > 1 else ()))
         elif first != second:
-            self.meter.pair(first, second)
+            self.meter.expect(about_to_make(name, (a, b)))
         if name == "power":
             self._exponent(b)
         if not place:
@@ -117,7 +117,7 @@ class Guards:
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)
             self.meter.measure(b)
-            return joined(a), joined(b)
+            return join(a), join(b)
         return a, b
 
     def integers(self, name: str, a: int, b: int) -> Any:

@@ -10,7 +10,7 @@ import sympy
 from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
 
-from gradcheck.ops.arithmetic import raised
+from gradcheck.ops.arithmetic import raise_to
 
 
 def polygamma(order: arb, x: arb) -> arb:
@@ -55,7 +55,7 @@ class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
         if exponent == sympy.Rational(1, 2):
             return f"sqrt({self._ball(base)})"
         if exponent.is_Integer:
-            return f"raised({self._ball(base)}, {exponent})"
+            return f"raise_to({self._ball(base)}, {exponent})"
         return f"({self._ball(base)})**({self._print(exponent)})"
 
     def _print_Function(self, expr: sympy.Function) -> str:  # noqa: N802
@@ -81,7 +81,7 @@ def compile_closed(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callabl
     function: Callable[..., arb] = sympy.lambdify(
         list(symbols),
         expr,
-        modules=[{"arb": arb, "raised": raised, **FUNCTIONS}],
+        modules=[{"arb": arb, "raise_to": raise_to, **FUNCTIONS}],
         printer=ArbPrinter,
     )
     return function

@@ -8,11 +8,11 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.arithmetic import kept, logistic
+from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Numbers, Pull, op, passed, unary
+from gradcheck.ops.row import Composed, Numbers, Pull, op, pass_on, unary
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
@@ -31,7 +31,7 @@ def _where_positive(g: Numbers, y: Numbers) -> Numbers:
     What is recorded hangs on the value, though its derivative is 0.
     """
     if isinstance(g, np.ndarray | np.generic):
-        return kept(g, ~np.less_equal(y, 0))
+        return keep(g, ~np.less_equal(y, 0))
     return np.where(np.less_equal(y, 0), 0.0 * y, g)
 
 
@@ -218,7 +218,7 @@ layer_norm = op(
     (
         lambda y, x, w, b, axis, eps: lambda g: _layer_norm_rule(g, x, w, axis, eps),
         lambda y, x, w, b, axis, eps: lambda g: g * standard(x, axis, eps)[0],
-        passed,
+        pass_on,
     ),
     name="layer_norm",
     exact=Composed(_layer_norm_defined),

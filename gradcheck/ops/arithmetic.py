@@ -19,15 +19,15 @@ from gradcheck.ops.row import (
     Vjp,
     flat,
     op,
-    passed,
+    pass_on,
 )
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
 
-add = op(np.add, (passed, passed), exact=operator.add, unseen=domains.lost)
+add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.lost)
 subtract = op(
     np.subtract,
-    (passed, lambda y, a, b: lambda g: -g),
+    (pass_on, lambda y, a, b: lambda g: -g),
     exact=operator.sub,
     unseen=domains.lost,
     school=("sub",),
@@ -51,7 +51,7 @@ negative = op(
 )
 positive = op(
     np.positive,
-    (passed,),
+    (pass_on,),
     also=(np.conjugate, np.real, np.real_if_close),
     exact=operator.pos,
     rounds=False,
@@ -81,7 +81,7 @@ def _times_log(g: Numbers, y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     return np.where(flat, 0.0, g * y * np.log(np.where(flat, 1.0, a)))
 
 
-def raised(a: arb, b: Numbers) -> arb:
+def raise_to(a: arb, b: Numbers) -> arb:
     """A power of a ball; flint itself finds no number where the base lies around zero."""
     found: arb = a**b
     if found.is_finite() or not a.is_finite() or a.mid() != 0:
@@ -101,7 +101,7 @@ _power = partial(
     domain=(POSITIVE, REAL_LINE),
     undefined=domains.no_power,
 )
-power = _power(np.power, symbolic=operator.pow, ball=raised, school=("pow",))
+power = _power(np.power, symbolic=operator.pow, ball=raise_to, school=("pow",))
 float_power = _power(
     np.float_power,
     symbolic=lambda a, b: sympy.exp(b * sympy.log(a)),
@@ -116,7 +116,7 @@ _dividing = partial(
 remainder = _dividing(
     np.remainder,
     (  # a / b itself may be rounded up
-        passed,
+        pass_on,
         lambda y, a, b: lambda g: -g * np.rint((a - np.remainder(a, b)) / b),
     ),
     also=(np.mod,),
@@ -125,7 +125,7 @@ remainder = _dividing(
 )
 fmod = _dividing(
     np.fmod,
-    (passed, lambda y, a, b: lambda g: -g * np.rint((a - np.fmod(a, b)) / b)),
+    (pass_on, lambda y, a, b: lambda g: -g * np.rint((a - np.fmod(a, b)) / b)),
     exact=Composed(lambda a, b: a - b * np.trunc(a / b)),
 )
 floor_divide = _dividing(
@@ -216,7 +216,7 @@ xlogy = op(
 # -- choices -------------------------------------------------------------------------------------
 
 
-def kept(g: Numbers, chosen: Any) -> Numbers:
+def keep(g: Numbers, chosen: Any) -> Numbers:
     """`np.where(chosen, g, 0.0)`; of plain arrays by their bits, without a branch an entry.
 
     Where entries are chosen at random a processor guesses every other branch wrong, which takes
@@ -230,7 +230,7 @@ def kept(g: Numbers, chosen: Any) -> Numbers:
 
 def _share(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
-    won, tied = kept(g, np.greater(a, b)), np.equal(a, b)
+    won, tied = keep(g, np.greater(a, b)), np.equal(a, b)
     return np.where(tied, g * 0.5, won) if tied.any() else won
 
 
@@ -304,7 +304,7 @@ where = op(
     np.where,
     (
         None,
-        lambda y, c, a, b: lambda g: kept(g, c),
+        lambda y, c, a, b: lambda g: keep(g, c),
         lambda y, c, a, b: lambda g: np.where(c, 0.0, g),
     ),
     elementwise=False,
@@ -345,10 +345,10 @@ def _clip_rule(y: Numbers, x: Numbers, *bounds: Any, sides: tuple[str, ...], **f
         low = -np.inf if low is None else low
         high = np.inf if high is None else high
         if i == 0:
-            return kept(g, np.greater_equal(x, low) & np.less_equal(x, high))
+            return keep(g, np.greater_equal(x, low) & np.less_equal(x, high))
         if sides[i - 1] == "low":
-            return kept(g, np.less(x, low) & np.less(low, high))
-        return kept(g, np.greater(x, high) | np.less(high, low))
+            return keep(g, np.less(x, low) & np.less(low, high))
+        return keep(g, np.greater(x, high) | np.less(high, low))
 
     return pull
 

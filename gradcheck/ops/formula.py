@@ -6,7 +6,7 @@ from functools import cached_property
 from inspect import Signature, signature
 from typing import Any
 
-from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, joined, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, join, spelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Compound:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
-            return self.meaning(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
+            return self.meaning(*map(join, args), **{k: join(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
 
     def in_order(

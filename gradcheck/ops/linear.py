@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed
-from gradcheck.ops.matrices import product, summed, written_out
+from gradcheck.ops.matrices import product, sum_products, write_out
 from gradcheck.ops.row import Composed, Numbers, Op, op
 from gradcheck.ops.shapes import scatter
 
@@ -39,7 +39,7 @@ matmul = op(
         lambda y, a, b: lambda g, shape=b.shape: _right(g, a, shape),
     ),
     also=(np.linalg.matmul,),
-    symbolic=Composed(written_out),
+    symbolic=Composed(write_out),
     ball=Composed(product),
     elementwise=False,
     school=("mm", "mv", "bmm"),
@@ -90,7 +90,7 @@ def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Any:
 
 
 def _summed_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
-    return summed(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
+    return sum_products(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
 def _subscripted(subscripts: Any, *operands: Numbers, optimize: Any = False) -> Call:
@@ -149,7 +149,7 @@ def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
 
     def in_balls(a: Numbers, b: Numbers, **how: Any) -> Numbers:
         *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
-        return summed(terms, out, a, b)
+        return sum_products(terms, out, a, b)
 
     ball = Composed(in_balls)
     return op(function, (left, right), ball=ball, elementwise=False, operands=2, **cells)

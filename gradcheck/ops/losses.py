@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
 
-def reduced(losses: Any, reduction: str) -> Any:
+def reduce_loss(losses: Any, reduction: str) -> Any:
     """The losses, their mean or their sum; raises TypeError for another word."""
     if reduction not in REDUCTIONS:
         raise TypeError(f"reduction={reduction!r}: 'mean', 'sum' or 'none' was expected")
@@ -67,7 +67,7 @@ def _pair(
         return vjp
 
     def whole(formula: Callable[..., Any]) -> Any:
-        return lambda a, b, reduction="mean", **how: reduced(formula(a, b, **how), reduction)
+        return lambda a, b, reduction="mean", **how: reduce_loss(formula(a, b, **how), reduction)
 
     left, right = slopes
     return op(
@@ -91,14 +91,14 @@ mse_loss = _pair(
 @composed()
 def l1_loss(a: Numbers, b: Numbers, reduction: str = "mean") -> Numbers:
     """The absolute differences."""
-    return reduced(np.absolute(a - b), reduction)
+    return reduce_loss(np.absolute(a - b), reduction)
 
 
 @composed()
 def huber_loss(a: Numbers, b: Numbers, reduction: str = "mean", delta: float = 1.0) -> Numbers:
     """Half the square of the difference up to delta, and a straight line beyond."""
     cut = np.clip(a - b, -delta, delta)
-    return reduced(cut * (a - b) - cut * cut / 2, reduction)
+    return reduce_loss(cut * (a - b) - cut * cut / 2, reduction)
 
 
 @composed()
@@ -284,7 +284,7 @@ def _of_classes(name: str, rule: Any, logs: Callable[..., Any], total: Any, exac
     def whole(total: Any, times: Any) -> Any:
         def loss(x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
             spent = np.sum(times(logs(x, total), w), axis=_classes(np.shape(x)))
-            return reduced(-spent, reduction)
+            return reduce_loss(-spent, reduction)
 
         return loss
 

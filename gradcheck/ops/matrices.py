@@ -48,7 +48,7 @@ def product(a: Numbers, b: Numbers) -> Numbers:
     return y[..., 0, :] if row and not column else y[..., 0] if row else y
 
 
-def written_out(a: Numbers, b: Numbers) -> Numbers:
+def write_out(a: Numbers, b: Numbers) -> Numbers:
     """`a @ b`, product by product; OutOfBudget where no one would wait for it."""
     products = np.size(a) * (np.shape(b)[-1] if np.ndim(b) > 1 else 1)
     if products > WRITTEN_OUT:
@@ -56,7 +56,7 @@ def written_out(a: Numbers, b: Numbers) -> Numbers:
     return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
-def summed(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
+def sum_products(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
     """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
 
     What stands in one operand alone is summed there first; what both share with the value is the

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import BOUNDS, Numbers, joined
+from gradcheck.ops.row import BOUNDS, Numbers, join
 from gradcheck.ops.shapes import seen
 
 # -- of single entries ---------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False, copy: bo
 @composed(function=np.append)
 def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
     """The values behind x; of rows, where no axis is said."""
-    return np.concatenate([joined(x), joined(values)], axis=axis)
+    return np.concatenate([join(x), join(values)], axis=axis)
 
 
 def _of_line(x: Numbers, axis: int | None) -> tuple[Any, int]:

@@ -38,7 +38,7 @@ def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
     return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
 
 
-def repeated(g: Numbers, shape: Shape) -> Numbers:
+def repeat_along(g: Numbers, shape: Shape) -> Numbers:
     """What broadcasts against a shape, in this shape."""
     if type(g) is np.float64:
         if not shape:
@@ -67,7 +67,7 @@ def shares(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
     return tied / np.sum(tied, axis=axis, keepdims=True)
 
 
-def gathered(x: Numbers, axis: Axis) -> Numbers:
+def gather_along(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
     lost = gone(x.shape, axis)
     kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
@@ -75,7 +75,7 @@ def gathered(x: Numbers, axis: Axis) -> Numbers:
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
 
 
-def scattered(v: Numbers, shape: Shape, axis: Axis) -> Numbers:
+def scatter_along(v: Numbers, shape: Shape, axis: Axis) -> Numbers:
     """What `gathered` did, undone: v in the given shape."""
     lost = gone(shape, axis)
     kept = tuple(n for k, n in enumerate(shape) if k not in lost)
@@ -97,7 +97,7 @@ _along = partial(op, elementwise=False, params=("axis", "keepdims"))
 
 def _sum_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     shape = x.shape
-    return lambda g: repeated(spread(g, shape, axis, keepdims), shape)
+    return lambda g: repeat_along(spread(g, shape, axis, keepdims), shape)
 
 
 def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
@@ -110,7 +110,7 @@ def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
 
 def _mean_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
     shape = x.shape
-    return lambda g: repeated(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
+    return lambda g: repeat_along(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
 
 
 sum = _along(np.sum, (_sum_rule,), neutral=0.0)
@@ -137,7 +137,7 @@ def _without_each(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return spread(y, x.shape, axis, keepdims) / x
-    return scattered(others(gathered(x, axis)), x.shape, axis)
+    return scatter_along(others(gather_along(x, axis)), x.shape, axis)
 
 
 def others(x: Numbers) -> Numbers:
@@ -240,7 +240,7 @@ def nansum(x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Any 
 @composed(function=np.median)
 def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """The mean of the two middle entries in order; entries that tie with one share its gradient."""
-    rows = gathered(x, axis)
+    rows = gather_along(x, axis)
     bare, n = seen(rows), rows.shape[-1]
     ordered = np.sort(bare, axis=-1)
 

@@ -103,9 +103,9 @@ class Op:
             numbers = tuple(map(_as_array, args[: self.operands]))
             return self.function(*numbers, *args[len(numbers) :], **spelled(kwargs))
         if self.operands is None:
-            args = tuple(list(map(joined, a)) if type(a) in (list, tuple) else a for a in args)
+            args = tuple(list(map(join, a)) if type(a) in (list, tuple) else a for a in args)
         elif self.arrange is not None:
-            args = tuple(map(joined, args))
+            args = tuple(map(join, args))
         operands, params = self.normal(args, kwargs)
         handler = handler or handler_of(operands)
         operands = tuple(map(_as_array, operands))
@@ -306,7 +306,7 @@ def _times(slope: Callable[..., Any]) -> Vjp:
     return lambda y, x, **how: lambda g: g * slope(x, **how)
 
 
-def passed(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
+def pass_on(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
     """The rule of a sum: the cotangent goes on as it came."""
     return lambda g: g
 
@@ -334,8 +334,8 @@ def _moved_back(forward: Callable[..., Any]) -> Vjp:
         def back(g: Numbers) -> Numbers:
             places = np.asarray(forward(numbered(shape), **params)) - 1
             if places.size and places.min() < 0:  # what was put beside the entries
-                return sent_back(g[places >= 0], shape, places[places >= 0])
-            return sent_back(g, shape, places)
+                return add_back(g[places >= 0], shape, places[places >= 0])
+            return add_back(g, shape, places)
 
         return back
 
@@ -347,7 +347,7 @@ def numbered(shape: tuple[int, ...]) -> Any:
     return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
 
 
-def sent_back(g: Numbers, shape: tuple[int, ...], places: Any) -> Numbers:
+def add_back(g: Numbers, shape: tuple[int, ...], places: Any) -> Numbers:
     """Cotangents added up at the numbers (from 0) of the entries that they belong to."""
     size = int(np.prod(shape, dtype=int))
     return np.reshape(TABLE["scatter"](g, shape=(size,), index=(places,)), shape)
@@ -378,21 +378,21 @@ def spelled(kwargs: Mapping[str, Any], own: Mapping[str, str] = NO_WORDS) -> dic
     return spelled
 
 
-def joined(value: Any) -> Any:
+def join(value: Any) -> Any:
     """A list in which numbers of a kind stand, as the array that NumPy makes of it.
 
     `prod([x, x + 1])` is a product of two; what has no common shape stays a list.
     """
     if type(value) not in (list, tuple) or handler_of(value) is None:
         return value
-    values = list(map(joined, value))
+    values = list(map(join, value))
     alike = list not in map(type, values) and len(set(map(np.shape, values))) == 1
     return TABLE["stack"](values) if alike else values
 
 
 def _as_array(value: Any) -> Any:
     """A list of numbers as NumPy takes it."""
-    found = joined(value)
+    found = join(value)
     plain = type(found) in (list, tuple) and handler_of(found) is None
     return np.asarray(found) if plain else found
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Numbers, Op, Pull, moving, numbered, op, passed, sent_back
+from gradcheck.ops.row import Numbers, Op, Pull, add_back, moving, numbered, op, pass_on
 
 Shape = tuple[int, ...]
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -48,8 +48,8 @@ squeeze = moving(np.squeeze, _in_own_shape, params=("axis",))
 atleast_1d = moving(np.atleast_1d, _in_own_shape)
 atleast_2d = moving(np.atleast_2d, _in_own_shape)
 atleast_3d = moving(np.atleast_3d, _in_own_shape)
-broadcast_to = moving(np.broadcast_to, passed, arrange=_shaped)
-copy = moving(np.copy, passed, school=("clone",))
+broadcast_to = moving(np.broadcast_to, pass_on, arrange=_shaped)
+copy = moving(np.copy, pass_on, school=("clone",))
 
 # -- other orders --------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ triu = moving(np.triu, params=("k",))
 def _trace_rule(y: Numbers, x: Numbers, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Pull:
     shape = x.shape
     places = np.diagonal(numbered(shape), offset, axis1, axis2) - 1
-    return lambda g: sent_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
+    return lambda g: add_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
 
 
 trace = op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1", "axis2"))
@@ -277,7 +277,7 @@ def _pad_rule(
     """The middle of g, without what stands around it; or all of it to where it came from."""
     shape = x.shape
     if mode:
-        return lambda g: sent_back(g, shape, np.pad(numbered(shape) - 1, pad_width, mode=mode))
+        return lambda g: add_back(g, shape, np.pad(numbered(shape) - 1, pad_width, mode=mode))
     before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
     middle = tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))
     return lambda g: g[middle]

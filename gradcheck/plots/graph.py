@@ -80,7 +80,7 @@ class Graph:
     left_out: int = 0
 
 
-def unsolved(graph: Graph) -> Graph:
+def find_unsolved(graph: Graph) -> Graph:
     """The same tape before anybody went back over it: values alone."""
     vertices = tuple(replace(vertex, hidden=True) for vertex in graph.vertices)
     edges = tuple(replace(edge, factor=None) for edge in graph.edges)

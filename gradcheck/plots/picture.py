@@ -63,7 +63,7 @@ class Layout:
         return [edge.start, *((edge.start, k) for k in range(first + 1, last)), edge.end]
 
 
-def laid_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> Layout:
+def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> Layout:
     """Levels as wide as the page; each place under the middle of its operands, where there is room.
 
     Operands come before what is made of them, so a walk from the last to the first meets a node
@@ -169,7 +169,7 @@ def description(graph: Graph) -> str:
 def _drawn(graph: Graph) -> tuple[str, float, float]:
     """Texts, edges, and above them the boxes; width and height."""
     sizes = {v.key: _size(v, [e for e in graph.edges if e.end == v.key]) for v in graph.vertices}
-    layout = laid_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
+    layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
     width = max(layout.width + 2 * MARGIN, NARROWEST if graph.heading else 0.0)
     body, top = _texts(graph, width)
     middle = {p: (width - layout.width) / 2 + x for p, x in layout.across.items()}

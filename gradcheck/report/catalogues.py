@@ -53,7 +53,7 @@ def mistakes_page() -> RenderableType:
     """Every mistake by family: its id, an example of it, the words for the student."""
     lines: list[RenderableType] = []
     family = ""
-    for row in (*ordered(), *TRAINING, *TYPING):
+    for row in (*sort_rows(), *TRAINING, *TYPING):
         if row.family != family:
             family = row.family
             lines.append(Text(f"{family}\n", style="bold underline"))
@@ -62,7 +62,7 @@ def mistakes_page() -> RenderableType:
         lines.append(Text.assemble((row.id, "bold"), (credit, "dim")))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
-        lines.append(Padding(Text(f"{program}{gap}answered  {answered(row)}"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(f"{program}{gap}answered  {typed_answer(row)}"), (0, 0, 0, 4)))
         lines.append(
             Padding(
                 Text(words(Hypothesis(row, None, texts=_texts(row))), style="dim"), (0, 0, 1, 4)
@@ -76,11 +76,11 @@ def _texts(row: Mistake) -> dict[str, str]:
     return {} if "\n" in row.example.program else {"text": row.example.program}
 
 
-def ordered() -> list[Mistake]:
+def sort_rows() -> list[Mistake]:
     """The catalogue by family and id; several rows of one id keep their order."""
     return sorted(CATALOGUE, key=lambda row: (row.family, row.id))
 
 
-def answered(row: Mistake) -> str:
+def typed_answer(row: Mistake) -> str:
     """The example's answer, as it would be typed."""
     return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())

@@ -66,7 +66,7 @@ def witness_words(line: Line) -> str:
     return f"at {at}{entry}: yours {yours}, expected {expected}"
 
 
-def unnamed(line: Line) -> bool:
+def is_unnamed(line: Line) -> bool:
     """Whether an answer is wrong, and nothing says why."""
     return line["certainty"] == "unnamed" and not SPEAKING & set(line["tags"] or ())
 
@@ -84,7 +84,7 @@ def _named(line: Line, source: str) -> list[str]:
         name = mistake_name(mistake)
         lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
         lines += _underlined(line, mistake, source)
-    return [*lines, NONE] if unnamed(line) else lines
+    return [*lines, NONE] if is_unnamed(line) else lines
 
 
 def _underlined(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:

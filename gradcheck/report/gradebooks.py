@@ -14,7 +14,7 @@ from gradcheck.documents.table import (
     ARCHIVE,
     WINDOWS,
     cell_text,
-    marked,
+    encoding_of_mark,
     open_workbook,
     workbook,
 )
@@ -244,7 +244,7 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
         book = open_workbook(export, "the export")
         found = book.worksheets[0].iter_rows(values_only=True)
         return [list(map(cell_text, row)) for row in found], lambda rows: workbook(rows, book)
-    encoding = marked(export) or "utf-8"
+    encoding = encoding_of_mark(export) or "utf-8"
     try:
         text = export.decode(encoding)
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gradcheck.problem.variants import fill, title_of
-from gradcheck.report.findings import VERDICTS, Line, mistake_name, unnamed, witness_words
+from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
 from gradcheck.report.prose import inline, mathml, prose
 
 SLUG = 40  # letters of a student's name in the name of the file
@@ -105,8 +105,8 @@ def templates(package: str) -> Environment:
     )
     found.filters |= {
         "formula": formula,
-        "typed": typed,
-        "coded": coded,
+        "typed": clip_answer,
+        "coded": code_words,
         "prose": lru_cache(maxsize=1_000)(prose),
         "inline": inline,
         "mistake_name": mistake_name,
@@ -114,7 +114,7 @@ def templates(package: str) -> Environment:
         "page": page_name,
         "titled": title_of,
     }
-    found.globals |= {"witness": witness_words, "unnamed": unnamed, "marked": marked}
+    found.globals |= {"witness": witness_words, "unnamed": is_unnamed, "marked": split_marks}
     return found
 
 
@@ -125,13 +125,13 @@ def formula(understood: str) -> Markup:
     return Markup(found) if found else Markup("<code>{}</code>").format(understood[:LONGEST])
 
 
-def typed(answer: Any) -> str:
+def clip_answer(answer: Any) -> str:
     """An answer as it was typed."""
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def coded(words: str) -> Markup:
+def code_words(words: str) -> Markup:
     """A sentence in which what stands between backticks is code."""
     pieces = words.split("`")
     code = (
@@ -140,7 +140,7 @@ def coded(words: str) -> Markup:
     return Markup("").join(Markup(form).format(p) for form, p in zip(code, pieces, strict=True))
 
 
-def marked(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
+def split_marks(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
     """A program in stretches: those in which a mistake stands are marked."""
     spans = sorted(
         (m["start"], m["end"])

@@ -56,7 +56,7 @@ class DataLoader:
         """`num_workers` and their like say nothing here."""
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = shuffle, drop_last
-        self.collate_fn = collate_fn or collated
+        self.collate_fn = collate_fn or collate
         self.generator = generator
 
     def __len__(self) -> int:
@@ -72,15 +72,15 @@ class DataLoader:
             yield self.collate_fn([self.dataset[k] for k in batch])
 
 
-def collated(examples: Sequence[Any]) -> Any:
+def collate(examples: Sequence[Any]) -> Any:
     """Examples as one batch: tensors stacked, numbers as a tensor, pairs part by part."""
     first = examples[0]
     if isinstance(first, Tensor):
         return TABLE["stack"](list(examples))
     if isinstance(first, Mapping):
-        return {key: collated([each[key] for each in examples]) for key in first}
+        return {key: collate([each[key] for each in examples]) for key in first}
     if isinstance(first, tuple | list):
-        return [collated(each) for each in zip(*examples, strict=True)]
+        return [collate(each) for each in zip(*examples, strict=True)]
     if isinstance(first, int | float | np.ndarray | np.generic):
         return tensor(np.array(examples))
     return list(examples)
@@ -90,5 +90,5 @@ DATA: Mapping[str, Any] = {
     "DataLoader": DataLoader,
     "Dataset": Dataset,
     "TensorDataset": TensorDataset,
-    "default_collate": collated,
+    "default_collate": collate,
 }

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing.call import Call, arguments_of, beside, calls_of, hidden, signed
+from gradcheck.testing.call import Call, arguments_of, beside, calls_of, draw_signed, find_hidden
 from gradcheck.testing.findings import Check, found
 from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.limits import RTOL
 from gradcheck.testing.program import UserProgram, program_of
-from gradcheck.testing.purity import as_it_came, impure, not_linear, pulled
+from gradcheck.testing.purity import as_it_came, impure, not_linear, pull_back
 from gradcheck.testing.result import Result
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
@@ -298,8 +298,8 @@ class _Asked:
         self.faults += impure(point)
         shape = point.shape()
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
-            c = signed(self.rng, shape)
-            came = pulled(c, point, all_that_comes=all_that_comes and k == 0)
+            c = draw_signed(self.rng, shape)
+            came = pull_back(c, point, all_that_comes=all_that_comes and k == 0)
             point = came.call
             self.asked.append((point, point.case(self.seed + k, c)))
             self.claims.append(Claim(point, came.gradients, c))
@@ -318,7 +318,7 @@ def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
 
 def _remarks(program: UserProgram, point: Call) -> tuple[str, ...]:
     """What a reader should know of the functions' memory, and of what was not looked at."""
-    return (*((DRIFTS,) if program.drifts else ()), *hidden(point))
+    return (*((DRIFTS,) if program.drifts else ()), *find_hidden(point))
 
 
 def _raised(result: Result) -> Result:

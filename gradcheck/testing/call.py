@@ -127,7 +127,7 @@ class Call:
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
-            cotangent = signed(np.random.default_rng(seed), self.shape())
+            cotangent = draw_signed(np.random.default_rng(seed), self.shape())
         return Case(self.on, self._inputs, self.labels, cotangent, seed, self._where)
 
     @cached_property
@@ -270,7 +270,7 @@ def _copied(value: Any) -> Any:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+def draw_signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Random weights of both signs, none near zero."""
     return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
 
@@ -421,7 +421,7 @@ def taller(call: Call) -> Call | None:
     return replace(call, args=tuple(args), beside=True)
 
 
-def hidden(call: Call) -> Iterator[str]:
+def find_hidden(call: Call) -> Iterator[str]:
     """What the shapes and the values of a call leave unseen, in words."""
     value = call.plain()
     if value.dtype.kind in "iub":

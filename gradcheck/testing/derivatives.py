@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.testing.assertions import GradientError, Result, assert_vjp, check
-from gradcheck.testing.call import signed
+from gradcheck.testing.call import draw_signed
 
 ENTRIES = 64  # of a value up to which a wrong tangent is located entry by entry
 COTANGENTS = 3
@@ -69,7 +69,7 @@ def assert_jvp(
         return check(moved, 0.0, gradient=float(np.sum(c * tangent)), **options)
 
     rng = np.random.default_rng(options.get("seed", 0))
-    found = [judged(signed(rng, shape), "t, of f(x + t v)") for _ in range(COTANGENTS)]
+    found = [judged(draw_signed(rng, shape), "t, of f(x + t v)") for _ in range(COTANGENTS)]
     wrong = next((result for result in found if not result.ok), None)
     if wrong is None:
         return found[0]

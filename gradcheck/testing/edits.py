@@ -67,7 +67,7 @@ class Filled(ast.NodeTransformer):
         return self.node if name.id == self.name else name
 
 
-def filled(node: ast.expr, text: str) -> ast.expr:
+def fill_names(node: ast.expr, text: str) -> ast.expr:
     """An expression of `_`, filled."""
     return Filled(node).visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]
 
@@ -82,7 +82,7 @@ def candidates(built: Any, words: SourceWords) -> Iterator[Edit]:
     """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
-    within = {id(inner): name for n in nodes for inner, name in named_within(n)}
+    within = {id(inner): name for n in nodes for inner, name in names_within(n)}
     own = {id(n.value) for n in nodes if isinstance(n, ast.keyword) and n.arg == "ddof"}
     found = [
         edit
@@ -92,7 +92,7 @@ def candidates(built: Any, words: SourceWords) -> Iterator[Edit]:
     ]
     yield from sorted(found, key=lambda edit: not edit.takes_away)
     for node in nodes:
-        yield from renamed(node, words.others, words, within.get(id(node), ""))
+        yield from rename(node, words.others, words, within.get(id(node), ""))
     near, wholes = _near(nodes, words), list(_wholes(body))
     for node in wholes:
         yield from of_whole(node, words)
@@ -151,7 +151,7 @@ def edits_of(node: ast.AST, words: SourceWords, within: str = "") -> Iterator[Ed
             yield Edit(name if key else within or name, node, new)
 
 
-def named_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """The parts of a node in which every slip has a name of its own: picked, summed, turned."""
     parts: list[ast.AST] = []
     name = ""
@@ -174,7 +174,7 @@ def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def renamed(
+def rename(
     node: ast.AST, others: Iterable[str], words: SourceWords, within: str = ""
 ) -> Iterator[Edit]:
     """Another name for one that is read, a variable's or of what is kept."""
@@ -276,9 +276,9 @@ def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | N
         yield from _other_axes(node)
     if name == "cumsum" and node.args:
         for turn in ("_[::-1]", "_[..., ::-1]"):
-            turned = [filled(node.args[0], turn), *node.args[1:]]
+            turned = [fill_names(node.args[0], turn), *node.args[1:]]
             again = ast.Call(node.func, turned, node.keywords)
-            yield "cumulated-forwards", filled(again, turn)
+            yield "cumulated-forwards", fill_names(again, turn)
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for text in _indices(str(node.args[0].value)):
             yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
@@ -355,7 +355,7 @@ def _subscript(node: ast.Subscript, words: SourceWords) -> Iterator[tuple[str, a
     if not isinstance(node.ctx, ast.Load):
         return
     if isinstance(node.slice, ast.Name):
-        inverse = filled(node.slice, "_.argsort()")
+        inverse = fill_names(node.slice, "_.argsort()")
         yield "permutation-not-inverted", ast.Subscript(node.value, inverse, ast.Load())
     if "::-1" in ast.unparse(node.slice):
         yield "flipped-kernel", node.value
@@ -365,21 +365,21 @@ def _name(node: ast.Name, words: SourceWords) -> Iterator[tuple[str, ast.AST | N
     if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
         return
     yield "transposed", ast.Attribute(node, "T", ast.Load())
-    yield "not-flipped", filled(node, "_[::-1]")
-    yield "power-dropped", filled(node, "_ ** 2")
-    yield "factor-two", filled(node, "2 * _")
+    yield "not-flipped", fill_names(node, "_[::-1]")
+    yield "power-dropped", fill_names(node, "_ ** 2")
+    yield "factor-two", fill_names(node, "2 * _")
 
 
 def _attribute(node: ast.Attribute, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if node.attr == "T":
         yield "transposed", node.value
     if node.attr == "size":
-        yield "ddof", filled(node, "(_ - 1)")
+        yield "ddof", fill_names(node, "(_ - 1)")
 
 
 def _length(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if ast.unparse(node.func) == "len":
-        yield "ddof", filled(node, "(_ - 1)")
+        yield "ddof", fill_names(node, "(_ - 1)")
 
 
 def _minus_one(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
@@ -445,14 +445,14 @@ def of_whole(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
     for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
                  "1, keepdims=True"):  # fmt: skip
-        yield Edit("broadcast-not-summed", node, filled(node, f"_.sum({axes})"))
+        yield Edit("broadcast-not-summed", node, fill_names(node, f"_.sum({axes})"))
     for text in ("_.T", "_.swapaxes(-1, -2)"):
-        yield Edit("transposed", node, filled(node, text))
+        yield Edit("transposed", node, fill_names(node, text))
     for text in ("_[::-1]", "_[..., ::-1]"):
-        yield Edit("not-flipped", node, filled(node, text))
+        yield Edit("not-flipped", node, fill_names(node, text))
     for axis in ("0", "-1"):
         text = f"_ - _.mean({axis}, keepdims=True)"
-        yield Edit("path-dropped", node, filled(node, text))
+        yield Edit("path-dropped", node, fill_names(node, text))
 
 
 def with_each(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
@@ -461,10 +461,10 @@ def with_each(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iter
         dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
         for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
                      f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
-            yield Edit(dropped, node, filled(node, text))
-        yield Edit("divisor-dropped", node, filled(node, f"_ / {other}"))
+            yield Edit(dropped, node, fill_names(node, text))
+        yield Edit("divisor-dropped", node, fill_names(node, f"_ / {other}"))
         for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
-            yield Edit("path-dropped", node, filled(node, f"_ {sign} {other}"))
+            yield Edit("path-dropped", node, fill_names(node, f"_ {sign} {other}"))
 
 
 def with_more(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
@@ -472,9 +472,9 @@ def with_more(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iter
     for other in others:
         for axis in ("-1", "0"):
             inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, filled(node, inner))
+            yield Edit("path-dropped", node, fill_names(node, inner))
             inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, filled(node, inner))
+            yield Edit("path-dropped", node, fill_names(node, inner))
 
 
 def in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
@@ -489,10 +489,10 @@ def in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
 def divided(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """What the value is divided by; means and sums mixed up, and factors of two."""
     for divisor in words.divisors:
-        yield Edit("constant-factor-lost", node, filled(node, f"_ / ({divisor})"))
+        yield Edit("constant-factor-lost", node, fill_names(node, f"_ / ({divisor})"))
     for other in (*words.given, *words.kept):
         for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
-            yield Edit("sum-for-mean", node, filled(node, f"_ / {size}"))
-            yield Edit("mean-for-sum", node, filled(node, f"_ * {size}"))
+            yield Edit("sum-for-mean", node, fill_names(node, f"_ / {size}"))
+            yield Edit("mean-for-sum", node, fill_names(node, f"_ * {size}"))
     for text in ("2 * _", "0.5 * _"):
-        yield Edit("factor-two", node, filled(node, text))
+        yield Edit("factor-two", node, fill_names(node, text))

@@ -13,7 +13,7 @@ from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import Call, moved, signed, taller
+from gradcheck.testing.call import Call, draw_signed, moved, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judge_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
@@ -371,7 +371,7 @@ def _elsewhere(asked: AskedPoint) -> Iterator[AskedPoint]:
         try:
             if call is None or not np.all(np.isfinite(call.plain())):
                 continue
-            c = None if claim.cotangent is None else signed(rng, call.shape())
+            c = None if claim.cotangent is None else draw_signed(rng, call.shape())
             case = call.case(0, c)
             there = AskedPoint(call, case, fast_verdicts([case], True)[0], Claim(call, None, c))
             if there.verdict.verdict == "agree" and there.claim and there.claim.gradients:

@@ -38,7 +38,7 @@ def unlike(call: Call, again: Estimate | None) -> str:
     return "" if same else f"the function gives another value when it is called again - {RANDOM}"
 
 
-def unjudged(found: Mapping[str, Any], call: Call) -> list[str]:
+def find_unjudged(found: Mapping[str, Any], call: Call) -> list[str]:
     """Faults of what backward gives beside the gradients that are judged."""
     return [
         f"a gradient came for {name}, which is not differentiated"
@@ -94,7 +94,7 @@ class Pulled:
     spoilt: bool
 
 
-def pulled(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pulled:
+def pull_back(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pulled:
     """The gradients that backward gives, and what else it does."""
     pull = call.program.pull
     args, sent = call.fresh(), cotangent.copy()
@@ -102,7 +102,7 @@ def pulled(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pul
     found = call.program.gradients(came, call.wrt)
     call = as_it_came(found, call) if all_that_comes else call
     first = call.by_name(came)
-    faults = unjudged(found, call)
+    faults = find_unjudged(found, call)
     if _any_differs(args, call.args):
         faults.append("backward changes its arguments in place")
     again = call.by_name(pull(call.fresh(), cotangent.copy()))

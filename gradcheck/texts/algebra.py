@@ -75,12 +75,13 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         return made
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        same = [self.shape, *map(_length, self.shape), self.symmetric, self.whole]
+        same = [self.shape, *map(length_text, self.shape), self.symmetric, self.whole]
         inner = [(part.shape, part.expr._hashable_content()) for part in self.parts]
         return self.name, str((same, inner))
 
 
-def _length(n: int) -> str:
+def length_text(n: int) -> str:
+    """What a length is called, else its digits."""
     return n.text if isinstance(n, AxisLength) else str(n)
 
 
@@ -88,12 +89,8 @@ def broadcast(*shapes: Shape) -> Shape:
     """NumPy's rule, keeping what sizes are called."""
     width = max(map(len, shapes), default=0)
     padded = [(1,) * (width - len(s)) + tuple(s) for s in shapes]
-    return tuple(max(axis, key=_rank_of_length) for axis in zip(*padded, strict=True))
-
-
-def _rank_of_length(n: int) -> int:
-    """Lengths that have a name before those that have none, 1 last."""
-    return 0 if n == 1 else 1 + isinstance(n, AxisLength)
+    axes = zip(*padded, strict=True)
+    return tuple(max(axis, key=lambda n: (n != 1, isinstance(n, AxisLength))) for axis in axes)
 
 
 def natural(expr: sympy.Expr) -> Shape:
@@ -180,7 +177,8 @@ def call(name: str, *forms: Form, shape: Shape | None = None, words: str = "") -
 
 def compare(sign: str, a: Form, b: Form) -> Form:
     """One where a condition holds, else zero."""
-    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", (a * b + a).natural or a.natural, COMPARE, "<")
+    own = broadcast(a.natural, b.natural)
+    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", own, COMPARE, "<")
     return Form(made, broadcast(a.shape, b.shape))
 
 
@@ -308,23 +306,22 @@ def _with_number(found: sympy.Expr, rest: list[Any], bracket: sympy.Expr) -> sym
 
 def expanded(expr: sympy.Expr) -> sympy.Expr:
     """With its brackets multiplied out, where that gives a bounded number of terms."""
-    sizes = [1]
-    for term in sympy.Add.make_args(expr):
+    sizes, terms = [1], sympy.Add.make_args(expr)
+    for term in terms:
         powers = (f.as_base_exp() for f in sympy.Mul.make_args(term))
         sizes.append(prod(len(sympy.Add.make_args(b)) ** abs(e) for b, e in powers if e.is_Integer))
     if sum(sizes) > TERMS:
         return expr
-    terms = sympy.Add.make_args(expr)
     return sympy.Add(*(t.expand(deep=False, power_base=False, power_exp=False) for t in terms))
 
 
 def turned_round(product: sympy.Expr) -> sympy.Expr:
     """`p - y` for `-(y - p)`: a minus in front goes into a bracket of arrays."""
-    if not product.as_coeff_Mul()[0] < 0:
-        return product
-    for f in sympy.Mul.make_args(product):
+    count, parts = product.as_coeff_Mul()[0], sympy.Mul.make_args(product)
+    for f in parts if count < 0 else ():
         if f.is_Add and natural(f) and any(t.as_coeff_Mul()[0] < 0 for t in f.args):
-            return sympy.Mul(*(g for g in sympy.Mul.make_args(-product) if g != f), -f)
+            others = [g for g in parts if g not in (count, f)]
+            return sympy.Mul(-count, *others, -f, evaluate=bool(others) or count == -1)
     return product
 
 
@@ -479,16 +476,15 @@ def chain(links: Sequence[Form]) -> Form:
             left = _multiplied([*parts[:k], atom.parts[0]])
             back = [transpose(p) for p in reversed(parts[k + 1 :])]
             return outer(left, _multiplied([*back, atom.parts[1]]))
-    flat = [link for k, p in enumerate(parts) for link in (_links(p) if _opens(p, k) else [p])]
+    flat = [
+        link
+        for k, p in enumerate(parts)
+        for link in (_links(p) if k == 0 or len(p.shape) == MATRIX else [p])
+    ]
     text = " @ ".join(p.at(ATOM) for p in flat)
-    shape = (*flat[0].natural[-2:-1], *(flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()))
-    whole = (*flat[0].shape[:-1], *flat[-1].shape[1:])
-    made = Atom(text, shape if len(shape) == len(whole) else whole, MULTIPLY, "@", tuple(flat))
-    return Form(made, whole)
-
-
-def _opens(part: Form, k: int) -> bool:
-    return len(part.shape) == MATRIX or k == 0
+    last = flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()
+    made = Atom(text, (*flat[0].natural[:-1], *last), MULTIPLY, "@", tuple(flat))
+    return Form(made, (*flat[0].shape[:-1], *flat[-1].shape[1:]))
 
 
 def _multiplied(parts: Sequence[Form]) -> Form:
@@ -524,8 +520,7 @@ def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
     """The sum over some axes: what does not change along them stands before it."""
     rank = len(form.shape)
     axes = [k % rank for k in axes]
-    kept = ((k, n) for k, n in enumerate(form.shape) if keepdims or k not in axes)
-    shape = tuple(1 if k in axes else n for k, n in kept)
+    shape = _reduced(form.shape, form.shape, axes, keepdims)
     if not axes or form.is_zero:
         return form.as_shape(shape)
     ways = [factored(form.expr)]

@@ -40,6 +40,7 @@ from gradcheck.texts.algebra import (
     expanded,
     factored,
     is_symmetric,
+    length_text,
     number,
     of_atom,
     split,
@@ -55,7 +56,6 @@ OPENED = 5  # characters that multiplying out, or another text for the same numb
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 SIMPLE = 1_000  # denominators of numbers that a program computed
 FAMILIAR = 40  # arrays of a run that cotangents are compared with
-TRIED = 4  # entries of them that are compared first
 FAULTS = (
     ArithmeticError,
     GradcheckError,
@@ -63,7 +63,7 @@ FAULTS = (
     ValueError,
     TypeError,
     AttributeError,
-    RecursionError,
+    RuntimeError,  # of which endless recursion is one
     SyntaxError,
 )
 COTANGENT = "cotangent"
@@ -150,7 +150,8 @@ class Writing:
         if name is None:
             return found
         symmetric = found.expr is not None and is_symmetric(found)
-        made = of_atom(name, shape, symmetric=symmetric, whole=getattr(found.expr, "whole", None))
+        whole = None if found.expr is None else _whole_along(found.expr)
+        made = of_atom(name, shape, symmetric=symmetric, whole=whole)
         if found.expr is not None and not found.expr.is_Add and not found.expr.is_number:
             self.meanings.append((found.expr, made.expr))
         return made
@@ -313,11 +314,24 @@ class Writing:
     def _sized(self, expr: sympy.Expr) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
-        for form in reversed([f for f in self.forms.values() if len(f.shape) > 1]):
-            sizes = [of_atom(n.text).expr for n in form.shape if isinstance(n, AxisLength)]
-            if isinstance(form.expr, Atom) and not form.expr.head and len(sizes) > 1:
-                expr = expr.subs(sympy.Mul(*sizes), of_atom(f"{form.text}.size").expr)
+        named = [f for f in self.forms.values() if len(f.shape) > 1 and str(f.expr).isidentifier()]
+        lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
+        for form in reversed(named):
+            left = {a: lengths[a.name] for a in expr.atoms(Atom) if a.name in lengths}
+            found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
+            if None not in found and len({*found}) == len(found):
+                expr = expr.subs(sympy.Mul(*found), of_atom(f"{form.text}.size").expr)
         return write(expr if expr == plain else factored(expr))[0]
+
+
+def _whole_along(expr: sympy.Expr) -> int | None:
+    """The axis along which entries add to one: of a softmax, or of what is divided by its sum."""
+    for total in expr.atoms(Atom):
+        inner = total.parts[0] if total.head == "sum" else None
+        if inner is not None and total * expr == inner.expr:
+            ones = [k for k, n in enumerate(total.shape) if n == 1 != inner.shape[k]]
+            return ones[0] if len(ones) == 1 and len(total.shape) == len(inner.shape) else None
+    return getattr(expr, "whole", None)
 
 
 def axes_named(name: str, shape: Shape) -> Shape:
@@ -373,9 +387,11 @@ class Familiar:
             for run in (self.here, there)
         ]
         self.beside = dict(zip(*steps, strict=True))
-        self.cotangents = [
-            run.tape.back(only={*each}) for run, each in zip((self.here, there), steps, strict=True)
-        ]
+        with np.errstate(all="ignore"):
+            self.cotangents = [
+                run.tape.back(only={*each})
+                for run, each in zip((self.here, there), steps, strict=True)
+            ]
         self.known = dict(self._arrays(writing))
 
     def _arrays(self, writing: Writing) -> Iterator[tuple[sympy.Expr, tuple[Array, Array]]]:
@@ -418,23 +434,22 @@ class Familiar:
         """`A` and `A - B` that are, times a simple number, the same here and there."""
         shapes = [d.shape for d in due]
         fit = {e: v for e, v in self.known.items() if [x.shape for x in v] == shapes}
-        none = (np.zeros(()), np.zeros(()))
+        none = [np.broadcast_to(0.0, shape) for shape in shapes]
         for (a, x), (b, y) in combinations([*fit.items(), (sympy.Integer(0), none)], 2):
-            found = [_ratio(d, p - q) for d, p, q in zip(due, x, y, strict=True)]
-            if found[0] is not None and found[0] == found[1]:
-                yield abs(found[0]) * (a - b if found[0] > 0 else b - a)
+            found = {_ratio(d, p, q) for d, p, q in zip(due, x, y, strict=True)}
+            if len(found) == 1 and (times := found.pop()):
+                yield abs(times) * (a - b if times > 0 else b - a)
 
 
-def _ratio(due: Array, of: Array) -> sympy.Rational | None:
-    """The simple number by which one array is another."""
-    flat, base = np.ravel(due), np.ravel(of)
-    k = int(np.argmax(np.abs(base)))
-    if not base[k] or flat.shape != base.shape:
-        return None
-    times = Fraction(float(flat[k] / base[k])).limit_denominator(12)
-    room = AGREES * np.max(np.abs(flat), initial=1e-300)
-    if not times or not np.all(np.abs(flat - float(times) * base) <= room):
-        return None
+def _ratio(due: Array, a: Array, b: Array) -> sympy.Rational:
+    """The simple number by which one array is the difference of others, else 0."""
+    k = np.unravel_index(np.argmax(np.abs(due)), due.shape)
+    gap = a[k] - b[k]
+    times = Fraction(float(due[k] / gap)).limit_denominator(12) if gap else Fraction(0)
+    room = AGREES * abs(due[k])
+    for some in (np.s_[..., :2], np.s_[...]):
+        if not np.all(np.abs(due[some] - float(times) * (a[some] - b[some])) <= room):
+            return sympy.Integer(0)
     return sympy.Rational(times.numerator, times.denominator)
 
 
@@ -499,9 +514,10 @@ def _trusted(
     if problem.cotangent is not None or problem.has_rows:
         return {}, None
     try:
-        here = record_run(problem, point)
-        there = elsewhere(here)
-        texts = written(here, there)
+        with np.errstate(all="ignore"):
+            here = record_run(problem, point)
+            there = elsewhere(here)
+            texts = written(here, there)
     except (*FAULTS, NotScalar):
         return {}, None
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}

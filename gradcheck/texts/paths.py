@@ -122,7 +122,7 @@ def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
             arg = argument(node, i)
             if arg is None or not arg.free_symbols or _is_polynomial(node):
                 continue
-            inner = arg - exact(bound)
+            inner = arg - number(Fraction(bound))
             if inner.is_nonzero or (inner.is_nonnegative and not _excluded(node, i, bound)):
                 continue
             if node.row.name in ("divide", "reciprocal") or _is_whole_power(node):
@@ -168,8 +168,3 @@ def argument(node: Symbolic, i: int) -> sympy.Expr | None:
         return None
     arg = node.args[i]
     return write_out(arg, READABLE) if type(arg) is Symbolic else number(arg)
-
-
-def exact(bound: float) -> sympy.Rational:
-    """A number as SymPy has it."""
-    return number(Fraction(bound))

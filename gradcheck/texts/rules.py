@@ -27,6 +27,7 @@ from gradcheck.texts.algebra import (
     compare,
     count,
     index,
+    length_text,
     matmul,
     number,
     of_atom,
@@ -35,7 +36,6 @@ from gradcheck.texts.algebra import (
     transpose,
     without,
 )
-from gradcheck.texts.algebra import AxisLength as Length
 from gradcheck.texts.rewriting import is_same
 
 HALF = sympy.Rational(1, 2)
@@ -239,7 +239,7 @@ def _log_det(at: PullSite, a: Form) -> Form:
 
 def eye(n: int) -> Form:
     """The identity."""
-    return of_atom(f"eye({n.text if isinstance(n, Length) else n})", (n, n),
+    return of_atom(f"eye({length_text(n)})", (n, n),
                    head="eye", symmetric=True)  # fmt: skip
 
 
@@ -265,12 +265,8 @@ def reshape_form(g: Form, shape: Shape) -> Form:
             return index(g, places, shape)
     if tuple(n for n in g.shape if n != 1) == tuple(shape):
         return without(g, [k for k, n in enumerate(g.shape) if n == 1])
-    said = ", ".join(map(_said_length, shape)) + ("," if len(shape) == 1 else "")
+    said = ", ".join(map(length_text, shape)) + ("," if len(shape) == 1 else "")
     return numbers * call("reshape", inner, shape=shape, words=f"({said})")
-
-
-def _said_length(n: int) -> str:
-    return n.text if isinstance(n, Length) else str(n)
 
 
 def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:

@@ -67,7 +67,8 @@ def derive(problem: Problem, point: Point) -> Steps:
     except NoText:
         return Steps(of_arrays=not scalar)
     scalar = scalar and all(np.shape(y) == () for y, _ in run.tape.values.values())
-    found = _of_numbers(run) if scalar else _of_arrays(run)
+    with np.errstate(all="ignore"):
+        found = _of_numbers(run) if scalar else _of_arrays(run)
     return replace(found, backward=(), cotangents=()) if whole else found
 
 

@@ -27,7 +27,7 @@ Do = Callable[[], None]
 Spend = Callable[[int], None]
 
 
-def unmetered(count: int) -> None:
+def spend_nothing(count: int) -> None:
     """What a run spends where nobody counts."""
 
 
@@ -110,7 +110,7 @@ class GradientLedger:
 
     verbs: LedgerVerbs = RIGHT
     together: int = 1
-    spend: Spend = unmetered
+    spend: Spend = spend_nothing
     calls: list[BackwardCall] = field(default_factory=list)
     holders: list[Holder] = field(default_factory=list)
     entries: list[LedgerEntry] = field(default_factory=list)

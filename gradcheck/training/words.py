@@ -11,7 +11,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import MAKERS, Maker
 from gradcheck.engine.initial import filling
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
-from gradcheck.engine.modules import Sequential, marked
+from gradcheck.engine.modules import Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
@@ -57,7 +57,7 @@ def _make(recorder: Recorder, maker: Maker, *args: Any, **kwargs: Any) -> Any:
 
 def _parameter(recorder: Recorder, data: Any, requires_grad: bool = True) -> Tensor:
     """A leaf that the module which keeps it counts among its parameters."""
-    return marked(recorder.leaf(bare(data)) if requires_grad else tensor(bare(data)))
+    return mark(recorder.leaf(bare(data)) if requires_grad else tensor(bare(data)))
 
 
 def _layer(recorder: Recorder, make: Word, *args: Any, **named: Any) -> Any:

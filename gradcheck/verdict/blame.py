@@ -216,7 +216,7 @@ def _pulls(applied: Applied) -> Iterator[Suspect | str]:
     for i, (raw, fitted) in applied.pieces.items():
         if not all(map(_finite, (*applied.operands, applied.y, g))):
             continue
-        right = summed(raw, np.shape(applied.operands[i]))
+        right = sum_pulls(raw, np.shape(applied.operands[i]))
         u = probe(applied.operands[i])
         if not _finite(right):
             u = np.zeros(right.shape)
@@ -287,7 +287,7 @@ def probe(operand: Any) -> Array:
     return np.asarray(draws * np.where(size > 0, size, 1.0))
 
 
-def summed(g: Any, shape: tuple[int, ...]) -> Array:
+def sum_pulls(g: Any, shape: tuple[int, ...]) -> Array:
     """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
     out = np.zeros(shape)
     g = np.asarray(g)

@@ -101,11 +101,11 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
     if lonely is None:
         return _agreed(part, index, known, scale)
     if lonely == "reverse" and all(abs(ball.mid()) < SMALLEST for ball in known.values()):
-        why = f"float64 underflows: {spelled(known)}"
+        why = f"float64 underflows: {spell_out(known)}"
         return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:
         return _at_a_tie(part, index, known, lonely)
-    return Entry(part, index, "dissent", spelled(known), lonely)
+    return Entry(part, index, "dissent", spell_out(known), lonely)
 
 
 def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
@@ -113,14 +113,14 @@ def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
     without = [name for name in balls if name not in known]
     words = f"no finite number in {', '.join(without)}"
     if without == ["reverse"] and len(known) == 2 and odd_ball(known) is None:
-        return Entry(part, index, "unstable-forward", f"{words}: {spelled(known)}", "reverse")
+        return Entry(part, index, "unstable-forward", f"{words}: {spell_out(known)}", "reverse")
     return Entry(part, index, "undefined", words)
 
 
 def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
     """Two branches meet: the closed form follows one of them, reverse mode its convention."""
     if not part:
-        why = f"a comparison cannot be decided, and the value hangs on it: {spelled(balls)}"
+        why = f"a comparison cannot be decided, and the value hangs on it: {spell_out(balls)}"
         return Entry(part, index, "undecided", why, lonely, tie=True)
     if lonely == "symbolic":
         why = "the closed form is one branch's at a tie"
@@ -138,11 +138,11 @@ def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     if "reverse" in balls and len(exact) == 2 and len(tight) >= 2:
         floated = float(balls["reverse"].mid())
         if abs(floated - float(exact[0].mid())) > DIGITS_LOST * size:
-            why = f"float64 gives {floated:.6g}: {spelled(balls)}"
+            why = f"float64 gives {floated:.6g}: {spell_out(balls)}"
             return Entry(part, index, "unstable-forward", why)
     if len(tight) >= 2:
         return Entry(part, index, "agree")
-    return Entry(part, index, "undecided", f"error bars too wide: {spelled(balls)}")
+    return Entry(part, index, "undecided", f"error bars too wide: {spell_out(balls)}")
 
 
 def odd_ball(balls: Balls) -> str | None:
@@ -167,6 +167,6 @@ def odd_shape(shapes: Mapping[str, Index]) -> str:
     return odd[0] if len(odd) == 1 else "several"
 
 
-def spelled(balls: Balls) -> str:
+def spell_out(balls: Balls) -> str:
     """Every opinion's number with its bar."""
     return ", ".join(f"{name} {ball.str(15)}" for name, ball in balls.items())

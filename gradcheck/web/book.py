@@ -11,10 +11,10 @@ from gradcheck.batch.attempts import (
     Attempt,
     Posed,
     enrol,
+    find_judged,
     find_unanswered,
     history,
     keep,
-    known,
     marks,
 )
 from gradcheck.batch.collect import about
@@ -108,9 +108,9 @@ class Book:
         self.ledger.seal()
         self.ledger.close()
 
-    async def known(self, posed: Posed, answer: str) -> JudgedAnswer | None:
+    async def find_judged(self, posed: Posed, answer: str) -> JudgedAnswer | None:
         """The judgement of an answer, as `packed`, that somebody has given before."""
-        return await self._do(lambda: known(self.ledger, posed, answer))
+        return await self._do(lambda: find_judged(self.ledger, posed, answer))
 
     async def keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
         """Keep an attempt; it is committed when this returns."""

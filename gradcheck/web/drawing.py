@@ -16,7 +16,7 @@ from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph import graph_of, remarks_of, unsolved, without_node_names
+from gradcheck.plots.graph import find_unsolved, graph_of, remarks_of, without_node_names
 from gradcheck.plots.picture import graph_markup
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
@@ -80,7 +80,7 @@ def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
         return None, None, []
     if all(np.ndim(value) == 0 for value in case.inputs.values()):
         found = without_node_names(found)
-    return graph_markup(unsolved(found)), graph_markup(found), remarks_of(found)
+    return graph_markup(find_unsolved(found)), graph_markup(found), remarks_of(found)
 
 
 def _case(key: Key) -> Case | None:

@@ -169,7 +169,7 @@ def _bounded(receive: Receive) -> Receive:
     """The body as it comes, as long as it stays within its limits."""
     taken, whole, end = 0, False, 0.0
 
-    async def bounded() -> Message:
+    async def limit_body() -> Message:
         nonlocal taken, whole, end
         if whole:
             return await receive()
@@ -185,7 +185,7 @@ def _bounded(receive: Receive) -> Receive:
         whole = not message.get("more_body", False)
         return message
 
-    return bounded
+    return limit_body
 
 
 def is_loopback(host: str) -> bool:

@@ -77,7 +77,7 @@ class Practice:
             beside = {each.part: each.answer for each in tried if each.problem == posed.problem.id}
             answer = among(posed.problem, part, {**beside, part: answer})
         text = pack_answer(answer)
-        judged = await self.book.known(posed, text)
+        judged = await self.book.find_judged(posed, text)
         if judged is None:
             judged = await self._asked(sender, posed, text)
         if student:

@@ -20,7 +20,7 @@ from gradcheck.plots.graph import (
     lines_of,
     quote,
 )
-from gradcheck.plots.picture import graph_svg, laid_out
+from gradcheck.plots.picture import graph_svg, lay_out
 from tests.support.commands import CHAIN
 from tests.support.plotting import graph
 
@@ -200,7 +200,7 @@ def tapes(draw: st.DrawFn) -> Graph:
 def test_layers_go_down_and_nothing_overlaps(found):
     """Every edge goes to a lower layer; in a layer everybody has room."""
     widths = {v.key: 30.0 + 10.0 * (k % 5) for k, v in enumerate(found.vertices)}
-    layout = laid_out(found, widths, page=300.0)
+    layout = lay_out(found, widths, page=300.0)
     for edge in found.edges:
         assert layout.level[edge.start] < layout.level[edge.end]
     for places in layout.levels:

@@ -10,7 +10,7 @@ from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import Exercise, exercises, next_problem
-from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, listed, operations, tidy
+from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy, to_set
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.problem import load_text
 from tests.support.selftests import self_test
@@ -114,7 +114,7 @@ def test_there_is_a_next_problem_for_every_mistake(mistake):
 def test_the_same_seed_gives_the_same_set_and_another_another():
     """Across calls; what is listed is read again."""
     once, again, other = (
-        listed("t", [each.entry for each in islice(exercises(["chain"], 2, seed), 2)])
+        to_set("t", [each.entry for each in islice(exercises(["chain"], 2, seed), 2)])
         for seed in (1, 1, 2)
     )
     assert once == again != other

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.typing import TYPING
-from gradcheck.report.catalogues import answered, ordered
+from gradcheck.report.catalogues import sort_rows, typed_answer
 
 README = Path(__file__).parents[2] / "README.md"
 HELP = README.parent / "gradcheck" / "help"
@@ -52,10 +52,10 @@ def _table(ids: Collection[str]) -> str:
     """Some of the catalogue as a Markdown table: one line an id, the example of its first row."""
     lines = ["| mistake | family | for example |", "| --- | --- | --- |"]
     seen: set[str] = set()
-    for row in (*ordered(), *TRAINING, *TYPING):
+    for row in (*sort_rows(), *TRAINING, *TYPING):
         if row.id in ids and row.id not in seen:
             seen.add(row.id)
-            example = f"{_on_a_line(row.example.program)} → {answered(row)}".replace("|", "\\|")
+            example = f"{_on_a_line(row.example.program)} → {typed_answer(row)}".replace("|", "\\|")
             lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
     return "\n".join(lines)
 

@@ -184,6 +184,27 @@ def test_an_axis_that_nothing_depends_on_counts_as_often_as_it_is_long() -> None
     assert derived(made, given_point(made)) == {"x": "-B.shape[0] * ones_like(x)"}
 
 
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("sum((y - X @ w)**2)", "2 * X.T @ (X @ w - y)"),
+        ("-sum((X @ w - y)**2)", "2 * X.T @ (y - X @ w)"),
+        ("sum((y - X @ w)**2) / 3", "2 * X.T @ (X @ w - y) / 3"),
+    ],
+)
+def test_a_minus_goes_into_the_bracket(program: str, text: str) -> None:
+    """As one writes it, and nothing else is in front but the number."""
+    made = problem(program, {"X": np.eye(3, 2), "y": [1.0, 2.0, 4.0], "w": [1.0, 3.0]}, "w")
+    assert forms_of(made) == {"w": text}
+
+
+def test_a_product_with_one_row_for_all_is_said_for_each() -> None:
+    """The cotangent of A @ B is the same in every row, and so is that of A."""
+    made = problem("norm(sum(A @ B, axis=0))", {"A": np.eye(3, 2), "B": np.ones((2, 4))}, "A")
+    due = reverse(made.case(given_point(made))).gradients["A"].value
+    np.testing.assert_allclose(at(forms_of(made)["A"], made), due, rtol=1e-12)
+
+
 def test_a_cotangent_is_a_name() -> None:
     """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
     text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"

@@ -175,6 +175,7 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
             await asyncio.sleep(0)
         await pool.stop()
 
+    asyncio.run(whole())  # what forks workers is started once a process, and stays
     before = set(os.listdir("/proc/self/fd"))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)

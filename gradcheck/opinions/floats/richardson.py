@@ -113,7 +113,7 @@ def ladder(samples: Samples) -> Rungs:
     return 2.0**exponents * (1 + np.arange(len(exponents)) * GOLDEN % 1 / 4)
 
 
-def sampled(samples: Samples, sign: int, steps: Rungs) -> Side:
+def sample(samples: Samples, sign: int, steps: Rungs) -> Side:
     """One side of x sampled, with the steps that the rounding of x ± h left."""
     points = samples.x + sign * steps
     return Side(sign, np.abs(points - samples.x), samples.at(points))
@@ -135,7 +135,7 @@ def rounding(f0: float, values: Rungs) -> Rungs:
     return EPSILON * np.fmax(np.abs(values), abs(f0)) + TINY
 
 
-def carried(noise: float, f0: float, values: Rungs) -> Rungs:
+def carry(noise: float, f0: float, values: Rungs) -> Rungs:
     """What each value carries: the noise that was heard beside x, and as many units of its own.
 
     Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units than
@@ -287,8 +287,8 @@ def slope_to(side: Side, f0: float) -> Rungs:
 def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
     quotients = slope_to(side, f0)
-    heard = 2 * carried(noise, f0, side.values) / side.steps
-    unheard = misplaced(length / side.steps, quotients)
+    heard = 2 * carry(noise, f0, side.values) / side.steps
+    unheard = is_misplaced(length / side.steps, quotients)
     return settle(side.steps, quotients, heard, unheard, 1)
 
 
@@ -303,9 +303,9 @@ def two_sided(  # noqa: PLR0917 - as `one_sided`, of both sides and what lies be
     from_left, from_right = slope_to(left, f0), slope_to(right, f0)
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    steps, heard = (a + b) / 2, 2 * carried(noise, f0, largest) / (a + b)
+    steps, heard = (a + b) / 2, 2 * carry(noise, f0, largest) / (a + b)
     turn = bent(steps, from_right - from_left, 2 * heard)
-    unheard = misplaced(length / steps, quotients) + turn / 2
+    unheard = is_misplaced(length / steps, quotients) + turn / 2
     return settle(steps, quotients, heard, unheard + beyond(steps, quotients, heard, shape), 2)
 
 
@@ -339,7 +339,7 @@ def bent(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:
     return np.asarray(np.fmax(np.where(np.isfinite(left), left, 0.0), 0.0))
 
 
-def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
+def is_misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
     lost: Rungs = EPSILON * (4 + lengths_a_step) * np.abs(slope)
     return lost
@@ -348,6 +348,6 @@ def misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
 def gap_seen(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
     """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    telling = 4 * carried(noise, f0, largest) / right.steps < abs(gap) / 8
+    telling = 4 * carry(noise, f0, largest) / right.steps < abs(gap) / 8
     apart = (slope_to(right, f0) - slope_to(left, f0))[int(np.argmax(telling))]
     return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

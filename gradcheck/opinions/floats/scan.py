@@ -19,7 +19,7 @@ from gradcheck.opinions.floats.richardson import (
     Rungs,
     Samples,
     Side,
-    carried,
+    carry,
     gap_seen,
     jump_at,
     ladder,
@@ -28,7 +28,7 @@ from gradcheck.opinions.floats.richardson import (
     quiet_noise,
     restless,
     rise,
-    sampled,
+    sample,
     scatter,
     two_sided,
 )
@@ -99,7 +99,7 @@ def look(samples: Samples, steps: Rungs) -> Scanned:
         return Scanned("unresolved", detail="the scale is too close to the resolution of x")
     if stands_still(samples, steps):
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
-    left, right = sampled(samples, -1, steps), sampled(samples, 1, steps)
+    left, right = sample(samples, -1, steps), sample(samples, 1, steps)
     findings = examine(samples, left), examine(samples, right)
     stray = stray_value(*findings)
     if stray:
@@ -154,7 +154,7 @@ def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
     noise, shape = max(quiet_noise(scatters), EPSILON * abs(samples.here())), INF
     for side, scattered in zip(sides, scatters, strict=True):
-        ulps = carried(noise, samples.here(), side.values)[2:]
+        ulps = carry(noise, samples.here(), side.values)[2:]
         while found := rise(scattered, ulps, noise):
             louder = noise_behind(samples, side, found, noise)
             if louder <= noise:
@@ -169,11 +169,11 @@ def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> flo
     if 0 < found.plateau <= 16 * noise:
         return found.plateau
     height, place = break_behind(samples, side, found)
-    if height <= 16 * carried(noise, samples.here(), np.array([samples(place)]))[0]:
+    if height <= 16 * carry(noise, samples.here(), np.array([samples(place)]))[0]:
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
-    return INF if crowded(samples, place, height) else 0.0
+    return INF if is_crowded(samples, place, height) else 0.0
 
 
 def break_behind(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
@@ -198,7 +198,7 @@ def break_behind(samples: Samples, side: Side, found: Rise) -> tuple[float, floa
     return (strays[-1] if strays[-1] > shrunk else 0.0), b
 
 
-def crowded(samples: Samples, place: float, height: float) -> bool:
+def is_crowded(samples: Samples, place: float, height: float) -> bool:
     """Whether jumps of about this height follow one another beyond the first."""
     distance = place - samples.x
     if 27 * abs(distance) > samples.reach:
@@ -231,12 +231,12 @@ def verdict(
     if "outside" in troubles:
         hand, limit = ("right", right) if troubles[0] else ("left", left)
         detail = f"f is finite to the {hand} of x only"
-        return resolved(samples, replace(found, kind="one-sided", detail=detail), limit)
+        return resolve(samples, replace(found, kind="one-sided", detail=detail), limit)
     smooth = replace(found, kind="smooth")
-    return joined(samples, sides, (noise, shape), smooth, (left, right))
+    return join_steps(samples, sides, (noise, shape), smooth, (left, right))
 
 
-def joined(
+def join_steps(
     samples: Samples,
     sides: tuple[Side, Side],
     heard: tuple[float, float],
@@ -249,18 +249,18 @@ def joined(
     """
     (left, right), f0, (noise, shape) = limits, samples.here(), heard
     if math.isinf(left.bar + right.bar):
-        return resolved(samples, found, Limit())
+        return resolve(samples, found, Limit())
     limit = two_sided(*sides, f0, noise, samples.length, shape)
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
-        return resolved(samples, found, limit)
+        return resolve(samples, found, limit)
     if not gap_seen(*sides, f0, noise, gap):
-        return resolved(samples, found, replace(limit, bar=limit.bar + abs(gap)))
+        return resolve(samples, found, replace(limit, bar=limit.bar + abs(gap)))
     detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
 
 
-def resolved(samples: Samples, found: Scanned, limit: Limit) -> Scanned:
+def resolve(samples: Samples, found: Scanned, limit: Limit) -> Scanned:
     """The slope with its value, unless the bar leaves open what a secant of f would tell."""
     if math.isinf(limit.bar):
         return replace(found, kind="unresolved", detail="the difference quotients do not settle")
