@@ -16,7 +16,7 @@ from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
 from gradcheck.engine.tape import MOVES, Node, blank, noted
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import Numbers, Op, numbered, sent_back
+from gradcheck.ops.row import Numbers, Op, add_back, numbered
 from gradcheck.ops.shapes import is_basic
 
 Path = tuple[Any, Op, Mapping[str, Any]] | None
@@ -155,7 +155,7 @@ AS_STRIDED = _of_region(
     name="as_strided",
     forward=_looked_at,
     function=_looked_at,
-    vjps=(lambda y, x, path: lambda g, shape=x.shape: sent_back(g, shape, _places(shape, path)),),
+    vjps=(lambda y, x, path: lambda g, shape=x.shape: add_back(g, shape, _places(shape, path)),),
     grad_fn="AsStridedBackward0",
 )
 COPY_SLICES = _of_region(
