@@ -112,7 +112,7 @@ BOMBS = [
 def bounded() -> Iterator[None]:
     """Memory as the workers have it, in which what strangers wrote is run."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, hard))
+    resource.setrlimit(resource.RLIMIT_AS, (32 << 30, hard))
     yield
     resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
