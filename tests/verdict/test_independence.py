@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from zlib import crc32
@@ -13,6 +13,7 @@ from flint import arb
 
 from gradcheck.engine.tape import RIGHT
 from gradcheck.engine.tensor import Tensor
+from gradcheck.opinions import reverse
 from gradcheck.ops import TABLE, Composed, Op
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.verdict.consult import Verdict, consult
@@ -203,8 +204,18 @@ BROKEN_SUMS = {
 def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
     """A cotangent that is not summed back rightly is a dissent, and fitting is the suspect."""
     assert consult(layered).verdict == "agree"
-    monkeypatch.setitem(RIGHT.fit.__globals__, "unbroadcast", BROKEN_SUMS[how])
-    found = consult(layered)
+    right = RIGHT.fit
+
+    def fit(node, i, g):
+        due = right(node, i, g)
+        return due if np.shape(due) == np.shape(g) else BROKEN_SUMS[how](g, np.shape(due))
+
+    object.__setattr__(RIGHT, "fit", fit)
+    try:  # a copy of the verbs takes no short way past them
+        monkeypatch.setattr(reverse._runs, "__defaults__", (replace(RIGHT), None))
+        found = consult(layered)
+    finally:
+        object.__setattr__(RIGHT, "fit", right)
     assert found.verdict == "dissent"
     assert ("engine", "fit") in {(s.op, s.cell) for s in found.suspects}
 
