@@ -162,9 +162,9 @@ def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
 
 
 def distinct(found: Sequence[Made]) -> list[Made]:
-    """One act for each mistake and each set of numbers: at one site, then the largest."""
+    """One act for each mistake and set of numbers: at one site, the largest, what tells most."""
     kept: dict[Any, Made] = {}
-    for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span))):
+    for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span), f.mistake.rank)):
         kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
     return list(kept.values())
 
