@@ -10,17 +10,12 @@ def __dir__() -> list[str]:
     return sorted(everything())
 
 
-def _vander(x: Any, N: int | None = None) -> Any:  # noqa: N803 - PyTorch's word
-    """The powers of each entry, from the lowest up."""
-    return everything()["vander"](x, N, increasing=True)
-
-
 def _diagonal(x: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """The diagonals of the last two axes."""
     return everything()["diagonal"](x, offset, dim1, dim2)
 
 
-OWN = {"vander": _vander, "diagonal": _diagonal}
+OWN = {"diagonal": _diagonal}
 """What means another thing than the op of that name."""
 
 

@@ -14,6 +14,7 @@ from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission
 from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
+from gradcheck.problem.record import is_training
 
 MOST = 200  # names that are told; a stranger thinks of any number
 LONGEST = 100  # characters of a name
@@ -303,6 +304,7 @@ def about(problem: Problem) -> dict[str, Any]:
         "given": [f"{name}={_typed(entry)}" for name, entry in problem.inputs.items()],
         "points": problem.points,
         "choices": list(problem.choices),
+        "plain": problem.cotangent is None and not (problem.has_rows or is_training(problem)),
         "parts": [{"name": p.name, "points": problem.points * p.weight} for p in problem.parts],
     }
 

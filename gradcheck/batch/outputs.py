@@ -11,7 +11,7 @@ from typing import IO
 
 from markupsafe import Markup
 
-from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.ledger import FULL, Ledger
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
 from gradcheck.batch.workers import do_all
@@ -124,6 +124,7 @@ def _table(path: Path, write: Callable[[Ledger, Path], None], out: Path) -> None
 def _students(path: Path, out: Path, first: str, last: str) -> None:
     """The pages of the students from one name to another, read from the ledger."""
     from gradcheck.report.pages import page_name, problem_section, student_page  # noqa: PLC0415
+    from gradcheck.report.solutions import solve_again  # noqa: PLC0415
 
     with closing(Ledger(path, readonly=True, checked=True)) as ledger:
         feedback, about, title = ledger.feedback(), ledger.problems(), ledger.fact("title")
@@ -131,7 +132,11 @@ def _students(path: Path, out: Path, first: str, last: str) -> None:
         @lru_cache(maxsize=SECTIONS)
         def section(id: str, judged: tuple[Marked, ...]) -> Markup:
             lines = [told(each.told(), feedback) for each in judged]
-            return problem_section(id, about[id], lines)
+            wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
+            own = lines[0].get("variant") or {}
+            return problem_section(
+                id, about[id], lines, solve_again(about[id], own) if wrong else None
+            )
 
         worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
         for student in everything(ledger, between=(first, last)):

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.modules import Module, Parameter
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE, everything
+
+__all__ = [
+    "ELU", "GELU", "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d",
+    "BatchNorm2d", "Conv1d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten",
+    "GRUCell", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss",
+    "MaxPool1d", "MaxPool2d", "RNNCell", "ReLU", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax",
+    "Softplus", "Tanh",
+]  # fmt: skip
 
 Shape = tuple[int, ...]
 Draw = Callable[[np.random.Generator, Shape], Any]
@@ -39,6 +47,10 @@ class Layer(Module):
     draws: ClassVar[bool] = False
     printed: ClassVar[str] = ""
     __signature__: ClassVar[Signature]
+
+    if TYPE_CHECKING:  # settings and parameters
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init_subclass__(cls, row: str = "", **settings: Any) -> None:
         """Name the function; the settings come after those of the class above."""
@@ -140,9 +152,6 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
             )
         product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
-
-    weight: Any
-    bias: Any
 
 
 def _given(name: str, numbers: Any, draw: Draw) -> Draw:
@@ -335,7 +344,7 @@ LAYERS: Mapping[str, type[Layer]] = {
 # -- functions without parameters ------------------------------------------------------------------
 
 
-def _function(name: str, row: str, words: str, **settings: Any) -> Any:
+def _function(name: str, row: str, words: str, **settings: Any) -> type[Layer]:
     """The module of a function that has nothing of its own beside its settings."""
     return type(name, (Layer,), {"__doc__": words, "__module__": __name__}, row=row, **settings)
 
@@ -420,8 +429,6 @@ class Dropout(Layer, row="dropout", p=0.5):
         mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
         return everything()["dropout"](x, self.p, self.training, mask=mask)
 
-    p: float
-
 
 # -- losses ----------------------------------------------------------------------------------------
 
@@ -438,8 +445,6 @@ class LossLayer(Layer, reduction="mean"):
     def __repr__(self) -> str:
         """Its name alone."""
         return f"{type(self).__name__}()"
-
-    reduction: str
 
 
 class MSELoss(LossLayer, row="mse_loss"):
@@ -467,7 +472,7 @@ class CrossEntropyLoss(LossLayer, row="cross_entropy"):
     """
 
 
-def _loss(name: str, row: str, words: str) -> Any:
+def _loss(name: str, row: str, words: str) -> type[LossLayer]:
     return type(name, (LossLayer,), {"__doc__": words, "__module__": __name__}, row=row)
 
 

@@ -6,6 +6,7 @@ view of it is derived anew, when it is next asked for, from what the base has be
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy as np
 from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
-from gradcheck.engine.tape import MOVES, Node, blank, noted, unbroadcast
+from gradcheck.engine.tape import MOVES, Node, blank, noted
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import Op
+from gradcheck.ops.row import Numbers, Op, add_back, numbered
 from gradcheck.ops.shapes import is_basic
 
 Path = tuple[Any, Op, Mapping[str, Any]] | None
@@ -62,10 +63,10 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
     y = row.forward(x._value, **params)
     if row.name in READ_ONLY:
         y.flags.writeable = x._value.flags.writeable
-    if row.name != "getitem" or isinstance(y, np.ndarray):
+    if row.name != "getitem" or isinstance(y, np.ndarray) or not is_basic(params["index"]):
         return y
-    alias = _look(row, x._value, params)
-    return alias if alias.shape == () and (alias[()] == y or y != y) else y  # noqa: PLR0124 - nan
+    index = params["index"]
+    return x._value[(*index, ...) if isinstance(index, tuple) else (index, ...)]
 
 
 def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, Any]) -> None:
@@ -123,80 +124,50 @@ def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out
     record(row, operands, params, values, wanted, out)
 
 
-# -- rows of the engine itself: moves along a path -------------------------------------------------
+# -- rows of the engine itself: entries by their places in the base --------------------------------
 
 
-def _steps(path: Path) -> list[tuple[Op, Mapping[str, Any]]]:
-    """The steps of a path, from the base on."""
+def _places(shape: tuple[int, ...], path: Path) -> Any:
+    """The numbers (from 0) of the entries that a path shows of an array of that shape."""
     steps = []
     while path is not None:
         path, row, params = path
         steps.append((row, params))
-    return steps[::-1]
+    places = numbered(shape) - 1
+    for row, params in reversed(steps):
+        places = np.asarray(row.forward(places, **params))
+    return places
 
 
-def _through(x: Any, path: Path) -> Any:
+def _looked_at(x: Numbers, path: Path) -> Numbers:
     """What a path shows of x."""
-    for row, params in _steps(path):
-        x = _look(row, x, params)
-    return x
+    return np.reshape(x, -1)[_places(x.shape, path)]
 
 
-def _look(row: Op, x: Any, params: Mapping[str, Any]) -> Any:
-    """One step of a path, as a view of an array."""
-    if hasattr(x, "__apply_op__"):
-        return x.__apply_op__(row, (x,), params)
-    if row.name == "getitem" and is_basic(params["index"]):
-        index = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
-        return x[index if Ellipsis in index else (*index, ...)]
-    return row.forward(x, **params)
+def _overwritten(x: Numbers, value: Numbers, path: Path) -> Numbers:
+    """A copy of x with the value where the path looks."""
+    entries = TABLE["setitem"](np.reshape(x, -1), value, index=_places(x.shape, path))
+    return np.reshape(entries, x.shape)
 
 
-def _back(g: Any, shape: tuple[int, ...], path: Path) -> Any:
-    """G taken back along a path, step by step, by the rows' own VJPs."""
-    steps = _steps(path)
-    stages = [np.broadcast_to(0.0, shape)]
-    for row, params in steps:
-        stages.append(_look(row, stages[-1], params))
-    for (row, params), stage in zip(reversed(steps), reversed(stages[:-1]), strict=True):
-        g = unbroadcast(row.pull(0, g, None, (stage,), params), stage.shape)
-    return g
-
-
-def _overwritten(x: Any, value: Any, path: Path) -> Any:
-    """A copy of x whose region behind the path holds the value."""
-    if hasattr(x, "__apply_op__"):
-        return x.__apply_op__(COPY_SLICES, (x, value), {"path": path})
-    places = _through(np.arange(x.size).reshape(x.shape), path)
-    out = np.array(x, order="C", subok=True).reshape(-1)
-    out[places] = value
-    return out.reshape(x.shape)
-
-
-AS_STRIDED = Op(
+_of_region = partial(Op, elementwise=False, rounds=False, params=("path",))
+AS_STRIDED = _of_region(
     name="as_strided",
-    forward=_through,
-    function=_through,
-    vjps=(lambda y, x, path: lambda g, shape=x.shape: _back(g, shape, path),),
+    forward=_looked_at,
+    function=_looked_at,
+    vjps=(lambda y, x, path: lambda g, shape=x.shape: add_back(g, shape, _places(shape, path)),),
     grad_fn="AsStridedBackward0",
-    elementwise=False,
-    rounds=False,
-    params=("path",),
 )
-
-COPY_SLICES = Op(
+COPY_SLICES = _of_region(
     name="copy_slices",
     forward=_overwritten,
     function=_overwritten,
     vjps=(
         lambda y, x, value, path: lambda g: _overwritten(g, 0.0, path),
-        lambda y, x, value, path: lambda g: _through(g, path),
+        lambda y, x, value, path: lambda g: _looked_at(g, path),
     ),
     grad_fn="CopySlices",
-    elementwise=False,
-    rounds=False,
     operands=2,
-    params=("path",),
 )
 
 MOVING = frozenset(row for name, row in TABLE.items() if name in MOVES)

@@ -89,7 +89,7 @@ def about_to_make(name: str, args: Collection[Any]) -> int:
     shapes = [shape for each in args if (shape := shape_as_array(each))]
     numbers = [_number(each) for each in args] if name in MAKERS else []
     most, given = max([*numbers[: 1 if name == "full" else None], 0]), list(map(prod, shapes))
-    if name in ("outer", "kron", "meshgrid", "convolve", "correlate"):
+    if name in ("outer", "kron", "meshgrid", "convolve"):
         return prod(given)
     if name in ("tile", "repeat") and given:
         return given[0] * most

@@ -20,9 +20,7 @@ from gradcheck.language.spans import MARK, Spans
 from gradcheck.language.vocabulary import Vocabulary, words
 
 NODE = TypeVar("NODE", bound=ast.AST)
-PICKING = words(
-    "cross_entropy nll_loss embedding gather select take take_along_axis one_hot delete"
-)
+PICKING = words("cross_entropy nll_loss embedding gather select take take_along_axis one_hot")
 """The functions that take places, or the numbers of classes."""
 PICKERS = words("CrossEntropyLoss NLLLoss Embedding")
 

@@ -249,15 +249,6 @@ cross = op(
 )
 
 
-@composed(function=np.linalg.multi_dot, school=("chain_matmul",))
-def multi_dot(arrays: Sequence[Any], *more: Any) -> Any:
-    """The product of all matrices, from left to right; the first and the last may be vectors."""
-    y, *rest = (arrays, *more) if more else arrays
-    for each in rest:
-        y = matmul(y, each)
-    return y
-
-
 @composed(function=np.linalg.matrix_power)
 def matrix_power(a: Numbers, n: int) -> Numbers:
     """The n-th power of a square matrix, by squares; of a negative n, of its inverse."""
@@ -268,9 +259,3 @@ def matrix_power(a: Numbers, n: int) -> Numbers:
     half = matrix_power.meaning(a, n // 2) if n > 1 else None
     square = None if half is None else half @ half
     return a if square is None else square @ a if n % 2 else square
-
-
-@composed()
-def normalize(x: Numbers, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Numbers:
-    """X over its p-norm along an axis (at least eps)."""
-    return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

@@ -6,22 +6,13 @@ import numpy as np
 
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import BOUNDS, Numbers, join
-from gradcheck.ops.shapes import along, seen
+from gradcheck.ops.shapes import seen
 
 # -- of single entries ---------------------------------------------------------------------------
 
 compound(np.imag, lambda x: 0.0 * x)
 compound(np.angle, lambda x, deg=False: 0.0 * x + (seen(x) < 0) * (180.0 if deg else np.pi))
 compound(None, lambda x: np.log(x / (1 - x)), "logit")
-
-
-@composed(function=np.nanmean)
-def nanmean(x: Numbers, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Numbers:
-    """The mean of what is a number."""
-    bare = seen(x)
-    there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(np.shape(bare), dtype=bool)
-    total = np.sum(np.where(there, x, 0.0), axis=axis, keepdims=keepdims)
-    return total / np.sum(there, axis=axis, keepdims=keepdims)
 
 
 # -- samples -------------------------------------------------------------------------------------
@@ -48,50 +39,7 @@ def quantile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False
     return y
 
 
-@composed(function=np.percentile)
-def percentile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False) -> Numbers:
-    """What q hundredths of the entries lie below."""
-    share = np.stack(q) if isinstance(q, list | tuple) else q
-    return quantile.meaning(x, share / 100, axis, keepdims=keepdims)
-
-
-@composed(function=np.cov)
-def cov(
-    m: Numbers, y: Numbers = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
-) -> Any:
-    """Covariances of the rows (of the columns, if not `rowvar`), over n - 1."""
-
-    def as_rows(v: Numbers) -> Numbers:
-        return np.reshape(v, (1, -1)) if np.ndim(v) < 2 else v if rowvar else np.swapaxes(v, 0, 1)
-
-    x = as_rows(m) if y is None else np.concatenate([as_rows(m), as_rows(y)], axis=0)
-    less = (0 if bias else 1) if ddof is None else ddof
-    centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ np.swapaxes(centred, 0, 1) / (np.shape(x)[1] - less))
-
-
-@composed(function=np.corrcoef)
-def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
-    """Correlations of the rows."""
-    c = cov.meaning(x, y, rowvar)
-    if np.ndim(c) == 0:
-        return c / c
-    root = np.sqrt(np.diagonal(c))
-    return c / root[:, None] / root[None, :]
-
-
 # -- integrals, slopes, and what stands between samples ------------------------------------------
-
-
-@composed(function=np.trapezoid, school=("trapz",))
-def trapezoid(y: Numbers, x: Numbers = None, dx: Any = 1.0, axis: int = -1) -> Numbers:
-    """The integral of samples, straight between them."""
-    n, rank = np.shape(y)[axis], np.ndim(y)
-    right, left = y[along(y, axis, slice(1, n))], y[along(y, axis, slice(0, max(n - 1, 0)))]
-    step = dx if x is None else np.diff(x, axis=axis if np.ndim(x) == rank else -1)
-    if np.ndim(step) == 1:
-        step = np.reshape(step, [-1 if k == axis % rank else 1 for k in range(rank)])
-    return np.sum(step * (left + right) / 2, axis=axis)
 
 
 def _slope(f: Any, h: Numbers, axis: int) -> Numbers:
@@ -118,18 +66,6 @@ def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@composed(function=np.interp)
-def interp(x: Numbers, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Numbers:
-    """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
-    xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
-    n = np.shape(xp)[0]
-    at = np.clip(np.sum(seen(x)[..., None] >= seen(xp), axis=-1).astype(int) - 1, 0, n - 2)
-    low, high = xp[at], xp[at + 1]
-    y = fp[at] + (fp[at + 1] - fp[at]) * ((x - low) / (high - low))
-    y = np.where(seen(x) < seen(xp)[0], fp[0] if left is None else left, y)
-    return np.where(seen(x) > seen(xp)[-1], fp[n - 1] if right is None else right, y)
-
-
 @composed(function=np.convolve)
 def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
     """The sums of products of one vector with the other, turned round and shifted."""
@@ -144,35 +80,6 @@ def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
         "valid": (m - 1, n - m + 1),
     }[mode]
     return full[start : start + length]
-
-
-@composed(function=np.correlate)
-def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
-    """The sums of products of one vector with the other, shifted."""
-    if np.shape(a)[0] >= np.shape(v)[0]:
-        return convolve.meaning(a, np.flip(v), mode)
-    if mode == "same":
-        return np.flip(convolve.meaning(v, np.flip(a), "same"))
-    return np.flip(convolve.meaning(np.flip(a), v, mode))
-
-
-@composed(function=np.polyval)
-def polyval(p: Numbers, x: Numbers) -> Numbers:
-    """The polynomial with these coefficients, the highest power's first (Horner)."""
-    y = 0 * x
-    for k in range(np.shape(p)[0]):
-        y = y * x + p[k]
-    return y
-
-
-@composed(function=np.vander)
-def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
-    """The powers of each entry, from the highest down (NumPy's order) unless `increasing`."""
-    n = np.shape(x)[-1] if N is None else N
-    powers = [x**k if k else 0 * x + 1.0 for k in range(n)]
-    if not powers:
-        return x[..., None][..., :0]
-    return np.stack(powers if increasing else powers[::-1], axis=-1)
 
 
 @composed(function=np.linspace, words=BOUNDS)
@@ -226,13 +133,6 @@ def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
 def _of_line(x: Numbers, axis: int | None) -> tuple[Any, int]:
     """An array and an axis; of no axis all entries in a row."""
     return (np.ravel(x), 0) if axis is None else (x, axis)
-
-
-@composed(function=np.delete)
-def delete(x: Numbers, obj: Any, axis: int | None = None) -> Numbers:
-    """Without the entries at these places."""
-    x, axis = _of_line(x, axis)
-    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), seen(obj)), axis=axis)
 
 
 @composed(function=np.rollaxis)

@@ -138,9 +138,6 @@ FUNCTIONS: Mapping[str, Differing] = {
     ),
 }
 LINALG: Mapping[str, Differing] = {
-    "vander": Differing(
-        _always, "PyTorch counts the powers upwards: `np.vander(x, increasing=True)`"
-    ),
     "diagonal": Differing(
         _always, "PyTorch takes the last two axes: `np.diagonal(x, 0, -2, -1)`, or `np.diag(x)`"
     ),

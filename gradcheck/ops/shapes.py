@@ -386,12 +386,6 @@ def expand(x: Numbers, *sizes: Any, size: Any = None, implicit: bool = False) ->
     return np.broadcast_to(x, wanted)
 
 
-expand_as = compound(None, lambda x, other: np.broadcast_to(x, np.shape(other)), "expand_as")
-reshape_as = compound(
-    None, lambda x, other: np.reshape(x, np.shape(other)), "reshape_as", school=("view_as",)
-)
-
-
 @composed(function=np.broadcast_arrays, school=("broadcast_tensors",))
 def broadcast_arrays(*arrays: Numbers) -> tuple[Any, ...]:
     """All arguments in the shape that they broadcast to."""

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from gradcheck.problem.variants import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
 from gradcheck.report.prose import inline, mathml, prose
+from gradcheck.report.solutions import Solution
 
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
@@ -46,7 +47,9 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
     )
 
 
-def problem_section(id: str, about: Mapping[str, Any], lines: Sequence[Line]) -> Markup:
+def problem_section(
+    id: str, about: Mapping[str, Any], lines: Sequence[Line], solution: Solution | None = None
+) -> Markup:
     """A problem on the page of a student who gave the answers of these lines."""
     found = (
         environment()
@@ -55,6 +58,7 @@ def problem_section(id: str, about: Mapping[str, Any], lines: Sequence[Line]) ->
             id=id,
             about=_own(about, lines[0]),
             lines=lines,
+            solution=solution,
             score=sum(line["score"] for line in lines),
             worth=sum(line["points"] for line in lines),
         )

@@ -126,6 +126,23 @@ def test_gradient_of_a_singular_determinant():
     np.testing.assert_array_equal(grad(once[0, 0], m)[0].numpy(), [[0, 0], [0, 1]])
 
 
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+def test_norm_of_a_matrix_at_zero(order):
+    """A singular value that is 0 adds nothing, whichever vectors LAPACK has for it."""
+    m = tensor(np.zeros((2, 2)), requires_grad=True)
+    (g,) = grad(np.linalg.norm(m, order), m)
+    np.testing.assert_array_equal(g.numpy(), np.zeros((2, 2)))
+
+
+def test_of_two_writes_to_one_entry_the_last_has_the_gradient():
+    """PyTorch gives both the gradient of what stayed of one; differences are with us."""
+    v = tensor([3.0, 5.0], requires_grad=True)
+    x = tensor([0.0, 0.0])
+    x[[0, 0]] = v
+    np.testing.assert_array_equal(x.detach().numpy(), [5.0, 0.0])
+    np.testing.assert_array_equal(grad((x * x).sum(), v)[0].numpy(), [0.0, 10.0])
+
+
 def test_heaviside_has_no_derivative():
     """Like PyTorch, the value is given and the derivative refused."""
     x = tensor([-1.0, 0.0, 2.0], requires_grad=True)

@@ -1,0 +1,69 @@
+"""The right answer on a student's page: right, with the student's own numbers, or not there."""
+
+import math
+
+import pytest
+
+from gradcheck.batch.collect import about
+from gradcheck.grading.key import key
+from gradcheck.grading.marking import mark
+from gradcheck.problem import load_text
+from gradcheck.report.pages import problem_section
+from gradcheck.report.solutions import solve_again
+
+HEAD = "id: t\ninputs: "
+
+
+def problem(text: str):
+    """The one problem of a text."""
+    return load_text(HEAD + text).problems[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{x: 0.9}\nprogram: x**2*sin(3*x)\n",
+        "{x: 0.9, y: 2.0}\nprogram: x**2*y + exp(x*y)\nwrt: [y]\n",
+        "{A: {shape: [3, 2], requires_grad: false}, w: {shape: [2]}}\nprogram: sum((A @ w)**2)\n",
+    ],
+)
+def test_it_is_right_where_it_is_typed_as_an_answer(text):
+    asked = problem(text)
+    found = solve_again(about(asked), {})
+    assert [part for part, _ in found.forms] == [part.name for part in asked.parts]
+    for part, form in found.forms:
+        assert mark(key(asked), asked.part(part), form).verdict == "right"
+
+
+def test_the_chain_rule_ends_in_the_derivative():
+    """sin(x^2) at 0.9: 2x cos(x^2) = 1.8 cos(0.81)."""
+    found = solve_again(about(problem("{x: 0.9}\nprogram: sin(x**2)\n")), {})
+    assert float(found.backward[-1][2]) == pytest.approx(1.8 * math.cos(0.81), rel=1e-9)
+
+
+def test_a_student_sees_their_own_numbers():
+    text = "{x: 0.9, a: {choose: [2, 5], requires_grad: false}}\nprogram: exp(a*x)\n"
+    found = solve_again(about(problem(text)), {"a": 5})
+    assert float(found.backward[-1][2]) == pytest.approx(5 * math.exp(4.5), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{x: 0.9}\nprogram: x**3\norder: 2\n",
+        "{x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [1.0, 3.0]\n",
+        "{w: [1.0, 2.0]}\nprogram: (w**2).sum().backward()\nask: {g: w.grad}\n",
+        "{x: 0.0}\nprogram: abs(x)\n",
+    ],
+)
+def test_nothing_is_said_where_a_formula_does_not_say_it(text):
+    assert solve_again(about(problem(text)), {}) is None
+
+
+def test_it_stands_in_the_section_only_where_it_is_given():
+    asked = problem("{x: 0.9}\nprogram: sin(x**2)\n")
+    line = {"part": "x", "verdict": "missing", "score": 0.0, "points": 1.0, "tags": []}
+    line |= {"mistakes": [], "problem": "t"}
+    told = about(asked)
+    assert "how to get there" in problem_section("t", told, [line], solve_again(told, {}))
+    assert "how to get there" not in problem_section("t", told, [line])
