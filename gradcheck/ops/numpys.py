@@ -130,11 +130,6 @@ def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
     return np.concatenate([join(x), join(values)], axis=axis)
 
 
-def _of_line(x: Numbers, axis: int | None) -> tuple[Any, int]:
-    """An array and an axis; of no axis all entries in a row."""
-    return (np.ravel(x), 0) if axis is None else (x, axis)
-
-
 @composed(function=np.rollaxis)
 def rollaxis(x: Numbers, axis: int, start: int = 0) -> Numbers:
     """An axis moved to stand before another one."""
