@@ -102,9 +102,14 @@ def rank_hypotheses(
 
 
 def _covered(h: Hypothesis, other: Hypothesis) -> bool:
-    """Whether a mistake was made in what the other one's place is made of, and that one covers."""
-    covers = other.mistake.rank == COVERING < h.mistake.rank
-    return covers and bool(h.nodes & other.below) and h.ids[1:] == other.ids[1:]
+    """Whether a mistake was made in what the other one's place is made of, and that one covers.
+
+    Of the whole answer nothing else needs to be said; at every site one rule covers another.
+    """
+    if not (other.mistake.rank == COVERING < h.mistake.rank and h.ids[1:] == other.ids[1:]):
+        return False
+    everything = other.mistake.verb == "answer" or (h.everywhere and other.everywhere)
+    return everything or bool(h.nodes & other.below)
 
 
 def _preferred(h: Hypothesis, scalar: bool) -> bool:

@@ -162,9 +162,14 @@ def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
 
 
 def distinct(found: Sequence[Made]) -> list[Made]:
-    """One act for each mistake and each set of numbers: at one site, then the largest."""
+    """One act for each mistake and set of numbers: at one site, the largest, what tells most."""
     kept: dict[Any, Made] = {}
-    for each in sorted(found, key=lambda f: (f.everywhere, -width(f.span))):
+
+    def order(one: Made) -> tuple[Any, ...]:
+        row = one.mistake  # words that look at an operand are for where no others are
+        return one.everywhere, -width(one.span), row.operand is not None, row.rank
+
+    for each in sorted(found, key=order):
         kept.setdefault((each.mistake.id, each.mistake.family, fingerprint(each.at)), each)
     return list(kept.values())
 

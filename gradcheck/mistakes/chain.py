@@ -96,6 +96,7 @@ inner_lost_but_sign = _of_chain(
     "multiplies by it.",
     example=("exp(-3*x)", {"x": "-exp(-3*x)"}),
     common=0.6,
+    rank=COVERING,
 )
 
 outer_not_differentiated = _of_chain(

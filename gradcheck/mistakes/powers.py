@@ -262,6 +262,12 @@ def _slope_split(s: Operation) -> Any:
     return s.fw / np.power(s.w, n) * np.where(n < 0, 1 / split, split) * s.dw
 
 
+def _fraction_split(s: Operation) -> Any:
+    inner = s.inner
+    assert inner is not None
+    return (1 / inner.u + _sign(inner) / inner.v) * s.dw
+
+
 def _denominator_split(s: Operation) -> Any:
     below = s.below
     assert below is not None
@@ -297,5 +303,14 @@ denominator_split = derivative(
     wrong=_denominator_split,
     says="The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
     example=("x/(x**2 + 1)", {"x": "(1 - x**2)/(x**4 + 1)"}),
+    common=0.4,
+)
+
+fraction_split = derivative(
+    "false-law-of-algebra",
+    where=lambda s: of_sum(s) and s.op == "log",
+    wrong=_fraction_split,
+    says="The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
+    example=("log(x + 4)", {"x": "1/x + 1/4"}),
     common=0.4,
 )

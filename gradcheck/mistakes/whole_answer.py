@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.mistakes.row import (
+    COVERING,
     GENERIC,
     ONE_LONG,
     SYMMETRIC,
@@ -109,6 +110,7 @@ differentiated_once = answer(
     says="This is the first derivative of `{text}`: differentiate once more.",
     example=("x**4", {"x.x": "4*x**3"}, {}, 2),
     common=0.6,
+    rank=COVERING,
 )
 
 differentiated_too_often = answer(

@@ -6,6 +6,9 @@ The names were written down before any of them was tried: 81 % were given then, 
 import pytest
 
 from gradcheck.diagnosis import words
+from gradcheck.grading.key import key
+from gradcheck.grading.marking import mark
+from gradcheck.problem import load_text
 from tests.support.exercises import Tally, exercises, tally
 
 # What is said of these is no name that was written down, but true: the answer is literally that.
@@ -59,3 +62,20 @@ def test_stories_do_not_hang_on_the_id() -> None:
     """The same answers have the same stories in another section: of every eighth exercise."""
     here, there = ([h.ids for _, h in tally(id, every=8).told] for id in ("one", "another"))
     assert here == there
+
+
+@pytest.mark.parametrize(
+    ("program", "answer", "name"),
+    [
+        ("x**4", "4x^3", "differentiated-once"),
+        ("x*exp(x)", "e^x + x e^x", "differentiated-once"),
+        ("exp(3*x) - exp(-3*x)", "3e^(3x) - 3e^(-3x)", "missing-inner-derivative"),
+    ],
+)
+def test_one_word_for_a_derivative_taken_half(program: str, answer: str, name: str) -> None:
+    """Of second derivatives: nothing else is suspected beside it."""
+    text = f"id: twice\ninputs: {{x: 1.3}}\nprogram: {program!r}\norder: 2\n"
+    ready = key(load_text(text).problems[0])
+    said = mark(ready, ready.problem.parts[0], answer)
+    assert said.diagnosis is not None
+    assert [h.ids for h in said.diagnosis.hypotheses] == [(name,)]

@@ -54,6 +54,8 @@ x**3 + 11            | 3*x**2 + 11                           | constant-kept
 x**3 + cos(x)        | 3*x**2                                | term-lost
 x**3 + cos(x) + 4*x  | 3*x**2 + 4                            | term-lost
 x**3 + 2*tan(x)      | 3*x**2 + 2*sec(x)*tan(x)              | wrong-function-derivative
+log(x + 4) + 2*x     | 1/x + 1/4 + 2                         | false-law-of-algebra
+x**3 * cos(x)        | 3*x**2*cos(x) + x**3*sin(x)           | sign-error product-rule-minus
 log(x**2 + 1)        | 1/(2*x)                               | log-derivative-wrong
 arctan(3*x)          | 3/(1 - 9*x**2)                        | inverse-function-derivative-wrong
 x**x                 | x**x*log(x)                           | exponential-rule-on-variable-base
@@ -122,9 +124,16 @@ def test_torn_commonest_first() -> None:
     assert ids == ["missing-inner-derivative", "not-differentiated"]
 
 
-def test_what_lies_within_is_not_said_beside() -> None:
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("cos(2*x)", "-sin(2*x)"),
+        ("sin(2*x)*cos(3*x)", "cos(2*x)*cos(3*x) - sin(2*x)*sin(3*x)"),
+    ],
+)
+def test_what_lies_within_is_not_said_beside(text: str, answer: str) -> None:
     """Of an inner derivative that is missing it is not said too that its factor was lost."""
-    found = diagnosed("cos(2*x)", "-sin(2*x)")
+    found = diagnosed(text, answer)
     assert (found.certainty, [h.mistake.id for h in found.hypotheses]) == (
         "unique",
         ["missing-inner-derivative"],
