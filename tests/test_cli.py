@@ -109,6 +109,13 @@ def test_a_whole_power_of_a_negative_number_has_an_error_bar():
     assert found["error"] < 1e-10
 
 
+def test_what_no_float_shows_is_not_printed_twice():
+    """The numbers of the proof differ behind the digits of a float."""
+    said = run("check", "pi*x^2", "6.283185307179586x").output
+    assert "but for digits that a float does not hold" in said
+    assert "yours" not in said
+
+
 def test_grade_names_the_mistake_and_proves_it(file):
     """A flipped sign is wrong with a witness, named, and pointed at."""
     answers = "student: ada\nanswers:\n  cubic-plus-sine: {x: 3x^2 - 2cos x}\n"

@@ -44,7 +44,7 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
-RAISED = re.compile(r"T |[{(] (?:- )?T [})] ")
+RAISED = re.compile(r"(?:- )?T |[{(] (?:- )?T [})] ")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
@@ -239,7 +239,7 @@ class Parser(Calls):
             shape = None
         width = self.transpose_comes(shape)
         if width:
-            inverted = self.sees("-", ahead=1)
+            inverted = self.sees("-") or self.sees("-", ahead=1)
             self.at += width
             if number(base) is not None:
                 return self.row_of_ones(base, sign, start)
@@ -263,7 +263,7 @@ class Parser(Calls):
         return power
 
     def transpose_comes(self, shape: Shape | None) -> int:
-        """How many tokens a raised T takes: `T`, `{T}`, `{-T}`; 0 where there is none."""
+        """How many tokens a raised T takes: `T`, `-T`, `{T}`, `{-T}`; 0 where there is none."""
         found = RAISED.match(spell(self.tokens[self.at : self.at + 4]))
         if found:
             width = found[0].count(" ")

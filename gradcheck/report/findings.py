@@ -63,6 +63,8 @@ def witness_words(line: Line) -> str:
     index = witness.get("index")
     entry = f" in entry [{', '.join(map(str, index))}]" if index else ""
     yours, expected = _apart(witness["yours"], witness["expected"])
+    if yours == expected:
+        return f"at {at}{entry}: {expected}, but for digits that a float does not hold"
     return f"at {at}{entry}: yours {yours}, expected {expected}"
 
 

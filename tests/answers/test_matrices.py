@@ -128,6 +128,7 @@ VECTORS = {
     r"\sum_{i=1}^{3} w_i^2": "sum(w**2)",
     r"\sum p": "sum(p)",
     "A^{-T}": "inv(A).T",
+    "A^-T": "inv(A).T",
     "1^T X w": "ones(5).T @ X @ w",
     r"\mathbf{1}^\top (X w - y)": "ones(5).T @ (X @ w - y)",
     "A^-1 B": "inv(A) @ B",
