@@ -52,6 +52,21 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "out"
 
 
+def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
+    """Neither beside wrong answers, nor in the notices of who handed in nothing."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student\nada\nbertha\ncecil\n")
+    for name in ("ada", "bertha"):
+        text = json.dumps({"answers": {"sine-of-square": "cos(x^2)"}})
+        made(tmp_path, {f"in/{name}.json": text})
+    problems = CLASS_ANSWERS[0]
+    keep = ("--roster", roster, "-o", tmp_path / "out", "--jobs", 1)
+    assert grade(problems, tmp_path / "in", *keep, "--anonymous").exit_code == 0
+    page = (tmp_path / "out/index.html").read_text()
+    assert "cos(x^2)" in page
+    assert not re.search("ada|bertha|cecil", page.split("</style>")[-1])
+
+
 def test_the_pages_are_those_of_the_ledger(graded):
     """Rendered again, they are the same bytes."""
     before = outputs(graded)
