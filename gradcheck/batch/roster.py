@@ -65,6 +65,10 @@ class Roster:
     called: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
 
+    def knows(self, name: str) -> bool:
+        """Whether somebody of the roster goes by a name."""
+        return name in self.called or plain(name) in self.names
+
     def student(self, name: str) -> str:
         """Who goes by a name: the student of the roster, or the name itself."""
         return name if name in self.called else self.names.get(plain(name), name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcheck.batch.files import BROKEN, File, Notice, files
-from gradcheck.batch.roster import NoName, student_name
+from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.documents import WrittenFloat, read_yaml
 from gradcheck.documents.table import COLUMNS, WINDOWS, decode, read_table
 from gradcheck.errors import Complaint, GradcheckError, TextError
@@ -78,21 +78,26 @@ class Mapped:
 
 
 AS_THEY_ARE = Mapped()
+NOBODY = Roster()
 
 
 def submissions(
-    paths: Iterable[Path], names: re.Pattern[str] | None = None, mapping: Mapped = AS_THEY_ARE
+    paths: Iterable[Path],
+    names: re.Pattern[str] | None = None,
+    mapping: Mapped = AS_THEY_ARE,
+    roster: Roster = NOBODY,
 ) -> Iterator[Read]:
     """Every submission in order; what cannot be read does not stop the others.
 
-    `names` tells who handed a file in, `mapping` what the columns of tables mean.
+    `names` tells who handed a file in, `mapping` what the columns of tables mean. A file that is
+    named otherwise than `names` says is that of the student of the `roster` who is called so.
     """
     for file in files(paths):
         if isinstance(file, Notice):
             yield file
             continue
         try:
-            for read in _read(file, names, mapping):
+            for read in _read(file, names, mapping, roster):
                 yield _with_name(read) if isinstance(read, Submission) else read
         except (TextError, NoAnswers) as error:
             yield Notice(str(error))
@@ -109,7 +114,9 @@ def _with_name(read: Submission) -> Read:
         return Notice(f"{read.file}: {error}")
 
 
-def _read(file: File, names: re.Pattern[str] | None, mapping: Mapped) -> Iterator[Read]:
+def _read(
+    file: File, names: re.Pattern[str] | None, mapping: Mapped, roster: Roster
+) -> Iterator[Read]:
     """What one file holds: a table many submissions, any other file one."""
     if file.ending in (".csv", ".xlsx"):
         yield from _rows(file, mapping)
@@ -117,10 +124,13 @@ def _read(file: File, names: re.Pattern[str] | None, mapping: Mapped) -> Iterato
     student, called = None, ""
     if names is not None:
         found = names.search(file.path)
-        if found is None:
+        if found is not None:
+            student, called = found["student"] or "", found.groupdict().get("called") or ""
+        elif roster.knows(file.stem):
+            student = file.stem
+        else:
             why = "the name does not fit --names, so nobody is graded by it"
             raise NoAnswers(f"{file.name}: {why}")
-        student, called = found["student"] or "", found.groupdict().get("called") or ""
     if file.ending == ".ipynb":
         answers = _cells(file)
         twice = [name for name, times in Counter(name for name, _ in answers).items() if times > 1]

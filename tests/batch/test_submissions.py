@@ -258,6 +258,19 @@ def test_names_of_downloads(tmp_path, names, path, student, called):
     assert inside.student == student
 
 
+def test_a_name_of_the_roster_fits_beside_a_platforms_own(tmp_path):
+    """Downloads, and files that students named: what is written inside counts in neither."""
+    inside = "student: mallory\nanswers: {line: 6x}\n"
+    made(tmp_path / "in", {"doe_12345_6_hw.yaml": inside, "stud7.yaml": inside, "who.yaml": inside})
+    made(tmp_path, {"roster.csv": "student,id,login\ndoe,12345,d1\nann,777,stud7\n"})
+    roster = read_roster(tmp_path / "roster.csv")
+    found = read(tmp_path / "in", names=read_names("canvas"), roster=roster)
+    graded = [each.student for each in found if isinstance(each, Submission)]
+    assert sorted(map(roster.student, graded)) == ["ann", "doe"]
+    (refused,) = filter(is_refused, found)
+    assert "who.yaml: the name does not fit --names" in refused.why
+
+
 def test_a_name_that_does_not_fit_grades_nobody(tmp_path):
     """Rather than the file's own word for it."""
     made(tmp_path, {"ada.yaml": ADA})
