@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gradcheck.grading.equivalence import Array, At, Outcome, compare, compare_numbers
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers
 from gradcheck.grading.formulas.knots import further_sides, unseen
 from gradcheck.grading.formulas.values import Readings, floats
 from gradcheck.grading.judgement import nearest
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.values import Array, Value
 
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 
@@ -26,7 +26,7 @@ class Compared:
     outcome: Outcome
     spots: tuple[Spot, ...]
     values: tuple[Array | None, ...] = ()
-    slack: Any = 0.0
+    slack: Value = 0.0
     varies: bool = True
     alone: bool = False
 

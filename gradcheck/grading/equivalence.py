@@ -8,15 +8,15 @@ for a guess; where precision runs out the outcome is undecided.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb
 
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import Undecided, precision
+from gradcheck.values import Array, Value
 
-Array: TypeAlias = np.ndarray[Any, Any]
 Values: TypeAlias = arb | Array
 At: TypeAlias = Callable[[int], Values]
 
@@ -133,8 +133,8 @@ def _entries(k: int, yours: Array, expected: Array) -> Outcome:
     """All entries of one point: the first difference, else the first doubt, else equal."""
     doubt = None
     for index in np.ndindex(expected.shape):
-        a: Any = yours[index]
-        b: Any = expected[index]
+        a: Value = yours[index]
+        b: Value = expected[index]
         kind = _pair(a, b)
         if kind == "different":
             return Outcome(kind, k, index, a, b)
@@ -195,9 +195,9 @@ def _compare_rounded(yours: Array, half_units: Array, expected: Array, noise: Ar
     level = max((abs(ball.mid()) for ball in expected.flat), default=arb(0))
     doubt, rounded = None, False
     for index in np.ndindex(expected.shape):
-        a: Any = yours[index]
-        b: Any = expected[index]
-        half: Any = half_units[index]
+        a: Value = yours[index]
+        b: Value = expected[index]
+        half: Value = half_units[index]
         kind = _pair(a, b)
         if kind == "different" and half is not None:
             kind = _within(a, b, tolerance(a, half, float(noise[index]), level))

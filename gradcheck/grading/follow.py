@@ -7,14 +7,13 @@ for it, at every point; numbers speak for the given point alone.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import BITS, Array, At, NoValue, Values, compare, tolerance
+from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, tolerance
 from gradcheck.grading.formulas.values import Readings, box, readings
 from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
@@ -24,6 +23,7 @@ from gradcheck.language.run import RunOutcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem
+from gradcheck.values import Array, Value
 
 Answered = Callable[[Spot, int], Array]
 
@@ -36,8 +36,8 @@ WRONG = ("wrong", "needs-review")
 class Among:
     """An answer, and what its student answered to the parts nearer to the loss."""
 
-    answer: Any
-    beside: Mapping[str, Any]
+    answer: Value
+    beside: Mapping[str, Value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Wrong:
         return box(typed, found.shape)
 
 
-def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
+def among(problem: Problem, part: str, given: Mapping[str, Value]) -> Value:
     """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
 
     `given` are the answers to all the problem's parts.
@@ -87,7 +87,7 @@ def among(problem: Problem, part: str, given: Mapping[str, Any]) -> Any:
     return Among(answer, beside) if beside else answer
 
 
-def alone(answer: Any) -> Any:
+def alone(answer: Value) -> Value:
     """An answer without the others that it may stand among."""
     return answer.answer if isinstance(answer, Among) else answer
 
@@ -136,7 +136,7 @@ def wrong_parts(key: Key, answer: Among) -> list[Wrong]:
     return [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
 
 
-def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[Wrong]:
+def _wrong(key: Key, name: str, given: Mapping[str, Value]) -> list[Wrong]:
     """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
     if part is None:
@@ -150,7 +150,7 @@ def _wrong(key: Key, name: str, given: Mapping[str, Any]) -> list[Wrong]:
     return [replace(ready, follows=follows.follows if follows else "")]
 
 
-def evaluable(key: Key, name: str, answer: Any) -> Wrong | None:
+def evaluable(key: Key, name: str, answer: Value) -> Wrong | None:
     """An answer ready to be evaluated; None where it is no number and no formula."""
     part = key.problem.part(name)
     if part is None:
@@ -201,7 +201,7 @@ def following(problem: Problem, part: str, given: Sequence[tuple[str, Answered]]
             raise GradcheckError("an answer of another shape leads nowhere")
         runs: list[RunOutcome] = []
 
-        def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        def function(kind: str, inputs: Mapping[str, Value]) -> Value:
             runs.append(problem.outcome_on(kind, inputs))
             return runs[-1].value
 

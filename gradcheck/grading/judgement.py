@@ -4,15 +4,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import Array
 from gradcheck.grading.key import Key
+from gradcheck.values import Array, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
@@ -53,7 +52,7 @@ FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 class Witness:
     """A point at which the answer is proven to be another one; None: no value there."""
 
-    at: Mapping[str, Any]
+    at: Mapping[str, Value]
     yours: float | None
     expected: float | None
     index: tuple[int, ...] = ()
@@ -71,7 +70,7 @@ class Judgement:
     student: str
     problem: str
     part: str
-    answer: Any
+    answer: Value
     verdict: str
     score: float
     points: float
@@ -81,7 +80,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    variant: Mapping[str, Any] = field(default_factory=dict)
+    variant: Mapping[str, Value] = field(default_factory=dict)
     follows: str = ""
     line: int | None = None
 
@@ -95,11 +94,11 @@ def share_of_right(key: Key, tags: tuple[str, ...]) -> float:
     return share(key.problem.credit, ("rounded",), None) if "rounded" in tags else 1.0
 
 
-def to_plain(value: Array) -> Any:
+def to_plain(value: Array) -> Value:
     return np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
 
 
-def notes(read: Any) -> tuple[str, ...]:
+def notes(read: Value) -> tuple[str, ...]:
     """How ambiguous spellings were read, each once."""
     formulas = read.formulas if isinstance(read, Entries) else (read,)
     every = (note for formula in formulas for note in getattr(formula, "notes", ()))

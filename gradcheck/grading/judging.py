@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Set
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from gradcheck.answers import Formula, Plain, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
@@ -22,6 +21,7 @@ from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
 from gradcheck.training.student import read_program
+from gradcheck.values import Value
 
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
@@ -45,7 +45,7 @@ USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
 
 def judge(
-    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+    key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
     """Judge one answer to one part; never raises on what a student typed.
 
@@ -66,7 +66,7 @@ def judge(
     return _try_brackets(key, part, formula, judged) if kind or diagnose else judged
 
 
-def formula_of(key: Key, part: Part, answer: Any) -> Formula | None:
+def formula_of(key: Key, part: Part, answer: Value) -> Formula | None:
     """The formula that an answer is, if it is one."""
     try:
         found = key.read(part, answer)
@@ -99,7 +99,7 @@ def _heal_brackets(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgeme
 
 
 def _as_it_stands(
-    key: Key, part: Part, answer: Any, student: str = "", *, diagnose: bool = True
+    key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
     """Judge one answer to one part by its usual reading."""
     worth, drawn = key.problem.points * part.weight, key.problem.variant
@@ -141,7 +141,7 @@ def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
             raise TextError([Complaint(words, f"gradients that are known here: {known}")])
 
 
-def how_read(key: Key, part: Part, answer: Any) -> tuple[str, tuple[str, ...]]:
+def how_read(key: Key, part: Part, answer: Value) -> tuple[str, tuple[str, ...]]:
     """What is understood of an answer, and by which rules; of a program there is no echo.
 
     Raises TextError at the place where nothing is understood.

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -21,7 +20,7 @@ from gradcheck.answers import (
 from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import Array, At, Values
+from gradcheck.grading.equivalence import At, Values
 from gradcheck.grading.names import (
     assigned_names,
     gradients_named,
@@ -47,6 +46,7 @@ from gradcheck.problem.record import Part, Point, Problem, is_training
 from gradcheck.training import Reference
 from gradcheck.training.preparing import elsewhere, further, programs, run_and_judge
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
+from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
 LOOK = 64  # bits, for a look at floats
@@ -208,7 +208,7 @@ class Key:
         due = middle(found) if isinstance(found, arb) else math.nan
         return due if math.isfinite(due) else None
 
-    def read(self, part: Part, answer: Any) -> Answer:
+    def read(self, part: Part, answer: Value) -> Answer:
         """How an answer to a part is read; raises TextError at the place where it is not.
 
         What was read already stays as it is.
@@ -286,7 +286,7 @@ class Key:
         """Every mistake made on purpose at the first few points."""
         return prepare([self.case(k) for k in range(min(DIAGNOSTIC, len(self.points)))])
 
-    def noise(self, part: str) -> Any:
+    def noise(self, part: str) -> Value:
         """What float64 loses on each entry at the given point."""
         opinion = self.verdicts[0].opinions["reverse"]
         if opinion.abstains:
@@ -377,6 +377,6 @@ def _consult_quickly(case: Case) -> Verdict:
     return read(case, opinions)
 
 
-def _bare(gradients: Mapping[str, Any]) -> dict[str, Values]:
+def _bare(gradients: Mapping[str, Value]) -> dict[str, Values]:
     """Gradients as object arrays of arbs; a single number as a bare arb."""
     return {name: g if g.shape else g.item() for name, g in gradients.items()}

@@ -1,7 +1,5 @@
 """Wrong answers that a teacher has met, and has words for: asked before the catalogue is."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.answers import Plain, read_answer
@@ -14,6 +12,7 @@ from gradcheck.grading.key import Key
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.problem.record import Known
+from gradcheck.values import Value
 
 
 def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
@@ -27,7 +26,7 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
     return None
 
 
-def _equal(key: Key, ready: Readings, answer: Any, varies: bool) -> bool:
+def _equal(key: Key, ready: Readings, answer: Value, varies: bool) -> bool:
     try:
         read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions)
         if isinstance(read, Plain):

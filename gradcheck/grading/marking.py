@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
@@ -14,11 +13,12 @@ from gradcheck.grading.slips import find_slip
 from gradcheck.grading.working import find_broken, find_unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
+from gradcheck.values import Value
 
 RARE = 0.35  # of mistakes that are seen less often than a slip
 
 
-def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
+def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     """Judge an answer to a part, which may be one `Among` others of the same student's.
 
     Of lines of working the last is the answer; the first that does not hold is named. Never raises
@@ -42,7 +42,7 @@ def mark(key: Key, part: Part, answer: Any, student: str = "") -> Judgement:
     return _explain_working(key, part, formula, judged)
 
 
-def mark_all(key: Key, given: Mapping[str, Any]) -> dict[str, Judgement]:
+def mark_all(key: Key, given: Mapping[str, Value]) -> dict[str, Judgement]:
     """Judge the answers to several parts of one problem, by part."""
     asked = (part for part in key.problem.parts if part.name in given)
     return {p.name: mark(key, p, among(key.problem, p.name, given)) for p in asked}

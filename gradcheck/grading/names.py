@@ -13,10 +13,10 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalar, Scalars
-from gradcheck.opinions.opinion import Array
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Point, Problem, is_training
 from gradcheck.training.questions import balls_named, numbers_named
+from gradcheck.values import Array
 
 GRADIENT = "d"  # before the name of a value: its gradient's
 NUMBERS = (np.ndarray, np.floating)

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -13,9 +12,10 @@ from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.judgement import notes
 from gradcheck.grading.key import Key, Spot
 from gradcheck.problem.record import Part
-from gradcheck.training import Value
+from gradcheck.training import Output
 from gradcheck.training.comparison import Comparison, compare_values
 from gradcheck.training.outputs import same
+from gradcheck.values import Value
 
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
@@ -33,8 +33,8 @@ class OutputRead:
     `ready` is a formula that mentions names: a function of the inputs.
     """
 
-    value: Value
-    half: Any
+    value: Output
+    half: Value
     understood: str
     ready: Readings | None = None
     remarks: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class OutputRead:
         return float(np.max(self.half, initial=0.0)) if isinstance(self.value, np.ndarray) else 0.0
 
 
-def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, OutputRead | None]:
+def judge_output(key: Key, part: Part, answer: Value) -> tuple[Comparison, OutputRead | None]:
     """An answer to what a part reads, compared at the given point; and how it was read, if it was.
 
     Never raises on what a student typed.
@@ -63,7 +63,7 @@ def judge_output(key: Key, part: Part, answer: Any) -> tuple[Comparison, OutputR
     return found, read
 
 
-def read_output(key: Key, part: Part, answer: Any) -> OutputRead:
+def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
     """How an answer to what a program is asked at its end is read.
 
     Raises TextError where it cannot be, GradcheckError where it has no value.
@@ -130,7 +130,7 @@ def _of(diagnosis: Diagnosis, hypotheses: tuple[Hypothesis, ...]) -> Diagnosis:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _read(key: Key, part: Part, due: Value, answer: Any) -> OutputRead:
+def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
         return OutputRead(shape, 0.0, str(shape))
@@ -147,7 +147,7 @@ def _read(key: Key, part: Part, due: Value, answer: Any) -> OutputRead:
     return _numbers(key, found)
 
 
-def _shape(answer: Any) -> tuple[int, ...] | None:
+def _shape(answer: Value) -> tuple[int, ...] | None:
     """`[2, 3]`, `(2, 3)`, `torch.Size([2, 3])`, `2`; None where it is no shape."""
     if isinstance(answer, str) and (size := SIZE.fullmatch(answer)):
         answer = [int(each) for each in re.findall(r"\d+", size[1])]

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +21,12 @@ from gradcheck.problem.record import Part
 from gradcheck.training.comparison import Comparison
 from gradcheck.training.judging import judge_program
 from gradcheck.training.student import LONGEST
+from gradcheck.values import Value
 
 SHOWN = 200  # characters of a program that is too long to be read
 
 
-def of_a_run(base: Judgement, key: Key, part: Part, answer: Any, diagnose: bool) -> Judgement:
+def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
     """An answer to what is read at the end of a program; or a program, of which it is read."""
     assert key.run is not None
     if part.form == "program":
@@ -114,7 +114,7 @@ def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) 
     return replace(judged, diagnosis=found.diagnosis, score=base.points * left)
 
 
-def _as_read(answer: Any) -> Any:
+def _as_read(answer: Value) -> Value:
     """A program with the ends of lines that its places count; the start of one that is too long."""
     if not isinstance(answer, str):
         return answer

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
 from gradcheck.problem.section import mistake_ids
+from gradcheck.values import Value
 
 UNNAMED = "unnamed"
 
@@ -18,7 +18,7 @@ class Fault:
 
     problem: str
     part: str
-    answer: Any
+    answer: Value
     expected: str
     came: str
 
@@ -29,7 +29,7 @@ def faults(ready: Key) -> list[Fault]:
     return [f for entry, id in [*entries, *ready.problem.wrong] for f in _entry(ready, entry, id)]
 
 
-def _entry(ready: Key, entry: Mapping[str, Any], mistake: str | None) -> Iterator[Fault]:
+def _entry(ready: Key, entry: Mapping[str, Value], mistake: str | None) -> Iterator[Fault]:
     """The faults of one entry; without a mistake it is to be right."""
     judged = mark_all(ready, entry)
     own = {each.id for each in ready.problem.known_answers}

@@ -19,8 +19,8 @@ from gradcheck.errors import TextError
 from gradcheck.grading.formulas.floats import INVERSE, Floats
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key
-from gradcheck.opinions.opinion import Array
 from gradcheck.problem.record import Part
+from gradcheck.values import Array
 
 POINTS = 6
 BITS = 64

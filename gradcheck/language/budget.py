@@ -1,14 +1,15 @@
 """What a program may use, counted as it runs: no clock, so the same program ends the same way."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt, prod
 from operator import index
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.language.vocabulary import words
 from gradcheck.numbers.exponents import PROGRAM
+from gradcheck.values import Function, Value
 
 # -- sizes -----------------------------------------------------------------------------------------
 
@@ -28,18 +29,18 @@ MULTIPLIERS = words(
 """What multiplies matrices."""
 
 
-def shape_of(value: Any) -> Shape:
+def shape_of(value: Value) -> Shape:
     """The shape of an array of any kind, () of everything else."""
     shape = getattr(value, "shape", ())
     return shape if isinstance(shape, tuple) else ()
 
 
-def size_of(value: Any) -> int:
+def size_of(value: Value) -> int:
     """The number of elements of an array of any kind, 1 of a number."""
     return prod(shape_of(value))
 
 
-def shape_as_array(value: Any) -> Shape:
+def shape_as_array(value: Value) -> Shape:
     """The shape that a value has or, being lists in lists, would have as an array."""
     shape: Shape = ()
     while isinstance(value, list | tuple) and value and len(shape) < DEEPEST:
@@ -55,7 +56,7 @@ class NestedCount(NamedTuple):
     elements: int
 
 
-def count_nested(value: Any, most: NestedCount) -> NestedCount:
+def count_nested(value: Value, most: NestedCount) -> NestedCount:
     """What is in lists in lists; stops beyond the most, for a list may hold itself."""
     if not isinstance(value, list | tuple | dict):
         return NestedCount(0, size_of(value))
@@ -84,7 +85,7 @@ def broadcast(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
-def about_to_make(name: str, args: Collection[Any]) -> int:
+def about_to_make(name: str, args: Collection[Value]) -> int:
     """How many elements a call is to make by its arguments: broadcast together, or a number."""
     shapes = [shape for each in args if (shape := shape_as_array(each))]
     numbers = [_number(each) for each in args] if name in MAKERS else []
@@ -109,7 +110,7 @@ def _letters(subscripts: str, shapes: list[Shape]) -> int:
     return prod(lengths.get(k, 1) for k in kept)
 
 
-def _number(value: Any) -> int:
+def _number(value: Value) -> int:
     """An integer, or those of a shape multiplied; 0 of anything else."""
     if isinstance(value, tuple | list):
         return prod(max(_number(each), 1) for each in value[:DEEPEST])
@@ -119,7 +120,7 @@ def _number(value: Any) -> int:
         return 0
 
 
-def multiplications(args: Collection[Any], made: Any) -> int:
+def multiplications(args: Collection[Value], made: Value) -> int:
     """How many multiplications a product of matrices took: n m k for sizes n m, m k and n k."""
     sizes = sorted((prod(shape_as_array(each)) for each in args), reverse=True)
     first, second = (*sizes, 1)[:2]
@@ -176,7 +177,7 @@ class Meter:
             cure = "multiply smaller matrices"
             raise over("multiplications of matrix entries", self.budget.products, cure)
 
-    def charge(self, made: Any) -> None:
+    def charge(self, made: Value) -> None:
         """Count the elements of what was made."""
         if isinstance(made, list | tuple):
             self.listed(len(made))
@@ -204,7 +205,7 @@ class Meter:
                 "elements made altogether", self.budget.total, "use fewer turns or smaller arrays"
             )
 
-    def measure(self, value: Any) -> None:
+    def measure(self, value: Value) -> None:
         """Count the entries of lists in lists; refused if those or their arrays are many."""
         most = NestedCount(self.budget.entries, self.budget.elements)
         count = count_nested(value, most)
@@ -217,7 +218,7 @@ class Meter:
             limit = self.budget.bits
             raise over("bits in one integer", limit, "write a decimal number: `10.0**n`")
 
-    def called(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def called(self, function: Function, args: Value, kwargs: Value) -> Value:
         """Call a helper, one level deeper."""
         self.step()
         if self.depth >= self.budget.depth:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.errors import Complaint, TextError
@@ -37,6 +37,7 @@ from gradcheck.ops.pytorch import (
     OF_METHODS,
     UNKNOWN,
 )
+from gradcheck.values import Value
 
 COMPLAINTS = 20
 LONGEST_NAME = 64
@@ -48,7 +49,7 @@ INSTEAD = {
 }
 """What to write for what lessons use and nothing here is like."""
 
-Rule: TypeAlias = "Callable[[TreeCheck, Any], None]"
+Rule: TypeAlias = "Callable[[TreeCheck, Value], None]"
 
 
 class Referent(NamedTuple):
@@ -437,7 +438,7 @@ def _method_of(prefix: str, name: str) -> str:
     return OF_METHODS + name if prefix == "torch" and name in AS_FUNCTIONS else name
 
 
-def _literal(node: ast.expr) -> Any:
+def _literal(node: ast.expr) -> Value:
     """A number, a word, or a sequence of these, as the text has it; else UNKNOWN."""
     if isinstance(node, ast.Tuple | ast.List):
         return tuple(map(_literal, node.elts))

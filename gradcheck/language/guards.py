@@ -12,7 +12,6 @@ from itertools import islice
 from math import prod
 from operator import index
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 
@@ -30,8 +29,7 @@ from gradcheck.language.budget import (
 from gradcheck.language.vocabulary import WORDS
 from gradcheck.ops.pytorch import OF_METHODS
 from gradcheck.ops.row import join
-
-Function = Callable[..., Any]
+from gradcheck.values import Function, Value
 
 # An operation's name: what it does to two values, and what it does in place.
 OPERATIONS: dict[str, tuple[Function, Function]] = {
@@ -68,20 +66,20 @@ class Guards:
     """The operators, items, loops and calls of one run, and how it makes decimal numbers."""
 
     meter: Meter
-    literal: Callable[[Fraction], Any]
+    literal: Callable[[Fraction], Value]
 
     def operation(self, name: str) -> Function:
         """An operator; between two floats there is nothing to guard."""
         plain = OPERATIONS[name][0]
 
-        def guarded(a: Any, b: Any) -> Any:
+        def guarded(a: Value, b: Value) -> Value:
             if type(a) in FLOATS and type(b) in FLOATS:
                 return plain(a, b)
             return self.operate(name, a, b)
 
         return partial(self.operate, name) if name == "power" else guarded
 
-    def operate(self, name: str, a: Any, b: Any, place: int = 0) -> Any:
+    def operate(self, name: str, a: Value, b: Value, place: int = 0) -> Value:
         """An operator between two values; in place of the first where `place` is 1."""
         if isinstance(a, int) and isinstance(b, int):
             return self.integers(name, a, b)
@@ -112,7 +110,7 @@ class Guards:
             self.meter.work(multiplications((a, b), made))
         return made
 
-    def _as_arrays(self, a: Any, b: Any) -> tuple[Any, Any]:
+    def _as_arrays(self, a: Value, b: Value) -> tuple[Value, Value]:
         """Both operands; a list beside an array is one, as NumPy has it."""
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)
@@ -120,7 +118,7 @@ class Guards:
             return join(a), join(b)
         return a, b
 
-    def integers(self, name: str, a: int, b: int) -> Any:
+    def integers(self, name: str, a: int, b: int) -> Value:
         """An operator between integers: exact, where Python would leave them for floats."""
         if name == "divide":
             if b == 0:
@@ -135,19 +133,19 @@ class Guards:
         self.meter.integer(abs(a).bit_length() + abs(b).bit_length())
         return OPERATIONS[name][0](a, b)
 
-    def _of_the_kind(self, name: str, a: Any, b: Any) -> Any:
+    def _of_the_kind(self, name: str, a: Value, b: Value) -> Value:
         """The first operand; of this kind where NumPy's whole numbers would not be exact."""
         one = self.literal(Fraction(1))
         if name == "divide" and _plain(a) and _plain(b) and np.all(b):
             return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
         return a if not (whole(a) and whole(b)) or _stays_exact(name, a, b) else a * one
 
-    def _exponent(self, exponent: Any) -> None:
+    def _exponent(self, exponent: Value) -> None:
         limit = self.meter.budget.exponent
         if isinstance(exponent, int) and abs(exponent) > limit:
             raise over("as the exponent of a power", limit, "choose a smaller exponent")
 
-    def _sequences(self, name: str, a: Any, b: Any) -> None:
+    def _sequences(self, name: str, a: Value, b: Value) -> None:
         """Refuse lists that would grow or be compared without end, and texts among numbers."""
         if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
             refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
@@ -161,16 +159,16 @@ class Guards:
             self.meter.measure(b)
         self.meter.expect(about_to_make(name, (a, b)))
 
-    def chain(self, names: tuple[str, ...], *sides: Any) -> Any:
+    def chain(self, names: tuple[str, ...], *sides: Value) -> Value:
         """`a < b < c`: the first comparison that fails, or the last."""
-        result: Any = True
+        result: Value = True
         for name, a, b in zip(names, sides, sides[1:], strict=False):
             result = self.operate(name, a, b)
             if not result:
                 break
         return result
 
-    def in_place(self, name: str, a: Any, b: Any) -> Any:
+    def in_place(self, name: str, a: Value, b: Value) -> Value:
         """`a += b`."""
         return self.operate(name, a, b, place=1)
 
@@ -180,24 +178,24 @@ class Guards:
         """The guard that the lowering called by a name."""
         return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
-    def attribute_in_place(self, name: str, owner: Any, attribute: str, b: Any) -> None:
+    def attribute_in_place(self, name: str, owner: Value, attribute: str, b: Value) -> None:
         """`w.grad *= b`."""
         if attribute not in ASSIGNABLE:
             raise AttributeError(f"`.{attribute}` cannot be assigned here")
         setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
 
-    def item_in_place(self, name: str, owner: Any, key: Any, b: Any) -> None:
+    def item_in_place(self, name: str, owner: Value, key: Value, b: Value) -> None:
         """`x[i] += b`."""
         self.put(owner, key, self.in_place(name, self.item(owner, key), b))
 
-    def item(self, owner: Any, key: Any) -> Any:
+    def item(self, owner: Value, key: Value) -> Value:
         """`x[i]`."""
         made = owner[self.index(owner, key)]
         if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
             self.meter.charge(made)
         return made
 
-    def put(self, owner: Any, key: Any, value: Any) -> None:
+    def put(self, owner: Value, key: Value, value: Value) -> None:
         """`x[i] = y`; NumPy would cut off what stands behind the point in whole numbers."""
         if isinstance(owner, np.ndarray) and whole(owner) and not whole(value):
             raise TypeError(
@@ -206,33 +204,33 @@ class Guards:
         self.meter.measure(value)
         owner[self.index(owner, key)] = value
 
-    def index(self, owner: Any, key: Any) -> Any:
+    def index(self, owner: Value, key: Value) -> Value:
         """An index, whose lists are counted."""
         for each in key if isinstance(key, tuple) else (key,):
             self.meter.measure(each)
         return key
 
-    def each(self, values: Iterable[Any]) -> Iterator[Any]:
+    def each(self, values: Iterable[Value]) -> Iterator[Value]:
         """The items of a loop, counted; what is no list fails here, in its place."""
         return self._turns(iter(values))
 
-    def _turns(self, values: Iterator[Any]) -> Iterator[Any]:
+    def _turns(self, values: Iterator[Value]) -> Iterator[Value]:
         """The items of a loop, counted."""
         for value in values:
             self.meter.step()
             yield value
 
-    def last(self, value: Any) -> Any:
+    def last(self, value: Value) -> Value:
         """The value of the program, for whoever will look at all of it."""
         self.meter.measure(value)
         return value
 
-    def turn(self, test: Any) -> bool:
+    def turn(self, test: Value) -> bool:
         """The test of a `while`, counted."""
         self.meter.step()
         return bool(test)
 
-    def call(self, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self, callee: Value, /, *args: Value, **kwargs: Value) -> Value:
         """A helper of the program, or a layer that a variable holds."""
         if isinstance(callee, FunctionType):
             return self.meter.called(callee, args, kwargs)
@@ -240,7 +238,7 @@ class Guards:
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
         return self.counted(callee, args, kwargs)
 
-    def method(self, owner: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+    def method(self, owner: Value, name: str, /, *args: Value, **kwargs: Value) -> Value:
         """`x.backward(...)`, `losses.append(loss)`."""
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
@@ -257,20 +255,20 @@ class Guards:
     slice = staticmethod(slice)
     truth = staticmethod(bool)
 
-    def rank(self, value: Any) -> int:
+    def rank(self, value: Value) -> int:
         """`x.dim()`."""
         return len(shape_of(value))
 
-    def count(self, value: Any) -> int:
+    def count(self, value: Value) -> int:
         """`x.numel()`."""
         return prod(shape_of(value))
 
-    def floats(self, value: Any) -> Any:
+    def floats(self, value: Value) -> Value:
         """`(y == label).float()`: truth values and integers as decimal numbers, others as is."""
         plain = np.asarray(bare(value))
         return plain.astype(np.float64)[()] if plain.dtype.kind in "biu" else value
 
-    def lengths(self, value: Any, dim: int | None = None) -> Any:
+    def lengths(self, value: Value, dim: int | None = None) -> Value:
         """`x.size()`, `x.size(0)`."""
         return TorchSize(shape_of(value)) if dim is None else shape_of(value)[dim]
 
@@ -279,7 +277,7 @@ class Guards:
         name = name.removeprefix(OF_METHODS)
         is_operator = name in OPERATIONS
 
-        def guarded(*args: Any, **kwargs: Any) -> Any:
+        def guarded(*args: Value, **kwargs: Value) -> Value:
             if is_operator and len(args) == 2 and not kwargs:
                 if isinstance(args[0], int) and isinstance(args[1], int):
                     return self.integers(name, *args)
@@ -293,7 +291,7 @@ class Guards:
 
         return guarded
 
-    def fits(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def fits(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
         """Refuse a call whose lists or whose result are too large, or that is given texts."""
         refuse_texts(name, (*args, *kwargs.values()))
         for each in (*args, *kwargs.values()):
@@ -301,7 +299,7 @@ class Guards:
                 self.meter.measure(each)
         self.meter.expect(about_to_make(name, (*args, *kwargs.values())))
 
-    def counted(self, plain: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def counted(self, plain: Function, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """A call that counts as a step, and what it makes."""
         self.meter.step()
         made = plain(*args, **kwargs)
@@ -309,19 +307,19 @@ class Guards:
         return made
 
 
-def _plain(value: Any) -> bool:
+def _plain(value: Value) -> bool:
     """Whether a value is an integer or NumPy's own: a count, truth values, `ones(3)`."""
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biuf"
     return isinstance(value, int)
 
 
-def whole(value: Any) -> bool:
+def whole(value: Value) -> bool:
     """Whether a value is a whole number, or an array of them."""
     return isinstance(value, int) or getattr(value, "dtype", np.dtype(object)).kind in "bi"
 
 
-def _stays_exact(name: str, a: Any, b: Any) -> bool:
+def _stays_exact(name: str, a: Value, b: Value) -> bool:
     """Whether an operation between arrays of whole numbers is exact in NumPy's 64 bits."""
     if name == "power" and np.any(np.less(b, 0)):
         return False
@@ -331,7 +329,7 @@ def _stays_exact(name: str, a: Any, b: Any) -> bool:
     return bool(np.all(OPERATIONS[name][0](*large) < EXACT_WHOLES))
 
 
-def refuse_texts(function: str, values: Any) -> None:
+def refuse_texts(function: str, values: Value) -> None:
     """Refuse texts where numbers are expected: but for words that say how, and subscripts."""
     for each in values:
         if isinstance(each, str) and each not in WORDS and function != "einsum":
@@ -342,7 +340,7 @@ def refuse_texts(function: str, values: Any) -> None:
             )
 
 
-def any_text(values: Any) -> bool:
+def any_text(values: Value) -> bool:
     """Whether a text, a dict or a type stands in lists in lists; each is looked into once.
 
     A type in a tuple is a dtype whose every entry is an array: `(int, (1000, 1000))`.
@@ -375,42 +373,42 @@ class Builtins:
         """The built-in that a program calls by a name; its calls are steps."""
         plain = BUILTIN[name]
 
-        def counted(*args: Any, **kwargs: Any) -> Any:
+        def counted(*args: Value, **kwargs: Value) -> Value:
             self.guards.meter.step()
             return plain(self, *args, **kwargs)
 
         return counted
 
-    def numbers(self, *bounds: Any) -> range:
+    def numbers(self, *bounds: Value) -> range:
         """A range that the budget can walk through."""
         made = range(*map(index, bounds))
         self.guards.meter.expect((made.stop - made.start) // made.step)
         return made
 
-    def listed(self, values: Iterable[Any] = ()) -> list[Any]:
+    def listed(self, values: Iterable[Value] = ()) -> list[Value]:
         """The items of anything, up to the budget."""
         made = list(islice(iter(values), self.guards.meter.budget.entries + 1))
         self.guards.meter.charge(made)
         return made
 
-    def ordered(self, values: Iterable[Any], reverse: bool) -> list[Any]:
+    def ordered(self, values: Iterable[Value], reverse: bool) -> list[Value]:
         """The items from the smallest to the largest; lists are compared entry by entry."""
         items = self.listed(values)
         self.guards.meter.measure(items)
         return sorted(items, reverse=reverse)
 
-    def absolute(self, value: Any) -> Any:
+    def absolute(self, value: Value) -> Value:
         """The absolute value; of arrays by the number kind."""
         return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
 
-    def total(self, values: Any, *start: Any, **kwargs: Any) -> Any:
+    def total(self, values: Value, *start: Value, **kwargs: Value) -> Value:
         """The items of a list added up one by one; an array is summed by the number kind."""
         if kwargs or not _is_listing(values):
             return self.find("sum")(values, *start, **kwargs)
         items = [*start, *self.listed(values)]
         return reduce(partial(self.guards.operate, "add"), items) if items else 0
 
-    def extreme(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """`max(a, b, c)`, `max(values)`; of arrays and along axes by the number kind."""
         plain, pairwise = EXTREMES[name]
         if kwargs or (len(args) == 1 and not _is_listing(args[0])):
@@ -422,25 +420,25 @@ class Builtins:
             return plain(items)
         return reduce(self.find(pairwise), items)
 
-    def whole(self, value: Any = 0) -> int:
+    def whole(self, value: Value = 0) -> int:
         """An integer."""
         made = int(value)
         self.guards.meter.integer(made.bit_length())
         return made
 
-    def real(self, value: Any = 0) -> Any:
+    def real(self, value: Value = 0) -> Value:
         """An integer as a number of the kind; other numbers as Python would have them."""
         is_integer = isinstance(value, int)
         return self.guards.literal(Fraction(value)) if is_integer else float(value)
 
 
-def length(values: Any) -> int:
+def length(values: Value) -> int:
     """The length of a list, or of the first axis of an array."""
     shape = getattr(values, "shape", None)
     return int(shape[0]) if shape else len(values)
 
 
-def _is_listing(values: Any) -> bool:
+def _is_listing(values: Value) -> bool:
     """Whether something walks like a list, and is no array or number."""
     return hasattr(values, "__iter__") and not hasattr(values, "shape")
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -22,9 +21,10 @@ from gradcheck.ops.formula import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compou
 from gradcheck.ops.later import sympy
 from gradcheck.ops.pytorch import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
+from gradcheck.values import Function, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
-MAKERS: dict[str, Callable[..., Any]] = {
+MAKERS: dict[str, Function] = {
     "zeros": np.zeros,
     "ones": np.ones,
     "full": np.full,
@@ -105,17 +105,17 @@ class NumberKind:
     """One kind of number: how a plain number, a constant and a list become it."""
 
     name: str
-    lift: Callable[[Any], Any]
-    constant: Callable[[str], Any]
-    is_own: Callable[[Any], bool]
-    box: Callable[[Any], Any]
-    contexts: Mapping[str, Callable[..., Any]]
+    lift: Callable[[Value], Value]
+    constant: Callable[[str], Value]
+    is_own: Callable[[Value], bool]
+    box: Callable[[Value], Value]
+    contexts: Mapping[str, Function]
 
-    def literal(self, value: Fraction) -> Any:
+    def literal(self, value: Fraction) -> Value:
         """A decimal number of the text: one tenth is one tenth for the exact kinds."""
         return self.lift(value)
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name: str) -> Function:
         """What a word of the vocabulary does to numbers of this kind."""
         if name in ("array", "tensor", "asarray"):
             return self._array
@@ -132,9 +132,9 @@ class NumberKind:
             own = OWN[name]
             return self._rounded(TABLE[name], own) if self.name == "tensor" else own
         known = VOCABULARY.aliases.get(name, name)
-        row: Any = COMPOUNDS.get(known) or TABLE[known]
+        row: Value = COMPOUNDS.get(known) or TABLE[known]
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: Value, **kwargs: Value) -> Value:
             if any(map(self.is_among, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
             return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
@@ -142,13 +142,13 @@ class NumberKind:
         return self._rounded(row, call) if self.name == "tensor" else call
 
     @staticmethod
-    def _rounded(row: Op | Compound, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _rounded(row: Op | Compound, call: Function) -> Function:
         """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
         """
 
-        def rounded(*args: Any, **kwargs: Any) -> Any:
+        def rounded(*args: Value, **kwargs: Value) -> Value:
             value = call(*args, **kwargs)
             if MODE.disturb is None or not isinstance(value, float | np.ndarray):
                 return value
@@ -159,13 +159,13 @@ class NumberKind:
 
         return rounded
 
-    def is_among(self, value: Any) -> bool:
+    def is_among(self, value: Value) -> bool:
         """Whether a value is of this kind, or a list in which one is."""
         if type(value) in (list, tuple):
             return any(map(self.is_among, value))
         return self.is_own(value)
 
-    def _lifted(self, value: Any) -> Any:
+    def _lifted(self, value: Value) -> Value:
         """A plain number where a number of this kind is expected: sin(2), sqrt(1/3)."""
         if type(value) in (list, tuple):
             return type(value)(map(self._lifted, value))
@@ -173,7 +173,7 @@ class NumberKind:
             return value
         return self.lift(value)
 
-    def _array(self, values: Any, dtype: Any = None) -> Any:
+    def _array(self, values: Value, dtype: Value = None) -> Value:
         """`array([a, b])`: whole numbers and truth values are places, others numbers of the kind.
 
         What they are multiplied with, or divided by, makes them numbers of its own kind.
@@ -184,36 +184,36 @@ class NumberKind:
                 return plain
         return self._numbers(values)
 
-    def _numbers(self, values: Any, dtype: Any = None) -> Any:
+    def _numbers(self, values: Value, dtype: Value = None) -> Value:
         """A list as an array of this kind: stacked, so that the entries keep their history."""
         if type(values) in (list, tuple) and self.is_among(values):
             return self._held(TABLE["stack"]([self._numbers(v) for v in values]))
         return self._held(values if self.is_own(values) else self.lift(values))
 
-    def _held(self, made: Any) -> Any:
+    def _held(self, made: Value) -> Value:
         """An array of floats as one of this kind, so that numbers of the kind can be written in."""
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain else made
 
-    def _made(self, maker: Callable[..., Any]) -> Callable[..., Any]:
+    def _made(self, maker: Function) -> Function:
         return lambda *args, **kwargs: self._held(maker(*map(bare, args), **kwargs))
 
 
-def _loss(row: Callable[..., Any]) -> Callable[..., Any]:
+def _loss(row: Function) -> Function:
     """`MSELoss()`: the row as a function of two arguments."""
     return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
 
 
-def _unrecorded(name: str) -> Callable[..., Any]:
+def _unrecorded(name: str) -> Function:
     """What has a meaning only where backward calls are recorded."""
 
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+    def refuse(*args: Value, **kwargs: Value) -> Value:
         raise TypeError(f"`{name}` needs a program that calls `backward` - call it, or leave it")
 
     return refuse
 
 
-def _numbers(values: Any) -> Iterator[Any]:
+def _numbers(values: Value) -> Iterator[Value]:
     """The numbers and arrays among arguments, inside lists too."""
     for each in values:
         if isinstance(each, list | tuple):
@@ -222,7 +222,7 @@ def _numbers(values: Any) -> Iterator[Any]:
             yield each
 
 
-def _stays_whole(row: Op | Compound, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
     """Whether a function of whole numbers only moves them, so that they can still be places."""
     if np.asarray(args[0]).dtype.kind not in "bi" or not np.ndim(args[0]):
         return False
@@ -235,21 +235,21 @@ def _stays_whole(row: Op | Compound, args: tuple[Any, ...], kwargs: Mapping[str,
     return all(np.isin(each, args[0]).all() and each.dtype.kind in "bi" for each in made)
 
 
-def _plain_float(value: Any) -> bool:
+def _plain_float(value: Value) -> bool:
     """Whether a value is a float, or an array of floats."""
     return isinstance(value, float) or getattr(value, "dtype", None) == np.float64
 
 
-def _floats(value: Any) -> Any:
+def _floats(value: Value) -> Value:
     return np.asarray(value, dtype=np.float64)[()]
 
 
-def _symbol(name: str) -> Any:
+def _symbol(name: str) -> Value:
     _, expr, ball = CONSTANTS[name]
     return wrap(Symbolic(ball(), atom=expr()))
 
 
-_PLAIN: Mapping[str, Callable[..., Any]] = {"no_grad": no_grad, "enable_grad": enable_grad}
+_PLAIN: Mapping[str, Function] = {"no_grad": no_grad, "enable_grad": enable_grad}
 
 KINDS: dict[str, NumberKind] = {
     "float": NumberKind(

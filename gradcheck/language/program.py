@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from types import CodeType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.engine.layers import LAYERS
@@ -18,6 +18,7 @@ from gradcheck.language.parse import cure, parse
 from gradcheck.language.refusals import OTHERWISE
 from gradcheck.language.spans import MARK, Spans
 from gradcheck.language.vocabulary import Vocabulary, words
+from gradcheck.values import Value
 
 NODE = TypeVar("NODE", bound=ast.AST)
 PICKING = words(
@@ -184,7 +185,7 @@ def _copy(node: NODE) -> NODE:
     return type(node)(**{name: _copied(getattr(node, name)) for name in there})
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Value) -> Value:
     """A copy of what a field of a node holds: a node, a list of them, or something that stays."""
     if isinstance(value, list):
         return list(map(_copied, value))

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import FunctionType, MappingProxyType, TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
-from gradcheck.language.guards import TYPE, Builtins, Function, Guards
+from gradcheck.language.guards import TYPE, Builtins, Guards
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
+from gradcheck.values import Function, Value
 
 NOTHING: Mapping[str, Function] = MappingProxyType({})
 START: Where = (1, 1, 0, 0)
@@ -49,10 +50,10 @@ LONGEST_MESSAGE = 300
 class KindOfNumber(Protocol):
     """What a number kind supplies: numbers and functions; nothing here knows more about it."""
 
-    def literal(self, value: Fraction) -> Any:
+    def literal(self, value: Fraction) -> Value:
         """The number of this kind; immutable, for the turns of a loop share it."""
 
-    def constant(self, name: str) -> Any:
+    def constant(self, name: str) -> Value:
         """`pi`, `e`, and the vocabulary's other constants."""
 
     def function(self, name: str) -> Function:
@@ -66,15 +67,15 @@ class RunOutcome:
     `error` is what the program ended in, where that was asked to be kept.
     """
 
-    value: Any
-    names: Mapping[str, Any]
+    value: Value
+    names: Mapping[str, Value]
     steps: int = 0
     error: TextError | None = None
 
 
 def run(
     program: Program,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Value],
     kind: KindOfNumber,
     budget: Budget,
     *,
@@ -87,7 +88,7 @@ def run(
     changes in place it changes in the inputs: pass copies. What goes wrong in it is a TextError or
     OutOfBudget at its place; other errors of gradcheck's pass as they are.
     """
-    meter, namespace, kept = Meter(budget), dict[str, Any](), None
+    meter, namespace, kept = Meter(budget), dict[str, Value](), None
     try:
         namespace = _namespace(program, inputs, kind, meter, context)
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -107,18 +108,18 @@ def run(
 
 def _namespace(
     program: Program,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, Value],
     kind: KindOfNumber,
     meter: Meter,
     context: Mapping[str, Function],
-) -> dict[str, Any]:
+) -> dict[str, Value]:
     """All that the lowered program can name: its inputs, and meanings under dotted names."""
 
     def find(name: str) -> Function:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
     guards = Guards(meter, kind.literal)
-    tables: dict[str, Callable[[str], Any]] = {
+    tables: dict[str, Callable[[str], Value]] = {
         "guard": guards.named,
         "builtin": Builtins(guards, find).named,
         "fn": find,
@@ -130,7 +131,7 @@ def _namespace(
     return {**inputs, **needs, SPANS: program.spans, "__builtins__": {}}
 
 
-def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
+def _variables(namespace: Mapping[str, Value]) -> dict[str, Value]:
     """The program's own variables, without its helpers."""
     return {
         name: value
@@ -139,7 +140,7 @@ def _variables(namespace: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_helper(value: Any) -> bool:
+def _is_helper(value: Value) -> bool:
     return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpq
@@ -12,6 +11,7 @@ from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result,
 from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.row import Composed, Op
+from gradcheck.values import Array, Function, Value
 
 
 class Ball(Scalar):
@@ -20,7 +20,7 @@ class Ball(Scalar):
     __slots__ = ("_key", "x")
     cell = "ball"
 
-    def __init__(self, x: Any, key: int | None = None) -> None:
+    def __init__(self, x: Value, key: int | None = None) -> None:
         """Wrap an arb, or anything `exact` reads."""
         if type(x) is arb:
             self.x, self._key = x, key
@@ -30,7 +30,7 @@ class Ball(Scalar):
         RUN.made += 1
 
     @classmethod
-    def elementwise(cls, row: Op, *args: Any) -> Any:
+    def elementwise(cls, row: Op, *args: Value) -> Value:
         """The row's ball cell on the arbs inside; a composed cell works on Balls themselves."""
         rule = row.ball
         if isinstance(rule, Composed):
@@ -50,25 +50,25 @@ class Ball(Scalar):
             self._key = key_of_plain(self.x)
         return self._key
 
-    def bare(self) -> Any:
+    def bare(self) -> Value:
         """The arb."""
         return self.x
 
     @classmethod
-    def exactly(cls, value: Any) -> "Ball":
+    def exactly(cls, value: Value) -> "Ball":
         """A plain number as a ball."""
         return cls(value)
 
     @classmethod
     def by_matrices(
-        cls, rule: Callable[..., Any], signature: str, share: int, operands: tuple[Any, ...]
-    ) -> Any:
+        cls, rule: Function, signature: str, share: int, operands: tuple[Value, ...]
+    ) -> Value:
         """A rule on flint's matrices, for each matrix of the stacks (NumPy's `signature`).
 
         The work counts as a ball for every `share` of its rows times columns times columns.
         """
 
-        def once(*stack: Any) -> Any:
+        def once(*stack: Value) -> Value:
             RUN.made += stack[0].size * stack[-1].shape[-1] // share
             found = rule(*[arb_mat(len(m), m.shape[1], arbs(m).ravel().tolist()) for m in stack])
             return Ball(found) if type(found) is arb else np.asarray(balls(found.table()))
@@ -79,7 +79,7 @@ class Ball(Scalar):
     def __repr__(self) -> str:
         return f"Ball({self.x})"
 
-    def _sign(self, other: Any) -> int:
+    def _sign(self, other: Value) -> int:
         difference = self.x - (other.x if type(other) is Ball else exact(other))
         return sign_of(difference, lambda: (self.key, key_of(other)))
 
@@ -87,7 +87,7 @@ class Ball(Scalar):
 equip(Ball)
 
 
-def exact(value: Any) -> arb:
+def exact(value: Value) -> arb:
     """A plain number as a ball: integers and floats exactly, fractions to working precision."""
     if type(value) is Fraction:  # nearly always
         return arb(fmpq(value.numerator, value.denominator))
@@ -100,17 +100,17 @@ def exact(value: Any) -> arb:
     raise TypeError(f"a real number was expected, {type(value).__name__} came")
 
 
-def balls(values: Any) -> Scalars:
+def balls(values: Value) -> Scalars:
     """An array (or nested lists) of plain numbers, Fractions or arbs as an array of Balls."""
     return _each(values, lambda entry: entry if type(entry) is Ball else Ball(entry)).view(Scalars)
 
 
-def arbs(values: Any) -> np.ndarray[Any, Any]:
+def arbs(values: Value) -> Array:
     """The arbs inside an array of Balls and plain numbers, as an object array."""
     return _each(values, lambda entry: entry.x if type(entry) is Ball else exact(entry))
 
 
-def _each(values: Any, convert: Callable[[Any], Any]) -> np.ndarray[Any, Any]:
+def _each(values: Value, convert: Callable[[Value], Value]) -> Array:
     source = np.asarray(values, dtype=object)
     out = np.empty(source.size, dtype=object)
     out[:] = [convert(entry) for entry in source.flat]

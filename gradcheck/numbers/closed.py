@@ -4,13 +4,13 @@ Only expressions that a row's `symbolic` cell built from our own symbols come he
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import sympy
 from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
 
 from gradcheck.ops.arithmetic import raise_to
+from gradcheck.values import Function, Value
 
 
 def polygamma(order: arb, x: arb) -> arb:
@@ -26,7 +26,7 @@ ALIKE = (
     "exp log sqrt sin cos tan sec csc cot asin acos atan atan2 sinh cosh tanh sech csch coth "
     "asinh acosh atanh erf erfc erfinv gamma floor"
 )
-FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(arb, name) for name in ALIKE.split()} | {
+FUNCTIONS: dict[str, Function] = {name: getattr(arb, name) for name in ALIKE.split()} | {
     "loggamma": arb.lgamma,
     "polygamma": polygamma,
     "ceiling": arb.ceil,
@@ -50,7 +50,7 @@ class ArbPrinter(PythonCodePrinter):  # type: ignore[misc]
     def _print_Exp1(self, expr: sympy.Expr) -> str:  # noqa: N802
         return "arb.const_e()"
 
-    def _print_Pow(self, expr: sympy.Pow, **kwargs: Any) -> str:  # noqa: N802
+    def _print_Pow(self, expr: sympy.Pow, **kwargs: Value) -> str:  # noqa: N802
         base, exponent = expr.as_base_exp()
         if exponent == sympy.Rational(1, 2):
             return f"sqrt({self._ball(base)})"

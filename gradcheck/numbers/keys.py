@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
-from typing import Any
 
 from flint import arb, ctx
 
 from gradcheck.numbers.run import RUN, Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
+from gradcheck.values import Value
 
 PRIME = 2**127 - 1
 MIXED = 0x5851F42D4C957F2D14057B7EF767814F  # spreads a hash, of 61 bits, over all residues
@@ -43,13 +43,13 @@ def fresh_key() -> int:
     return _hashed("fresh", _fresh())
 
 
-def key_of(number: Any) -> int:
+def key_of(number: Value) -> int:
     """The key of a number of an exact kind, or of a plain one."""
     key: int | None = getattr(number, "key", None)
     return key_of_plain(number) if key is None else key
 
 
-def key_of_plain(value: Any) -> int:
+def key_of_plain(value: Value) -> int:
     """The key of an integer, a Fraction, a float, or an arb."""
     if type(value) is arb:
         if not value.is_exact() or not value.is_finite():
@@ -83,7 +83,7 @@ def _whole(value: arb) -> int | None:
     return None if found is None or found != value else int(found)
 
 
-def _hashed(*parts: Any) -> int:
+def _hashed(*parts: Value) -> int:
     return hash(parts) * MIXED % PRIME
 
 

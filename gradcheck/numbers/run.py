@@ -7,11 +7,12 @@ puts it back. Settings that are not of flint's own are each thread's.
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from flint import ctx
 
 from gradcheck.errors import GradcheckError
+from gradcheck.values import Value
 
 PATIENCE = 4096  # bits, after which a question that is still open stays open
 T = TypeVar("T")
@@ -38,8 +39,8 @@ class Run(threading.local):
     keyed: bool = True
     as_floats: bool = False
     folded: bool = False
-    path: list[tuple[Any, int]] | None = None
-    observer: Callable[[Any], None] | None = None
+    path: list[tuple[Value, int]] | None = None
+    observer: Callable[[Value], None] | None = None
     ties: int = 0
     made: int = 0
 
@@ -70,7 +71,7 @@ class precision:  # noqa: N801 - a block, as `contextmanager` would make it, at 
 
 
 @contextmanager
-def settings(**values: Any) -> Iterator[None]:
+def settings(**values: Value) -> Iterator[None]:
     """Other settings of the run inside the block."""
     before = {name: getattr(RUN, name) for name in values}
     for name, value in values.items():

@@ -6,12 +6,13 @@ keeps single numbers wrapped, so that every NumPy function finds its way back he
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.row import Composed, Op
+from gradcheck.values import Array, Value
 
 OPERATORS = {
     "add": "add",
@@ -43,41 +44,41 @@ class Scalar:
     cell: ClassVar[str]
 
     @classmethod
-    def elementwise(cls, row: Op, *args: Any) -> Any:
+    def elementwise(cls, row: Op, *args: Value) -> Value:
         """The op on scalars of this kind (and plain numbers)."""
         raise NotImplementedError
 
-    def bare(self) -> Any:
+    def bare(self) -> Value:
         """The number itself, where it is a constant: what a cell on plain scalars computes with."""
         raise NotImplementedError
 
     @classmethod
-    def exactly(cls, value: Any) -> Any:
+    def exactly(cls, value: Value) -> Value:
         """A plain number as a constant of this kind."""
         raise NotImplementedError
 
-    def _sign(self, other: Any) -> int:
+    def _sign(self, other: Value) -> int:
         raise NotImplementedError
 
     def __hash__(self) -> int:
         return id(self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Value) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Value) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Value) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Value) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
 
-    def __eq__(self, other: object) -> Any:
+    def __eq__(self, other: object) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
 
-    def __ne__(self, other: object) -> Any:
+    def __ne__(self, other: object) -> Value:
         return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
 
     def __bool__(self) -> bool:
@@ -105,8 +106,8 @@ def equip(kind: type[Scalar]) -> None:
         setattr(kind, f"__{symbol}__", _unary(kind, name))
 
 
-def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Any, Any], Any]:
-    def operator(self: Any, other: Any) -> Any:
+def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Value, Value], Value]:
+    def operator(self: Value, other: Value) -> Value:
         if isinstance(other, np.ndarray):
             return NotImplemented
         pair = (other, self) if swapped else (self, other)
@@ -115,14 +116,16 @@ def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Any, Any]
     return operator
 
 
-def _unary(kind: type[Scalar], name: str) -> Callable[[Any], Any]:
+def _unary(kind: type[Scalar], name: str) -> Callable[[Value], Value]:
     return lambda self: kind.elementwise(TABLE[name], self)
 
 
-class Scalars(np.ndarray[Any, Any]):
+class Scalars(Array):
     """An object array of exact numbers; reductions and indexing keep 0-d results wrapped."""
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
+    ) -> Value:
         row = row_of(ufunc)
         kind = kind_among(inputs)
         if kind is None and not kwargs:
@@ -136,8 +139,8 @@ class Scalars(np.ndarray[Any, Any]):
         return wrap(getattr(ufunc, method)(*plain, **kwargs))
 
     def __array_function__(
-        self, func: Any, types: Any, args: Any, kwargs: Mapping[str, Any]
-    ) -> Any:
+        self, func: Value, types: Value, args: Value, kwargs: Mapping[str, Value]
+    ) -> Value:
         if func in BY_COMPOUND:
             return BY_COMPOUND[func](*args, **kwargs)
         row = BY_FUNCTION.get(func)
@@ -145,14 +148,14 @@ class Scalars(np.ndarray[Any, Any]):
             return answer(row, *row.normal(args, kwargs))
         return wrap(super().__array_function__(func, types, args, dict(kwargs)))
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Value) -> Value:
         return wrap(super().__getitem__(index))
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Value, value: Value) -> None:
         single = isinstance(value, Scalars) and not value.shape  # else the box would be written
         super().__setitem__(index, value.item() if single else value)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Value) -> Value:
         return self.copy()  # its numbers never change
 
     def __bool__(self) -> bool:
@@ -161,23 +164,23 @@ class Scalars(np.ndarray[Any, Any]):
     def __float__(self) -> float:
         raise TypeError(NO_FLOAT)
 
-    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    def astype(self, dtype: Value, *args: Value, **kwargs: Value) -> Value:
         """As they are for doubles, which they stand for; anything else is NumPy's affair."""
         if np.dtype(dtype) == np.float64:
             return self.copy()
         return super().astype(dtype, *args, **kwargs)
 
     @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
+    def T(self) -> Value:  # noqa: N802 - NumPy's name
         """The transpose."""
         return self.transpose()
 
     @staticmethod
-    def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+    def __apply_op__(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
         return answer(row, operands, params)
 
 
-def wrap(value: Any) -> Any:
+def wrap(value: Value) -> Value:
     """Exact numbers back into a `Scalars`; anything else as it is."""
     if isinstance(value, Scalar):
         box = np.empty((), dtype=object)
@@ -190,7 +193,7 @@ def wrap(value: Any) -> Any:
     return value
 
 
-def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+def answer(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
     kind = kind_among(operands)
     if kind is None:
@@ -208,7 +211,7 @@ def answer(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any
     return lift_entries(kind, function(*operands, **params))
 
 
-def _unboxed(value: Any, composed: bool) -> Any:
+def _unboxed(value: Value, composed: bool) -> Value:
     """The exact number of a parameter (the 0.2 of `leaky_relu(x, 0.2)`), for a cell of numbers."""
     if not isinstance(value, Scalars) or value.shape:
         return value
@@ -216,7 +219,7 @@ def _unboxed(value: Any, composed: bool) -> Any:
     return number.bare() if isinstance(number, Scalar) and not composed else number
 
 
-def lift_entries(kind: type[Scalar], value: Any) -> Any:
+def lift_entries(kind: type[Scalar], value: Value) -> Value:
     """A result with its plain numbers (a bound of clip, a padded zero) made exact ones too."""
     if isinstance(value, tuple | list):
         return type(value)(lift_entries(kind, entry) for entry in value)
@@ -228,16 +231,16 @@ def lift_entries(kind: type[Scalar], value: Any) -> Any:
     return out.reshape(array.shape).view(Scalars)
 
 
-def _by_numpy(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+def _by_numpy(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
     return (row.respelled or row.function)(*operands, **params)
 
 
-def cell_of(row: Op, kind: type[Scalar] | None) -> Any:
+def cell_of(row: Op, kind: type[Scalar] | None) -> Value:
     """The row's counterpart for a scalar kind; None where NumPy's code on objects serves."""
     return None if kind is None else getattr(row, kind.cell)
 
 
-def kind_among(operands: tuple[Any, ...]) -> type[Scalar] | None:
+def kind_among(operands: tuple[Value, ...]) -> type[Scalar] | None:
     """The scalar kind of the first exact number; None where all numbers are plain."""
     for array in _flat(operands):
         if isinstance(array, Scalars):
@@ -247,13 +250,13 @@ def kind_among(operands: tuple[Any, ...]) -> type[Scalar] | None:
     return None
 
 
-def plainly(value: Any) -> Any:
+def plainly(value: Value) -> Value:
     """An object array of plain numbers (a buffer of zeros) as an array of floats."""
     return np.asarray(value, dtype=float) if isinstance(value, Scalars) else value
 
 
-def _flat(operands: tuple[Any, ...]) -> list[Any]:
-    found: list[Any] = []
+def _flat(operands: tuple[Value, ...]) -> list[Value]:
+    found: list[Value] = []
     for entry in operands:
         found += _flat(tuple(entry)) if isinstance(entry, list | tuple) else [entry]
     return found

@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -22,6 +21,7 @@ from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
+from gradcheck.values import Function, Value
 
 clock = count(1).__next__
 
@@ -46,7 +46,7 @@ class Symbolic(Scalar):
         *,
         atom: "sympy.Expr | None" = None,
         row: Op | None = None,
-        args: tuple[Any, ...] = (),
+        args: tuple[Value, ...] = (),
         local: Local | None = None,
         key: int | None = None,
     ) -> None:
@@ -64,7 +64,7 @@ class Symbolic(Scalar):
             RUN.observer(self)
 
     @classmethod
-    def elementwise(cls, row: Op, *args: Any) -> Any:
+    def elementwise(cls, row: Op, *args: Value) -> Value:
         """The op as a new node; a composed cell works on the numbers themselves."""
         rule = row.symbolic
         if isinstance(rule, Composed):
@@ -88,12 +88,12 @@ class Symbolic(Scalar):
             self._key = key_of_plain(self.value)
         return self._key
 
-    def bare(self) -> Any:
+    def bare(self) -> Value:
         """SymPy's number; what depends on something stays as it is."""
         return self.atom if self.fixed and self.atom is not None else self
 
     @classmethod
-    def exactly(cls, value: Any) -> Any:
+    def exactly(cls, value: Value) -> Value:
         """A plain number as a constant leaf; what is not finite stays as it is."""
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             return value
@@ -103,7 +103,7 @@ class Symbolic(Scalar):
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
 
-    def _sign(self, other: Any) -> int:
+    def _sign(self, other: Value) -> int:
         """The sign of self - other at the point, noted as a condition of the path."""
         theirs = other.value if type(other) is Symbolic else exact(other)
         sign = sign_of(self.value - theirs, lambda: (self.key, key_of(other)))
@@ -116,7 +116,7 @@ class Symbolic(Scalar):
 equip(Symbolic)
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: Value) -> Value:
     """A plain number in a form that hashes and stays exact: int or Fraction."""
     if isinstance(value, bool | np.bool_ | int | np.integer):
         return int(value)
@@ -129,7 +129,7 @@ def _constant(value: Any) -> Any:
     raise TypeError(f"a real number was expected, {type(value).__name__} came")
 
 
-def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
+def _embedded(row: Op, i: int, argument: Value) -> int | Fraction | None:
     """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
     if row.name != "power" or i != 1:
         return None
@@ -141,7 +141,7 @@ def _embedded(row: Op, i: int, argument: Any) -> int | Fraction | None:
 
 
 @lru_cache(maxsize=4096)
-def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]) -> Local:
+def local(rule: Function, constants: tuple[int | Fraction | None, ...]) -> Local:
     """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
     from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
 
@@ -155,7 +155,7 @@ def local(rule: Callable[..., Any], constants: tuple[int | Fraction | None, ...]
     )
 
 
-def form_of(row: Op | None) -> Callable[..., Any]:
+def form_of(row: Op | None) -> Function:
     """A row's closed form as a function of SymPy expressions."""
     if row is None or row.symbolic is None or isinstance(row.symbolic, Composed):
         raise TypeError("no closed form of its own")
@@ -167,7 +167,7 @@ def number(value: int | Fraction) -> "sympy.Rational":
     return sympy.Rational(value.numerator, value.denominator)
 
 
-def leaves(name: str, values: Any) -> Scalars:
+def leaves(name: str, values: Value) -> Scalars:
     """An array of leaves named `x`, or `x[0, 1]` where there are several, at the given values."""
     source = np.asarray(values, dtype=object)
     out = np.empty(source.shape, dtype=object)
@@ -178,7 +178,7 @@ def leaves(name: str, values: Any) -> Scalars:
     return out.view(Scalars)
 
 
-def constants(values: Any) -> Scalars:
+def constants(values: Value) -> Scalars:
     """An array of numbers that are not differentiated, kept exact."""
     source = np.asarray(values, dtype=object)
     out = np.empty(source.shape, dtype=object)
@@ -188,7 +188,7 @@ def constants(values: Any) -> Scalars:
     return out.view(Scalars)
 
 
-def inputs(values: Mapping[str, Any], wrt: Container[str]) -> dict[str, Scalars]:
+def inputs(values: Mapping[str, Value], wrt: Container[str]) -> dict[str, Scalars]:
     """A program's inputs: leaves where they are differentiated, constants where they are not."""
     return {n: leaves(n, v) if n in wrt else constants(v) for n, v in values.items()}
 
@@ -219,9 +219,9 @@ def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
     return adjoint
 
 
-def slopes(seeds: Mapping[Symbolic, Any]) -> dict[Symbolic, Any]:
+def slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
     """The same, each gradient being a number of the line: it can be differentiated again."""
-    adjoint: dict[Symbolic, Any] = dict(seeds)
+    adjoint: dict[Symbolic, Value] = dict(seeds)
     for node in reversed(line(seeds)):
         if node.row is None or node not in adjoint:
             continue
@@ -232,17 +232,17 @@ def slopes(seeds: Mapping[Symbolic, Any]) -> dict[Symbolic, Any]:
     return adjoint
 
 
-def slope_of(node: Symbolic, i: int) -> Any:
+def slope_of(node: Symbolic, i: int) -> Value:
     """An op's slope by its i-th argument, as a number of the line."""
     assert node.row is not None
     return Symbolic.elementwise(_slope_row(node.row, form_of(node.row), i), *node.args)
 
 
 @lru_cache(maxsize=4096)
-def _slope_row(row: Op, form: Callable[..., Any], i: int) -> Op:
+def _slope_row(row: Op, form: Function, i: int) -> Op:
     """The derivative of a row's closed form by its i-th argument, as a row of the line."""
 
-    def slope(*args: Any) -> Any:
+    def slope(*args: Value) -> Value:
         symbols = [sympy.Symbol(f"s{k}", real=True) for k in range(len(args))]
         kept = [a if a.is_Rational else s for s, a in zip(symbols, args, strict=True)]
         expr = sympy.diff(sympy.sympify(form(*kept)), symbols[i])

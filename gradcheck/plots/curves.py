@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
 
 import matplotlib
 import numpy as np
@@ -25,8 +24,9 @@ from gradcheck.opinions.floats.lines import of_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, number
-from gradcheck.training.outputs import Value
+from gradcheck.training.outputs import Output
 from gradcheck.training.series import Series
+from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ INCH, WIDE, HIGH, LETTERS = 72.0, 600.0, 360.0, 76
 # Okabe and Ito's colours, which nearly everybody can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 GREY, MARKS = "#5F5F5F", "osD^vP"
-LOOK: dict[Any, Any] = {
+LOOK: dict[Value, Value] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "gradcheck",
     "font.family": ["sans-serif"],
@@ -238,7 +238,7 @@ def trace_svg(problem: str, series: Series) -> str:
         title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
         runs[title] = _lines(series, series.wrong)
     with _figure(heading) as figure:
-        rows: Any = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
+        rows: Value = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
         for axes, (title, lines) in zip(rows[0], runs.items(), strict=True):
             axes.set_title(title)
             counted = f"{series.variable}, as the program counts"
@@ -261,7 +261,7 @@ def trace_svg(problem: str, series: Series) -> str:
         return _svg(figure, heading, ". ".join(said) + ".")
 
 
-def _lines(series: Series, value: Value) -> dict[str, tuple[Floats, Floats]]:
+def _lines(series: Series, value: Output) -> dict[str, tuple[Floats, Floats]]:
     """The steps and the values of each entry by its label; of many entries their 2-norm."""
     if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
         raise NothingToDraw(f"{series.name} is not a number, or an array of one shape, each time")
@@ -273,7 +273,7 @@ def _lines(series: Series, value: Value) -> dict[str, tuple[Floats, Floats]]:
     return {label: (steps, entry) for label, entry in zip(labels, flat.T, strict=True)}
 
 
-def _steps(series: Series, value: Any) -> Floats:
+def _steps(series: Series, value: Value) -> Floats:
     counter = series.counter if len(series.counter or ()) == len(value) else None
     return np.array(counter or range(len(value)), dtype=np.float64)
 

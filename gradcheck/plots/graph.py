@@ -5,7 +5,6 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
+from gradcheck.values import Value
 
 MOST = 60
 FIRST = 8  # entries of an array that are kept
@@ -143,13 +143,13 @@ def below(root: Step) -> list[Step]:
     return sorted(found, key=lambda step: step.order)
 
 
-def numbers(array: Any) -> FirstEntries:
+def numbers(array: Value) -> FirstEntries:
     """The shape and the first entries."""
     found = np.asarray(array, dtype=np.float64)
     return FirstEntries(found.shape, tuple(map(float, found.flat[:FIRST])))
 
 
-def _edges(node: Node, keys: Mapping[Step, str], value: Any) -> Iterator[GraphEdge]:
+def _edges(node: Node, keys: Mapping[Step, str], value: Value) -> Iterator[GraphEdge]:
     """One edge an operand that is tracked, if it is drawn."""
     operands = [operand for operand, _ in node.next_functions if operand is not None]
     places = [i for i, edge in enumerate(node.edges) if edge is not None]

@@ -9,33 +9,32 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
 
 from gradcheck.errors import TextError
 from gradcheck.numbers.exponents import DECIMAL
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array, Function, Value
 
 LITERAL = re.compile(r"[-+\d.eE_\s]*")
 
 
-def exact_array(value: Any) -> Array | None:
+def exact_array(value: Value) -> Array | None:
     """Nested lists of numbers as an object array of Fractions; None if ragged, or no numbers."""
     shape = _shape(value)
     if shape is None:
         return None
     out = np.empty(shape, dtype=object)
     for index in np.ndindex(shape):
-        entry: Any = value
+        entry: Value = value
         for k in index:
             entry = entry[k]
         out[index] = exact_number(entry)
     return out
 
 
-def _shape(value: Any) -> tuple[int, ...] | None:
+def _shape(value: Value) -> tuple[int, ...] | None:
     """The shape of nested lists of numbers; None where they are ragged or hold anything else."""
     if isinstance(value, str):
         return None if formula_value(value) is None else ()
@@ -50,7 +49,7 @@ def _shape(value: Any) -> tuple[int, ...] | None:
     return (len(value), *(inner or ()))
 
 
-def exact_number(value: Any) -> Fraction:
+def exact_number(value: Value) -> Fraction:
     """One tenth for 0.1: the number that was written, not the float nearest to it."""
     if hasattr(value, "exact"):
         return Fraction(value.exact)
@@ -59,7 +58,7 @@ def exact_number(value: Any) -> Fraction:
     return Fraction(repr(value) if isinstance(value, float) else value)
 
 
-EXACT: dict[type[ast.AST], Callable[..., Any]] = {
+EXACT: dict[type[ast.AST], Function] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

@@ -1,7 +1,5 @@
 """Whether a problem's program has a value at its point at all; if not, where it is lost."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.documents.passage import where_is
@@ -12,13 +10,14 @@ from gradcheck.errors import Complaint, TextError
 from gradcheck.language import executing
 from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import Point, Problem
+from gradcheck.values import Value
 
 
 def check_value(problem: Problem, point: Point) -> None:
     """Raise TextError where the program fails at the point, or where it loses a finite value."""
     lost: list[tuple[Op, tuple[int, int] | None]] = []
 
-    def look(row: Op, y: Any) -> Any:
+    def look(row: Op, y: Value) -> Value:
         if not lost and not np.all(np.isfinite(y)):
             lost.append((row, executing()))
         return y
@@ -82,7 +81,7 @@ def _cure(row: Op | None) -> str:
     return "choose inputs at which the program has a finite value"
 
 
-def _complaint(problem: Problem, span: tuple[int, int] | None, words: str, cure: str) -> Any:
+def _complaint(problem: Problem, span: tuple[int, int] | None, words: str, cure: str) -> Value:
     """A complaint at a span of the program's text, as a line and a column of the file."""
     passage = problem.program.passage
     start, end = span or (0, 1)

@@ -12,16 +12,16 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.opinion import Array, NotScalar, Opinion
+from gradcheck.opinions.opinion import NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.domain import without_value
 from gradcheck.problem.record import Input, Point, Problem
+from gradcheck.values import Array, Value
 
 Scale = tuple[float, float]
 Path = tuple[str, ...]
@@ -146,7 +146,7 @@ def decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> 
     return out
 
 
-def _split(problem: Problem) -> tuple[dict[str, Any], list[Input]]:
+def _split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
     """The inputs that stay as they are, and those that vary."""
     fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
     return fixed, [i for i in problem.inputs.values() if i.varies]
@@ -157,7 +157,7 @@ def _size(varying: Sequence[Input]) -> int:
 
 
 def _all_candidates(
-    problem: Problem, fixed: Mapping[str, Any], varying: Sequence[Input], count: int
+    problem: Problem, fixed: Mapping[str, Value], varying: Sequence[Input], count: int
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
@@ -179,7 +179,7 @@ def typed_numbers(tree: ast.AST) -> list[Fraction]:
 
 
 def _candidates(
-    fixed: Mapping[str, Any],
+    fixed: Mapping[str, Value],
     drawn: Sequence[Input],
     rng: np.random.Generator,
     scales: Sequence[Scale],

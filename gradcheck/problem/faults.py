@@ -1,7 +1,6 @@
 """What pydantic finds in a problem file, in our words and at its place."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -9,6 +8,7 @@ from gradcheck.documents import Document
 from gradcheck.errors import Complaint
 from gradcheck.language.vocabulary import nearest
 from gradcheck.problem.model import Strict
+from gradcheck.values import Value
 
 PathTo = tuple[str | int, ...]
 
@@ -113,7 +113,7 @@ def _meant(key: object) -> str:
     return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
 
 
-def _is_misspelled(missing: Any, error: ValidationError) -> bool:
+def _is_misspelled(missing: Value, error: ValidationError) -> bool:
     """Whether a key that is missing is there under a name that is not known."""
     *place, key = missing["loc"]
     unknown = (f["loc"] for f in error.errors() if f["type"] == "extra_forbidden")

@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.problem.record import Problem, ProblemSet
 from gradcheck.problem.section import Place, Section, check_credit
+from gradcheck.values import Value
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel
@@ -56,7 +57,7 @@ def _validate(document: Document, single: bool) -> "SetModel":
     from gradcheck.problem.faults import faults  # noqa: PLC0415
     from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
 
-    value: Any = document.value
+    value: Value = document.value
     try:
         if single:
             named = {"id": NAME.sub("-", Path(document.file).stem).strip("-") or "problem", **value}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from keyword import iskeyword
 from math import prod
-from typing import Any, TypeVar
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +17,8 @@ from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.program import assignments, places
 from gradcheck.language.run import run
 from gradcheck.opinions.again import twice
-from gradcheck.opinions.opinion import Array, Case, Rows
+from gradcheck.opinions.opinion import Case, Rows
+from gradcheck.values import Array, Value
 
 Point = Mapping[str, Array]
 T = TypeVar("T")
@@ -70,7 +71,7 @@ class Part:
 class Known:
     """Wrong answers by part that a teacher has met, with words and a name of their own."""
 
-    answer: Mapping[str, Any]
+    answer: Mapping[str, Value]
     says: str
     id: str
 
@@ -98,8 +99,8 @@ class Problem:
     brackets: str = "strict"
     chain: str = "lenient"
     follow_through: bool = True
-    right: tuple[Mapping[str, Any], ...] = ()
-    wrong: tuple[tuple[Mapping[str, Any], str], ...] = ()
+    right: tuple[Mapping[str, Value], ...] = ()
+    wrong: tuple[tuple[Mapping[str, Value], str], ...] = ()
     known_answers: tuple[Known, ...] = ()
     form: str = "any"
     tolerance: float = 0.0
@@ -107,7 +108,7 @@ class Problem:
     file: str = ""
     line: int = 0
     choices: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
-    variant: Mapping[str, Any] = field(default_factory=dict)
+    variant: Mapping[str, Value] = field(default_factory=dict)
 
     @cached_property
     def seed(self) -> int:
@@ -175,7 +176,7 @@ class Problem:
             return replace(case, rows=Rows(np.shape(self.value_on("float", floats))))
         return replace(case, zeros=frozenset(self.made)) if self.made else case
 
-    def value_on(self, kind: str, inputs: Mapping[str, Any]) -> Any:
+    def value_on(self, kind: str, inputs: Mapping[str, Value]) -> Value:
         """The program's value on numbers of a kind, a list as an array.
 
         Raises TextError or OutOfBudget.
@@ -184,7 +185,7 @@ class Problem:
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(value) if several else value
 
-    def outcome_on(self, kind: str, inputs: Mapping[str, Any]) -> RunOutcome:
+    def outcome_on(self, kind: str, inputs: Mapping[str, Value]) -> RunOutcome:
         """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places
@@ -192,7 +193,7 @@ class Problem:
         return run(self.program, own, number_kind, budget, context=number_kind.contexts)
 
     @cached_property
-    def places(self) -> dict[str, Any]:
+    def places(self) -> dict[str, Value]:
         """The constants that the program uses as places or classes, as whole numbers."""
         named = places(self.program.tree)
         given = {n: i.value for n, i in self.inputs.items() if n in named and not i.requires_grad}
@@ -202,7 +203,7 @@ class Problem:
             if value is not None and value.size and all(each == int(each) for each in value.flat)
         }
 
-    def in_numpy(self, name: str, value: Any) -> Array:
+    def in_numpy(self, name: str, value: Value) -> Array:
         """An input's numbers for NumPy: floats, or the places that they are."""
         whole = self.places.get(name)
         return np.array(value, dtype=np.float64) if whole is None else np.array(whole)
@@ -260,6 +261,6 @@ class ProblemSet:
     late: float | str | None = None
 
 
-def _as_kind(kind: str, value: Any) -> Any:
+def _as_kind(kind: str, value: Value) -> Value:
     """Float arrays as NumPy scalars where they have no axes; other kinds as they come."""
     return np.asarray(value)[()] if kind == "float" else value

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import assignments, leaves
 from gradcheck.language.vocabulary import nearest
-from gradcheck.opinions.opinion import Array, pair
+from gradcheck.opinions.opinion import pair
 from gradcheck.problem.arrays import exact_array, exact_number
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import USUAL, Input, Known, Part, Problem, too_large, unnameable
+from gradcheck.values import Array, Value
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import InputModel, ProblemModel, SetModel
@@ -117,7 +118,7 @@ class Section:
 
     def array(self, path: Place) -> Array:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
-        value: Any = self.document.node((*self.at, *path)).value
+        value: Value = self.document.node((*self.at, *path)).value
         found = exact_array(value)
         if found is None and isinstance(value, str):
             self.complain(path, "a number was expected, a text came", "write it without quotes")
@@ -153,7 +154,7 @@ class Section:
 
     # -- inputs ------------------------------------------------------------------------------------
 
-    def input(self, name: str, value: "InputModel | float | list[Any]") -> Input:
+    def input(self, name: str, value: "InputModel | float | list[Value]") -> Input:
         """One input; what is wrong with it is complained of."""
         at: Place = ("inputs", name)
         if cure := unnameable(name):
@@ -283,7 +284,7 @@ class Section:
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def wrong(self, names: Sequence[str]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    def wrong(self, names: Sequence[str]) -> Iterator[tuple[Mapping[str, Value], str]]:
         """The answers judged wrong, each with the mistake to be named."""
         for k, each in enumerate(self.model.wrong):
             answer = self.by_part(("wrong", k, "answer"), each.answer, names)
@@ -300,7 +301,7 @@ class Section:
             id = f"{each.id}-{k + 1}" if each.id == "known" and several else each.id
             yield Known(answer, each.says, id)
 
-    def by_part(self, path: Place, answer: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    def by_part(self, path: Place, answer: Value, names: Sequence[str]) -> Mapping[str, Value]:
         """An answer by the names of its parts; of the only part it may stand alone."""
         if isinstance(answer, dict):
             for name in answer.keys() - set(names):
@@ -314,7 +315,7 @@ class Section:
         return {}
 
 
-def _numbers_between(value: Any) -> list[Array]:
+def _numbers_between(value: Value) -> list[Array]:
     """From the first number to the second, in steps of one, or of the last decimal place."""
     low, high, *places = map(exact_number, value)
     step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)

@@ -17,10 +17,9 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import count, islice
 from math import prod
-from typing import Any
 
-from gradcheck.opinions.opinion import Array
 from gradcheck.problem.record import Problem
+from gradcheck.values import Array, Value
 
 Draw = tuple[int, ...]  # of each input with choices the number of its value
 FORMAT = "gradcheck variant 1"
@@ -98,7 +97,7 @@ def draw_of(problem: Problem) -> Draw:
     return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
 
 
-def fill(text: str, variant: Mapping[str, Any]) -> str:
+def fill(text: str, variant: Mapping[str, Value]) -> str:
     r"""A text in which `{a}` is the value, and `{a:+}` the value with its sign: `+ 3`, `- 2`.
 
     After `^`, `_`, `}` or a command of LaTeX the braces stay: `x^{a}` becomes `x^{12}`.
@@ -120,12 +119,12 @@ def title_of(problem: Problem) -> str:
     return fill(problem.title or problem.id, {name: name for name in problem.choices})
 
 
-def readable(value: Array) -> Any:
+def readable(value: Array) -> Value:
     """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
     return _readable(value.tolist())
 
 
-def _readable(value: Any) -> Any:
+def _readable(value: Value) -> Value:
     if isinstance(value, list):
         return [_readable(entry) for entry in value]
     number = Fraction(value)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from gradcheck.engine.tape import Step
 from gradcheck.engine.tensor import bare
 from gradcheck.opinions.replay import Observer
 from gradcheck.scripts.names import LeafNames
+from gradcheck.values import Value
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import MOST, BackwardPass, JudgedPass, judge_pass
 
@@ -46,7 +46,7 @@ class PassRecorder:
     def __post_init__(self) -> None:
         self.watching = watched(self.observer.observe, None, self.walked)
 
-    def walked(self, roots: Sequence[tuple[Step, Any]], landed: Mapping[Step, Any]) -> None:
+    def walked(self, roots: Sequence[tuple[Step, Value]], landed: Mapping[Step, Value]) -> None:
         """One pass back is over, and nothing has been added to a `.grad`."""
         line, names = self.where()
         self.calls[line] += 1

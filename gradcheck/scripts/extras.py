@@ -1,7 +1,7 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,12 +10,13 @@ from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
+from gradcheck.values import Value
 
 
 class Recurrent(Module):
     """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step."""
 
-    cell: ClassVar[type[Any]]
+    cell: ClassVar[type[Value]]
 
     def __init__(
         self,
@@ -33,13 +34,13 @@ class Recurrent(Module):
             for name in cell.held:
                 setattr(self, f"{name}_l{k}", getattr(cell, name))
 
-    def forward(self, x: Any, state: Any = None) -> Any:
+    def forward(self, x: Value, state: Value = None) -> Value:
         """All values of the last layer, and the last state of each."""
         stack = TABLE["stack"]
         steps = list(x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x)
         last = []
         for k, cell in enumerate(self.cells):
-            held: Any = None if state is None else _picked(state, k)
+            held: Value = None if state is None else _picked(state, k)
             values = []
             for step in steps:
                 held = cell(step, held)
@@ -71,23 +72,23 @@ class LSTM(Recurrent):
     cell = LSTMCell
 
 
-def _picked(state: Any, k: int) -> Any:
+def _picked(state: Value, k: int) -> Value:
     return tuple(each[k] for each in state) if isinstance(state, tuple | list) else state[k]
 
 
 class NLLLoss(Module):
     """`F.nll_loss` as a module."""
 
-    def __init__(self, **named: Any) -> None:
+    def __init__(self, **named: Value) -> None:
         """What the function takes by name."""
         self.named = named
 
-    def forward(self, x: Any, y: Any) -> Any:
+    def forward(self, x: Value, y: Value) -> Value:
         """Of log-probabilities and classes."""
         return pytorchs("nll_loss")(x, y, **self.named)  # type: ignore[misc]
 
 
-NN: Mapping[str, Any] = {
+NN: Mapping[str, Value] = {
     "GRU": GRU,
     "LSTM": LSTM,
     "NLLLoss": NLLLoss,
@@ -97,11 +98,11 @@ NN: Mapping[str, Any] = {
 # -- modules ---------------------------------------------------------------------------------------
 
 
-def _itself(self: Module, *args: Any, **named: Any) -> Module:
+def _itself(self: Module, *args: Value, **named: Value) -> Module:
     return self
 
 
-def _applied(self: Module, function: Callable[[Module], Any]) -> Module:
+def _applied(self: Module, function: Callable[[Module], Value]) -> Module:
     """The function of every module inside, itself last."""
     for child in self.children():
         child.apply(function)  # type: ignore[attr-defined]
@@ -109,11 +110,11 @@ def _applied(self: Module, function: Callable[[Module], Any]) -> Module:
     return self
 
 
-def _register(self: Module, name: str, value: Any, persistent: bool = True) -> None:
+def _register(self: Module, name: str, value: Value, persistent: bool = True) -> None:
     setattr(self, name, value)
 
 
-METHODS: Mapping[str, Any] = {
+METHODS: Mapping[str, Value] = {
     **dict.fromkeys(("to", "cpu", "cuda", "float", "double", "half", "share_memory"), _itself),
     "add_module": _register,
     "apply": _applied,
@@ -130,7 +131,7 @@ class RMSprop(Optimizer):
 
     def __init__(
         self,
-        params: Any,
+        params: Value,
         lr: float = 1e-2,
         alpha: float = 0.99,
         eps: float = 1e-8,
@@ -140,7 +141,7 @@ class RMSprop(Optimizer):
         super().__init__(params, lr, weight_decay)
         self.alpha, self.eps = alpha, eps
 
-    def _direction(self, g: Any, index: int) -> Any:
+    def _direction(self, g: Value, index: int) -> Value:
         state = self.state[index]
         state["v"] = v = self.alpha * state.get("v", 0.0) + (1 - self.alpha) * g * g
         return g / (np.sqrt(v) + self.eps)
@@ -150,7 +151,7 @@ class AdamW(Adam):
     """Adam, the parameters made smaller by themselves and not through their gradients."""
 
     def __init__(
-        self, params: Any, lr: float = 1e-3, weight_decay: float = 1e-2, **how: Any
+        self, params: Value, lr: float = 1e-3, weight_decay: float = 1e-2, **how: Value
     ) -> None:
         """As PyTorch has them."""
         super().__init__(params, lr, **how)
@@ -182,35 +183,35 @@ class StepLR:
         return [self.optimizer.lr]
 
 
-def _groups(self: Optimizer) -> list[Any]:
+def _groups(self: Optimizer) -> list[Value]:
     return [_Group(self)]
 
 
-class _Group(dict[str, Any]):
+class _Group(dict[str, Value]):
     """`optimizer.param_groups[0]["lr"]`: all parameters are of one group."""
 
     def __init__(self, optimizer: Optimizer) -> None:
         super().__init__(params=optimizer.params, lr=optimizer.lr)
         self.optimizer = optimizer
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: Value) -> None:
         setattr(self.optimizer, name, value)
         super().__setitem__(name, value)
 
 
-def _state(self: Optimizer) -> dict[str, Any]:
+def _state(self: Optimizer) -> dict[str, Value]:
     """`optimizer.state_dict()`: the memory of each parameter, and the rate."""
     return {"state": dict(self.state), "lr": self.lr}
 
 
-def _restore(self: Optimizer, state_dict: Mapping[str, Any]) -> None:
+def _restore(self: Optimizer, state_dict: Mapping[str, Value]) -> None:
     """`optimizer.load_state_dict(...)`."""
     self.state.update(state_dict["state"])
     self.lr = state_dict["lr"]
 
 
-OPTIM: Mapping[str, Any] = {"AdamW": AdamW, "RMSprop": RMSprop}
-SCHEDULERS: Mapping[str, Any] = {"StepLR": StepLR}
+OPTIM: Mapping[str, Value] = {"AdamW": AdamW, "RMSprop": RMSprop}
+SCHEDULERS: Mapping[str, Value] = {"StepLR": StepLR}
 
 
 def equip() -> None:

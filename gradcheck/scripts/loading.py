@@ -1,7 +1,6 @@
 """`torch.utils.data`: tensors in batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -9,16 +8,17 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
+from gradcheck.values import Value
 
 
 class Dataset:
     """Subclass it with `__len__` and `__getitem__`."""
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Value) -> Value:
         """One example."""
         raise NotImplementedError
 
-    def __class_getitem__(cls, kind: Any) -> type:
+    def __class_getitem__(cls, kind: Value) -> type:
         """`Dataset[Tensor]`."""
         return cls
 
@@ -35,7 +35,7 @@ class TensorDataset(Dataset):
     def __len__(self) -> int:
         return len(self.tensors[0])
 
-    def __getitem__(self, place: Any) -> tuple[Tensor, ...]:
+    def __getitem__(self, place: Value) -> tuple[Tensor, ...]:
         """The row of each."""
         return tuple(t[place] for t in self.tensors)
 
@@ -45,13 +45,13 @@ class DataLoader:
 
     def __init__(  # noqa: PLR0917 - PyTorch's signature
         self,
-        dataset: Any,
+        dataset: Value,
         batch_size: int = 1,
         shuffle: bool = False,
         drop_last: bool = False,
-        collate_fn: Any = None,
-        generator: Any = None,
-        **silent: Any,
+        collate_fn: Value = None,
+        generator: Value = None,
+        **silent: Value,
     ) -> None:
         """`num_workers` and their like say nothing here."""
         self.dataset, self.batch_size = dataset, batch_size
@@ -63,7 +63,7 @@ class DataLoader:
         count = len(self.dataset)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         places = list(range(len(self.dataset)))
         if self.shuffle:
             (self.generator or GENERATOR).rng.shuffle(places)
@@ -72,7 +72,7 @@ class DataLoader:
             yield self.collate_fn([self.dataset[k] for k in batch])
 
 
-def collate(examples: Sequence[Any]) -> Any:
+def collate(examples: Sequence[Value]) -> Value:
     """Examples as one batch: tensors stacked, numbers as a tensor, pairs part by part."""
     first = examples[0]
     if isinstance(first, Tensor):
@@ -86,7 +86,7 @@ def collate(examples: Sequence[Any]) -> Any:
     return list(examples)
 
 
-DATA: Mapping[str, Any] = {
+DATA: Mapping[str, Value] = {
     "DataLoader": DataLoader,
     "Dataset": Dataset,
     "TensorDataset": TensorDataset,

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from gradcheck.engine.modules import Module
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor
+from gradcheck.values import Value
 
 DEEPEST = 3
 MANY = 2_000  # entries of lists and attributes that are looked through
@@ -15,7 +15,7 @@ MANY = 2_000  # entries of lists and attributes that are looked through
 class LeafNames:
     """Finds names among the variables that a line of the script can see, the nearest first."""
 
-    def __init__(self, *scopes: Mapping[str, Any]) -> None:
+    def __init__(self, *scopes: Mapping[str, Value]) -> None:
         """`scopes` are the local and the global variables."""
         self.scopes = scopes
         self.known: dict[int, str] = {}
@@ -33,7 +33,7 @@ class LeafNames:
         self.given[name] += 1
         return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
 
-    def _tensors(self, scope: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def _tensors(self, scope: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
         left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
         for name, value, _ in left:  # `net.weight` says more than the `p` of a loop
             if isinstance(value, Module):
@@ -47,7 +47,7 @@ class LeafNames:
                 left += [(n, v, depth + 1) for n, v in _inside(path, value)]
 
 
-def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
     """What a value of the script holds, with the path that leads there."""
     if isinstance(value, Module):
         yield from ((f"{path}.{name}", p) for name, p in value.named_parameters())

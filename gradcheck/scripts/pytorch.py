@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any
 
 from gradcheck.engine.tensor import Tensor
 from gradcheck.scripts import extras, loading, tensors
+from gradcheck.values import Value
 
 LIBRARY = "torch"
 MODULES: Mapping[str, str] = {
@@ -31,7 +31,7 @@ MODULES: Mapping[str, str] = {
     "torch.func": "gradcheck.func",
 }
 """What each module of PyTorch is here."""
-OWN: Mapping[str, Mapping[str, Any]] = {
+OWN: Mapping[str, Mapping[str, Value]] = {
     "torch": tensors.TORCH,
     "torch.nn": extras.NN,
     "torch.optim": extras.OPTIM,
@@ -57,7 +57,7 @@ class Library(ModuleType):
         self.__path__: list[str] = []
         self.__dict__.update(OWN.get(name, {}))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self.__name__}.{name}"

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gradcheck.errors import Complaint, TextError
 from gradcheck.scripts.calls import PassRecorder
 from gradcheck.scripts.names import LeafNames
 from gradcheck.scripts.pytorch import advice, install
+from gradcheck.values import Value
 
 SCRIPT = ".py"
 MAIN = "__main__"
@@ -71,7 +71,7 @@ def _prepare(file: Path, main: ModuleType) -> None:
         with_screen.use("Agg")
 
 
-def _run(codes: list[tuple[CodeType, bool]], names: dict[str, Any], file: str) -> Ended | None:
+def _run(codes: list[tuple[CodeType, bool]], names: dict[str, Value], file: str) -> Ended | None:
     """Run one part after the other, up to the first error."""
     try:
         for code, shows in codes:
@@ -151,7 +151,7 @@ def _cells(file: Path, text: str) -> Iterator[tuple[CodeType, bool]]:
     linecache.cache[str(file)] = sum(map(len, whole)), None, whole, str(file)
 
 
-def _sources(notebook: Any) -> Iterator[list[str]]:
+def _sources(notebook: Value) -> Iterator[list[str]]:
     """The lines of each code cell; magic commands and shell lines are left out."""
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):

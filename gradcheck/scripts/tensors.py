@@ -18,6 +18,7 @@ from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, boxed
 from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.pytorch import pytorchs
+from gradcheck.values import Function, Value
 
 FLOAT = np.dtype(np.float64)
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -39,7 +40,7 @@ class Device(str):
 
     __slots__ = ()
 
-    def __new__(cls, name: Any = "cpu", index: int | None = None) -> "Device":
+    def __new__(cls, name: Value = "cpu", index: int | None = None) -> "Device":
         """By its name."""
         return super().__new__(cls, "cpu")
 
@@ -56,7 +57,7 @@ class Device(str):
 class ScriptGenerator(Random):
     """`torch.Generator()`: a source of its own."""
 
-    def __init__(self, device: Any = None) -> None:
+    def __init__(self, device: Value = None) -> None:
         """The seed 0."""
         super().__init__(0)
 
@@ -66,7 +67,7 @@ class ScriptGenerator(Random):
         return self
 
 
-def as_dtype(dtype: Any) -> Any:
+def as_dtype(dtype: Value) -> Value:
     """A dtype of a script; every float is float64."""
     if dtype is None:
         return None
@@ -74,14 +75,16 @@ def as_dtype(dtype: Any) -> Any:
     return FLOAT if kind.kind == "f" else kind
 
 
-def tensor(data: Any, *, dtype: Any = None, requires_grad: bool = False, **silent: Any) -> Tensor:
+def tensor(
+    data: Value, *, dtype: Value = None, requires_grad: bool = False, **silent: Value
+) -> Tensor:
     """`torch.tensor(...)`."""
     _known(silent)
     given = data.detach() if isinstance(data, Tensor) else bare(data)
     return _as_floats(plain_tensor(given, as_dtype(dtype)), requires_grad)
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def as_tensor(data: Value, dtype: Value = None, device: Value = None) -> Tensor:
     """`torch.as_tensor(...)`, `torch.from_numpy(...)`: in the same memory where it can be."""
     if isinstance(data, np.ndarray) and data.dtype == FLOAT and as_dtype(dtype) in (None, FLOAT):
         return Tensor(data)
@@ -90,13 +93,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def _typed(dtype: np.dtype[Any], *given: Any) -> Tensor:
+def _typed(dtype: np.dtype[Any], *given: Value) -> Tensor:
     """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
     sizes = bool(given) and all(type(each) is int for each in given)
     return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
 
 
-def variable(data: Any, requires_grad: bool = False, volatile: bool = False) -> Tensor:
+def variable(data: Value, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """`Variable(...)`: a tensor, today."""
     made = as_tensor(data).detach()
     return made.requires_grad_() if requires_grad else made
@@ -107,7 +110,7 @@ def _as_floats(made: Tensor, requires_grad: bool) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def _known(silent: Mapping[str, Any]) -> None:
+def _known(silent: Mapping[str, Value]) -> None:
     strange = [name for name in silent if name not in SILENT]
     if strange:
         raise TypeError(f"got an unexpected keyword argument '{strange[0]}'")
@@ -116,7 +119,9 @@ def _known(silent: Mapping[str, Any]) -> None:
 def _maker(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A function that makes tensors, deaf to devices; `generator=` is a source of its own."""
 
-    def made(*args: Any, requires_grad: bool = False, generator: Any = None, **named: Any) -> Any:
+    def made(
+        *args: Value, requires_grad: bool = False, generator: Value = None, **named: Value
+    ) -> Value:
         given = {key: value for key, value in named.items() if key not in SILENT}
         if "dtype" in given:
             given["dtype"] = as_dtype(given["dtype"])
@@ -133,13 +138,15 @@ def _maker(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return made
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, **named: Any) -> Tensor:
+def normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
     """`torch.normal(mean, std, size)`."""
     shape = np.broadcast_shapes(np.shape(bare(mean)), np.shape(bare(std))) if size is None else size
     return TORCH["randn"](tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
 
 
-def multinomial(p: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Any:
+def multinomial(
+    p: Value, num_samples: int, replacement: bool = False, generator: Value = None
+) -> Value:
     """Places drawn with these weights."""
     rng = (generator or GENERATOR).rng
     weights = np.atleast_2d(np.asarray(bare(p), dtype=np.float64))
@@ -147,7 +154,7 @@ def multinomial(p: Any, num_samples: int, replacement: bool = False, generator: 
     return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
 
 
-def save(value: Any, file: Any, **named: Any) -> None:
+def save(value: Value, file: Value, **named: Value) -> None:
     """`torch.save(net.state_dict(), file)`: pickled."""
     if isinstance(file, io.IOBase) or hasattr(file, "write"):
         pickle.dump(value, file)
@@ -156,7 +163,7 @@ def save(value: Any, file: Any, **named: Any) -> None:
         pickle.dump(value, out)
 
 
-def load(file: Any, **named: Any) -> Any:
+def load(file: Value, **named: Value) -> Value:
     """`torch.load(file)`, of what the script itself saved."""
     if hasattr(file, "read"):
         return pickle.load(file)  # the user's own file
@@ -170,10 +177,10 @@ def manual_seed(seed: int) -> ScriptGenerator:
     return GENERATOR  # type: ignore[return-value]
 
 
-def _boxed(function: Callable[..., Any]) -> Callable[..., Any]:
+def _boxed(function: Function) -> Function:
     """A question about numbers, whose answer is a tensor without a derivative."""
 
-    def ask(*args: Any, dim: Any = None, keepdim: bool = False, **named: Any) -> Any:
+    def ask(*args: Value, dim: Value = None, keepdim: bool = False, **named: Value) -> Value:
         if dim is not None:
             named["axis"] = dim
         if keepdim:
@@ -186,10 +193,10 @@ def _boxed(function: Callable[..., Any]) -> Callable[..., Any]:
     return ask
 
 
-def _picking(name: str) -> Callable[..., Any]:
+def _picking(name: str) -> Function:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
-    def pick(x: Any, *args: Any, **named: Any) -> Any:
+    def pick(x: Value, *args: Value, **named: Value) -> Value:
         found = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
         if not isinstance(found, tuple):
             return found
@@ -203,11 +210,11 @@ def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
 
-def _sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+def _sizes(function: Function) -> Function:
     return lambda *args, **named: bool(function(*map(bare, args), **named))
 
 
-ASKED: Mapping[str, Callable[..., Any]] = {
+ASKED: Mapping[str, Function] = {
     "argmax": np.argmax,
     "argmin": np.argmin,
     "argsort": np.argsort,
@@ -232,7 +239,7 @@ ASKED: Mapping[str, Callable[..., Any]] = {
 
 PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median")}
 
-TORCH: dict[str, Any] = {
+TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: _maker(name, make) for name, make in FACTORIES.items()},
     **{name: _boxed(function) for name, function in ASKED.items()},
@@ -265,7 +272,7 @@ TORCH: dict[str, Any] = {
     "FloatTensor": partial(_typed, FLOAT),
     "LongTensor": partial(_typed, np.dtype(np.int64)),
 }
-CUDA: Mapping[str, Any] = {
+CUDA: Mapping[str, Value] = {
     "is_available": lambda: False,
     "device_count": lambda: 0,
     "manual_seed": lambda seed: None,
@@ -277,7 +284,7 @@ CUDA: Mapping[str, Any] = {
 # -- methods of tensors ----------------------------------------------------------------------------
 
 
-def _to(self: Tensor, *places: Any, dtype: Any = None, **silent: Any) -> Tensor:
+def _to(self: Tensor, *places: Value, dtype: Value = None, **silent: Value) -> Tensor:
     """`x.to(device)`, `x.to(torch.float32)`, `x.to(other)`."""
     for each in places:
         if isinstance(each, Tensor):
@@ -287,7 +294,7 @@ def _to(self: Tensor, *places: Any, dtype: Any = None, **silent: Any) -> Tensor:
     return self if dtype is None else cast(self, as_dtype(dtype))
 
 
-def _type(self: Tensor, dtype: Any = None, **silent: Any) -> Any:
+def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
     """`x.type()`, `x.type(torch.FloatTensor)`, `x.type(torch.float32)`."""
     if dtype is None:
         return f"torch.{NAMES.get(self.dtype.name, self.dtype.name)}"
@@ -299,10 +306,10 @@ def _type(self: Tensor, dtype: Any = None, **silent: Any) -> Any:
 NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
 
 
-def _filled(draw: Callable[..., Any]) -> Callable[..., Tensor]:
+def _filled(draw: Function) -> Callable[..., Tensor]:
     """`w.normal_(0, 0.1)`."""
 
-    def fill(self: Tensor, *args: Any, generator: Any = None, **named: Any) -> Tensor:
+    def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Tensor:
         made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
         copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
         return self
@@ -310,10 +317,10 @@ def _filled(draw: Callable[..., Any]) -> Callable[..., Tensor]:
     return fill
 
 
-def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
+def _comparison(name: str) -> Callable[[Tensor, Value], Value]:
     ask, equality = TORCH[name], {"eq": False, "ne": True}
 
-    def compare(self: Tensor, other: Any) -> Any:
+    def compare(self: Tensor, other: Value) -> Value:
         if other is None and name in equality:
             return equality[name]
         return ask(self, other)
@@ -321,7 +328,7 @@ def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
     return compare
 
 
-METHODS: Mapping[str, Any] = {
+METHODS: Mapping[str, Value] = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: TORCH[name] for name in ASKED},
     **PICKING,

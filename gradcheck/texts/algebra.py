@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import sympy
+
+from gradcheck.values import Value
 
 LONGEST = 500  # characters of any part: beyond, nobody reads the whole
 LARGEST = 100  # operations of a formula: beyond, its text would be too long
@@ -74,7 +75,7 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         made.parts, made.symmetric, made.whole = parts, symmetric, whole
         return made
 
-    def _hashable_content(self) -> tuple[Any, ...]:
+    def _hashable_content(self) -> tuple[object, ...]:
         same = [self.shape, *map(length_text, self.shape), self.symmetric, self.whole]
         inner = [(part.shape, part.expr._hashable_content()) for part in self.parts]
         return self.name, str((same, inner))
@@ -102,7 +103,7 @@ def natural(expr: sympy.Expr) -> Shape:
 class Form:
     """An expression, and the shape of the array, to which its text may have to be broadcast."""
 
-    expr: Any
+    expr: Value
     shape: Shape = ()
 
     def __add__(self, other: "Form | int") -> "Form":
@@ -123,7 +124,7 @@ class Form:
     def __neg__(self) -> "Form":
         return Form(-self.expr, self.shape)
 
-    def _with(self, other: Any, combine: Callable[[Any, Any], Any]) -> "Form":
+    def _with(self, other: Value, combine: Callable[[Value, Value], Value]) -> "Form":
         if not isinstance(other, Form):
             other = Form(other)
         expr = combine(self.expr, other.expr)
@@ -157,12 +158,12 @@ class Form:
         return Form(self.expr, shape)
 
 
-def number(value: Any, shape: Shape = ()) -> Form:
+def number(value: Value, shape: Shape = ()) -> Form:
     """A number, everywhere in an array."""
     return Form(sympy.Rational(value), shape)
 
 
-def of_atom(text: str, shape: Shape = (), binding: int = ATOM, **more: Any) -> Form:
+def of_atom(text: str, shape: Shape = (), binding: int = ATOM, **more: Value) -> Form:
     """An atom alone."""
     return Form(Atom(text, shape, binding, **more), shape)
 
@@ -252,7 +253,7 @@ def _product_text(expr: sympy.Expr) -> tuple[str, int]:
     return whole, MULTIPLY if above or below or bottom != "1" else ATOM
 
 
-def _place(factor: sympy.Expr) -> tuple[Any, ...]:
+def _place(factor: sympy.Expr) -> tuple[object, ...]:
     """Where a factor stands: what has axes later, conditions last, products of matrices first."""
     head = getattr(factor, "head", "")
     text = write(1 / factor if _is_below(factor) else factor)[0]
@@ -295,7 +296,7 @@ def factored(expr: sympy.Expr) -> sympy.Expr:
     return found
 
 
-def _with_number(found: sympy.Expr, rest: list[Any], bracket: sympy.Expr) -> sympy.Expr:
+def _with_number(found: sympy.Expr, rest: list[Value], bracket: sympy.Expr) -> sympy.Expr:
     """The number of a product with a bracket: in it, where it makes fractions of what is in it."""
     count = found.as_coeff_Mul()[0]
     inside = [term.as_coeff_Mul()[0] for term in bracket.args]
@@ -359,7 +360,7 @@ def without(form: Form, axes: Collection[int]) -> Form:
     return Form(form.expr.xreplace(dropped), shape)
 
 
-def _dropped(atom: Atom, axes: Collection[int], rank: int) -> Any:
+def _dropped(atom: Atom, axes: Collection[int], rank: int) -> sympy.Expr:
     missing = rank - len(atom.shape)
     own = [k - missing for k in axes if k >= missing]
     if not own:
@@ -392,7 +393,7 @@ def transpose(form: Form) -> Form:
     return min(each, (numbers * whole).as_shape(shape), key=lambda way: len(way.at(ATOM)))
 
 
-def _turned(atom: Atom) -> Any:
+def _turned(atom: Atom) -> sympy.Expr:
     if not atom.shape or atom.symmetric:
         return atom
     if len(atom.shape) == 1:
@@ -580,7 +581,7 @@ def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: b
     return None if found is None else Form(sympy.Mul(*fixed)) * found
 
 
-def _as_product(pair: Sequence[Any], shape: Shape, axes: Sequence[int]) -> Form | None:
+def _as_product(pair: Sequence[Value], shape: Shape, axes: Sequence[int]) -> Form | None:
     """`sum(a * b)` as `a @ b`, `sum(A * v[:, None], axis=0)` as `A.T @ v`."""
     if len(pair) != MATRIX or len(axes) != 1:
         return None

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import sympy
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.shapes import rows_named
-from gradcheck.engine.tape import Node, Verbs
+from gradcheck.engine.tape import Node, Step, Verbs
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.run import RunOutcome, run
-from gradcheck.opinions.opinion import Array, Estimate, NotScalar, estimate
+from gradcheck.opinions.opinion import Estimate, NotScalar, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.draw import given_point
@@ -50,6 +49,7 @@ from gradcheck.texts.algebra import (
 from gradcheck.texts.notation import TEX, Notation, sizes_in
 from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
+from gradcheck.values import Array, Value
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 OPENED = 5  # characters that multiplying out, or another text for the same numbers, has to save
@@ -78,15 +78,15 @@ class RecordedRun:
 
     problem: Problem
     tape: Tape
-    variables: Mapping[str, Any]
-    values: Mapping[str, Any]
+    variables: Mapping[str, Value]
+    values: Mapping[str, Value]
 
 
 def record_run(problem: Problem, point: Point) -> RecordedRun:
     """A run followed from every input; NoText where the value hangs on none of them."""
     outcomes: list[RunOutcome] = []
 
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+    def function(kind: str, inputs: Mapping[str, Value]) -> Value:
         outcomes.append(problem.outcome_on(kind, inputs))
         return outcomes[-1].value
 
@@ -103,7 +103,7 @@ def record_run(problem: Problem, point: Point) -> RecordedRun:
     return RecordedRun(problem, tape, variables, known)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Value) -> Value:
     if isinstance(value, Tensor):
         return np.array(bare(value))
     return value if isinstance(value, np.ndarray | np.number | float | int) else None
@@ -114,8 +114,8 @@ class Writing:
     """The formulas of a run's values, and the pass back over them; an unknown one has no `expr`."""
 
     run: RecordedRun
-    forms: dict[Any, Form] = field(default_factory=dict)
-    named: dict[Any, str] = field(default_factory=dict)
+    forms: dict[Step, Form] = field(default_factory=dict)
+    named: dict[Step, str] = field(default_factory=dict)
     meanings: list[tuple[sympy.Expr, Atom]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -178,7 +178,7 @@ class Writing:
             for i, edge in enumerate(node.edges)
         )
 
-    def _constant(self, node: Node, i: int, value: Any) -> Form:
+    def _constant(self, node: Node, i: int, value: Value) -> Form:
         """A number, or an array by its name, by its text in the program, or by what is in it."""
         array = np.asarray(value)
         text = self._text(node, i)
@@ -195,7 +195,7 @@ class Writing:
             return number(_fraction(array.flat[0].item()), array.shape)
         return as_typed(text, array.shape) if text else Form(None, array.shape)
 
-    def _number(self, plain: Any, text: str) -> Form:
+    def _number(self, plain: Value, text: str) -> Form:
         if not np.isfinite(plain):
             return Form(None)
         names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
@@ -244,11 +244,11 @@ class Writing:
         """The same, each in terms of those nearer to the end: `cotangent_of_H`."""
         return self._walk(lambda step, g: g, by_name=True)
 
-    def _walk(self, say: Callable[[Any, Form], Form], *, by_name: bool = False) -> dict[str, Form]:
+    def _walk(self, say: Callable[[Step, Form], Form], *, by_name: bool = False) -> dict[str, Form]:
         found: dict[str, Form] = {}
-        done: dict[Any, Form] = {}
+        done: dict[Step, Form] = {}
 
-        def arrived(step: Any, g: Form) -> Form:
+        def arrived(step: Step, g: Form) -> Form:
             if step not in done:
                 name = "" if step is self.run.tape.root else self.named.get(step, "")
                 done[step] = g = say(step, self._with_names(g)) if g.expr is not None else g
@@ -272,18 +272,18 @@ class Writing:
                 return found
         return g
 
-    def _verbs(self, say: Callable[[Any, Form], Form]) -> Verbs:
+    def _verbs(self, say: Callable[[Step, Form], Form]) -> Verbs:
         shape = self.forms[self.run.tape.root].shape
         weighted = self.run.problem.cotangent is not None
         start = of_atom(COTANGENT, shape) if weighted else number(1, shape)
 
-        def attempt(shape: Shape, make: Callable[..., Form], *given: Any) -> Form:
+        def attempt(shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
             try:
                 return make(*given)
             except FAULTS:
                 return Form(None, shape)
 
-        def pull(node: Node, i: int, g: Form, y: Any, operands: tuple[Any, ...]) -> Form:
+        def pull(node: Node, i: int, g: Form, y: Value, operands: tuple[Value, ...]) -> Form:
             given, value = self.operands(node), self.forms[node]
             shape = value.shape if node.op.elementwise else given[i].shape
             return attempt(shape, lambda: pull_form(PullSite(i, say(node, g), value), node, given))
@@ -293,7 +293,7 @@ class Writing:
             shape = self.forms[edge].shape if edge in self.forms else ()
             return attempt(shape, fit_form, g, shape)
 
-        def accumulate(step: Any, held: Form, g: Form) -> Form:
+        def accumulate(step: Step, held: Form, g: Form) -> Form:
             return attempt(g.shape, operator.add, held, g)
 
         return Verbs(seed=lambda step, g: start, pull=pull, fit=fit, accumulate=accumulate)
@@ -358,7 +358,7 @@ def as_typed(text: str, shape: Shape) -> Form:
     return of_atom(text, shape, ATOM if tight else ADD)
 
 
-def _is(value: Any, array: Array) -> bool:
+def _is(value: Value, array: Array) -> bool:
     value = np.asarray(bare(value)) if isinstance(value, Tensor | np.ndarray) else None
     return value is not None and value.shape == array.shape and bool(np.array_equal(value, array))
 
@@ -413,10 +413,11 @@ class Familiar:
             if found[0] is not None and found[1] is not None:
                 yield form.expr, (found[0], found[1])
 
-    def shorter(self, step: Any, g: Form) -> Form:
+    def shorter(self, step: Step, g: Form) -> Form:
         """A shorter formula of the same numbers; the formula itself where none is known."""
-        due = [back.get(node) for back, node in zip(
-            self.cotangents, (step, self.beside.get(step)), strict=True)]  # fmt: skip
+        here, there = self.cotangents
+        beside = self.beside.get(step)
+        due = here.get(step), None if beside is None else there.get(beside)
         if due[0] is None or due[1] is None or not g.natural:
             return g
         whole = split(g)[0]
@@ -589,7 +590,7 @@ def _beside(here: RecordedRun) -> Point:
     return found
 
 
-def value_of(text: str, names: Mapping[str, Any]) -> Array | None:
+def value_of(text: str, names: Mapping[str, Value]) -> Array | None:
     """What a text comes to, read as a program; None where it is none."""
     try:
         program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
@@ -598,7 +599,7 @@ def value_of(text: str, names: Mapping[str, Any]) -> Array | None:
         return None
 
 
-def gives(text: str, names: Mapping[str, Any], judged: Estimate) -> bool:
+def gives(text: str, names: Mapping[str, Value], judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient, up to what float64 loses."""
     found = value_of(text, names)
     if found is None:

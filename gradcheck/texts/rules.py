@@ -7,7 +7,6 @@ without a line here, and without such a slope, has no formula.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import sympy
@@ -37,6 +36,7 @@ from gradcheck.texts.algebra import (
     without,
 )
 from gradcheck.texts.rewriting import is_same
+from gradcheck.values import Value
 
 HALF = sympy.Rational(1, 2)
 
@@ -50,7 +50,7 @@ class PullSite:
     y: Form
 
 
-def axes_of(axis: Any, rank: int) -> list[int]:
+def axes_of(axis: Value, rank: int) -> list[int]:
     """The axes that a parameter speaks of, all where it says nothing."""
     if axis is None:
         return list(range(rank))
@@ -89,7 +89,7 @@ def slopes(row: Op, exponent: sympy.Rational | None, count: int) -> tuple[sympy.
     if row.symbolic is None or isinstance(row.symbolic, Composed):
         raise NoText(f"no formula for the slope of {row.name}")
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
-    args: list[Any] = list(symbols)
+    args: list[Value] = list(symbols)
     if exponent is not None:
         args[1] = exponent
     form = sympy.sympify(row.symbolic(*args))
@@ -129,7 +129,7 @@ def _put_in(expr: sympy.Expr, known: Mapping[str, Form]) -> sympy.Expr:
 # -- the way back ----------------------------------------------------------------------------------
 
 
-def _stretch(g: Form, shape: Shape, axis: Any, keepdims: bool) -> Form:
+def _stretch(g: Form, shape: Shape, axis: Value, keepdims: bool) -> Form:
     """A cotangent of a sum, for every entry that was summed."""
     axes = axes_of(axis, len(shape))
     if len(axes) == len(shape) or keepdims or not g.natural or axes == [0]:
@@ -166,12 +166,12 @@ def _matmul(at: PullSite, a: Form, b: Form) -> Form:
     raise NoText("a product of stacks of matrices")
 
 
-def _mean(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
+def _mean(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False) -> Form:
     entries = count(x.shape, axes_of(axis, len(x.shape)))
     return _stretch(at.g / entries, x.shape, axis, keepdims)
 
 
-def _var(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False, ddof: int = 0) -> Form:
+def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof: int = 0) -> Form:
     axes = axes_of(axis, len(x.shape))
     outside = _stretch(at.g / (count(x.shape, axes) - ddof), x.shape, axis, keepdims)
     whole = len(axes) == len(x.shape)
@@ -180,17 +180,17 @@ def _var(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False, ddof: 
     return outside * (x - call("mean", x, shape=shape, words=words)) * 2
 
 
-def _max(at: PullSite, x: Form, axis: Any = None, **_: Any) -> Form:
+def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
     if len(x.shape) != 1 or at.g.natural:
         raise NoText("the largest of each row")
     return at.g * index(eye(x.shape[0]), f"argmax({x.text})", x.shape)
 
 
-def _softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
+def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
     return at.y * (at.g - add_up(at.g * at.y, [axis], keepdims=True))
 
 
-def _log_softmax(at: PullSite, x: Form, axis: Any = -1) -> Form:
+def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
     return at.g - softmax(x, axis) * add_up(at.g, [axis], keepdims=True)
 
 
@@ -201,7 +201,7 @@ def softmax(x: Form, axis: int) -> Form:
     return of_atom(text, x.shape, head="softmax", parts=(x,), whole=axis)
 
 
-def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) -> Form:
+def _logsumexp(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False) -> Form:
     axes = axes_of(axis, len(x.shape))
     if len(axes) > 1:
         raise NoText("a softmax over several axes")
@@ -209,7 +209,7 @@ def _logsumexp(at: PullSite, x: Form, axis: Any = None, keepdims: bool = False) 
 
 
 def _norm(
-    at: PullSite, x: Form, ord: Any = None, axis: Any = None, keepdims: bool = False
+    at: PullSite, x: Form, ord: Value = None, axis: Value = None, keepdims: bool = False
 ) -> Form:  # fmt: skip
     if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
         raise NoText("another norm")
@@ -243,7 +243,7 @@ def eye(n: int) -> Form:
                    head="eye", symmetric=True)  # fmt: skip
 
 
-def _diag(at: PullSite, x: Form, **params: Any) -> Form:
+def _diag(at: PullSite, x: Form, **params: Value) -> Form:
     if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params):
         raise NoText("another diagonal")
     if not at.g.natural:
@@ -269,7 +269,7 @@ def reshape_form(g: Form, shape: Shape) -> Form:
     return numbers * call("reshape", inner, shape=shape, words=f"({said})")
 
 
-def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
+def _getitem(at: PullSite, x: Form, index: Value = None) -> Form:
     g = at.g
     places = index if isinstance(index, tuple) else (index,)
     if all(p is None or (isinstance(p, slice) and p == slice(None)) for p in places):
@@ -295,7 +295,7 @@ def _getitem(at: PullSite, x: Form, index: Any = None) -> Form:
     raise NoText("a part of an array")
 
 
-def picked(n: int, places: Any) -> Form:
+def picked(n: int, places: Value) -> Form:
     """`eye(n)[[1, 3]]`: one where an entry is picked."""
     return of_atom(f"{eye(n).text}[{places.tolist()}]", (*places.shape, n), head="rows")
 
@@ -309,7 +309,7 @@ def _logaddexp(at: PullSite, a: Form, b: Form) -> Form:
     return at.g * call("sigmoid", first - second)
 
 
-def _cumsum(at: PullSite, x: Form, **_: Any) -> Form:
+def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
     if len(x.shape) != 1:
         raise NoText("a running sum of a matrix")
     numbers, inner = _whole(at.g)
@@ -437,13 +437,13 @@ def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
     return call(name, *operands, shape=shape, words=words)
 
 
-def _said(value: Any) -> str:
+def _said(value: Value) -> str:
     if isinstance(value, int | str | tuple | float):
         return repr(value)
     raise NoText("a parameter that has no text")
 
 
-def _place(place: Any) -> str:
+def _place(place: Value) -> str:
     if isinstance(place, slice):
         bounds = ["" if b is None else str(int(b)) for b in (place.start, place.stop, place.step)]
         return ":".join(bounds[:2]) + (f":{bounds[2]}" if bounds[2] else "")

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.tape import RIGHT, Leaf, Node
+from gradcheck.engine.tape import RIGHT, Leaf, Node, Step
 from gradcheck.engine.tensor import Tensor
-from gradcheck.opinions.opinion import Array, estimate
+from gradcheck.opinions.opinion import estimate
 from gradcheck.opinions.tape import Tape
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.algebra import Atom, Form, NoText, number, write
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
 from gradcheck.texts.rules import PullSite, pull_form, value
 from gradcheck.texts.trees import PREFIX
+from gradcheck.values import Array, Value
 
 MOST = 200  # nodes of a scalar program that are written
 
@@ -85,7 +85,7 @@ def _of_numbers(run: RecordedRun) -> Steps:
         ChainStep(names[node], _said(value, node, (), writing.operands(node)), tape.values[node][0])
         for node in tail
     )
-    users: dict[Any, list[tuple[Node, int]]] = {}
+    users: dict[Step | None, list[tuple[Node, int]]] = {}
     for node in nodes:
         for i, edge in enumerate(node.edges):
             users.setdefault(edge, []).append((node, i))
@@ -100,7 +100,7 @@ def _of_numbers(run: RecordedRun) -> Steps:
     return Steps(forward, tuple(backward), left_out=len(nodes) - len(tail))
 
 
-def _said(make: Callable[..., Form], *given: Any) -> str:
+def _said(make: Callable[..., Form], *given: Value) -> str:
     """SymPy's text of a formula; nothing where there is none."""
     try:
         expr = make(*given).expr
@@ -162,7 +162,7 @@ def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainSte
     return tuple(lines) if right else ()
 
 
-def _varying(run: RecordedRun) -> set[Any]:
+def _varying(run: RecordedRun) -> set[Step]:
     """What depends on an input by which is differentiated."""
     found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
     for node in run.tape.nodes:
@@ -171,9 +171,9 @@ def _varying(run: RecordedRun) -> set[Any]:
     return found
 
 
-def _names(tape: Tape, variables: Mapping[str, Any]) -> dict[Any, str]:
+def _names(tape: Tape, variables: Mapping[str, Value]) -> dict[Step, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
-    names: dict[Any, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
+    names: dict[Step, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
     for name, each in variables.items():
         if isinstance(each, Tensor) and each.requires_grad:
             names.setdefault(each._step(), name)
@@ -189,19 +189,19 @@ def _source(problem: Problem, node: Node) -> str:
     return " ".join(problem.program.source[node.span[0] : node.span[1]].split())
 
 
-def _cotangents(tape: Tape, names: Mapping[Any, str]) -> dict[str, ChainStep]:
+def _cotangents(tape: Tape, names: Mapping[Step, str]) -> dict[str, ChainStep]:
     """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
     found: dict[str, ChainStep] = {}
-    through: dict[Any, list[str]] = {}
+    through: dict[Step | None, list[str]] = {}
     end = names[tape.root]
 
-    def arrive(step: Any, g: Any) -> None:
+    def arrive(step: Step, g: Value) -> None:
         name, value = names[step], np.array(g)
         text = " + ".join(through.get(step, []))
         if step is not tape.root:
             found.setdefault(name, ChainStep(f"d{end}/d{name}", "", value, text))
 
-    def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         arrive(node, g)
         through.setdefault(node.edges[i], []).append(node.name())
         return RIGHT.pull(node, i, g, y, operands)

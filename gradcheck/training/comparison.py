@@ -6,13 +6,13 @@ values, None, shapes and names of nodes are compared for what they are.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.problem.record import Point
-from gradcheck.training import Value, kind_of
+from gradcheck.training import Output, kind_of
+from gradcheck.values import Numbers
 
 WHOLE = "the answer"
 ROUNDING = 1e-12
@@ -41,7 +41,7 @@ class Comparison:
 
 
 def compare_values(
-    yours: Value, due: Value, noise: Any, half: Any = 0.0, what: str = WHOLE
+    yours: Output, due: Output, noise: Numbers, half: Numbers = 0.0, what: str = WHOLE
 ) -> Comparison:
     """A value held against the one that is due; `half` is half a unit of each typed digit."""
     if isinstance(due, np.ndarray) and isinstance(yours, np.ndarray):
@@ -54,7 +54,9 @@ def compare_values(
     return Comparison("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
 
 
-def _numerically(yours: Any, due: Any, noise: Any, half: Any, what: str) -> Comparison:
+def _numerically(
+    yours: Numbers, due: Numbers, noise: Numbers, half: Numbers, what: str
+) -> Comparison:
     """Every number within half a unit of its last digit, or within what float64 loses."""
     if yours.shape != due.shape:
         words = f"{what} has the shape {yours.shape}, {due.shape} is due"
@@ -70,12 +72,14 @@ def _numerically(yours: Any, due: Any, noise: Any, half: Any, what: str) -> Comp
     return Comparison("right", tags=("rounded",) if np.any(off > lost) else ())
 
 
-def _doubtful(due: Any) -> Any:
+def _doubtful(due: Numbers) -> Numbers:
     """However noisy a program is, a millionth of its largest number is not noise."""
     return 1e-6 * np.max(np.abs(due), initial=0.0)
 
 
-def _entry_by_entry(yours: list[Any], due: list[Any], noise: Any, what: str) -> Comparison:
+def _entry_by_entry(
+    yours: list[Numbers], due: list[Numbers], noise: Numbers, what: str
+) -> Comparison:
     """Lists of mixed kinds: the first entry that is wrong decides."""
     if len(yours) != len(due):
         words = f"{what} has {len(yours)} entries, {len(due)} are due"
@@ -86,7 +90,9 @@ def _entry_by_entry(yours: list[Any], due: list[Any], noise: Any, what: str) -> 
     return Comparison("right")
 
 
-def _each(yours: list[Any], due: list[Any], noise: Any, what: str) -> Iterator[Comparison]:
+def _each(
+    yours: list[Numbers], due: list[Numbers], noise: Numbers, what: str
+) -> Iterator[Comparison]:
     for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
         lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
         yield compare_values(mine, expected, lost, 0.0, f"entry {k} of {what}")

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from gradcheck.engine.tape import Step
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
 from gradcheck.opinions.replay import Given, Record
+from gradcheck.values import Array, Numbers
 
-Array = np.ndarray[Any, Any]
 DIGITS = 15  # that a float64 keeps of any decimal
 SMALL = 1_000  # of a denominator
 
@@ -24,17 +24,17 @@ def exactly(record: Record, kind: str) -> Record:
     if kind in ("tensor", "float"):
         return record
     numbers = KINDS[kind]
-    given: dict[Any, Given] = {}
+    given: dict[Step, Given] = {}
     for node in record.nodes:
         found = record.given[node]
         pairs = zip(node.edges, found.operands, strict=True)
         operands = tuple(v if edge is not None else _exact(v, numbers) for edge, v in pairs)
-        params: Mapping[str, Any] = {n: _exact(v, numbers) for n, v in found.params.items()}
+        params: Mapping[str, Numbers] = {n: _exact(v, numbers) for n, v in found.params.items()}
         given[node] = replace(found, operands=operands, params=params)
     return replace(record, given=given)
 
 
-def _exact(value: Any, kind: NumberKind) -> Any:
+def _exact(value: Numbers, kind: NumberKind) -> Numbers:
     """Floats as numbers of a kind, in lists too; others as they are."""
     if type(value) in (list, tuple):
         return type(value)(_exact(each, kind) for each in value)
@@ -47,7 +47,7 @@ def _exact(value: Any, kind: NumberKind) -> Any:
     return value
 
 
-def _number(value: float, kind: NumberKind) -> Any:
+def _number(value: float, kind: NumberKind) -> Numbers:
     """A Fraction, or a small multiple of pi or e."""
     try:
         return kind.lift(fraction(value))

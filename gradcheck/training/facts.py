@@ -7,7 +7,6 @@ mistake is run beside it.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,8 +15,9 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import Write
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import RIGHT, LedgerEntry, LedgerVerbs, totals
-from gradcheck.training.outputs import Value, near
+from gradcheck.training.outputs import Output, near
 from gradcheck.training.trace import Trace, trace
+from gradcheck.values import Numbers
 
 ALL_THE_SAME = "the right loop: how large all gradients are together does not matter, as under Adam"
 
@@ -33,7 +33,7 @@ class EquivalentLoop:
     """A loop without a mistake that takes the same steps as a mistaken one; `name` says which."""
 
     name: str
-    values: Mapping[str, Value]
+    values: Mapping[str, Output]
 
 
 @np.errstate(all="ignore")
@@ -76,18 +76,18 @@ def _others(right: Trace, made: Sequence[LedgerEntry]) -> Iterator[tuple[str, Le
         yield f"a learning rate {words} as large", replace(RIGHT, write=faster)
 
 
-def _gathering() -> Callable[[Write], Any]:
+def _gathering() -> Callable[[Write], Numbers]:
     """A write that moves each leaf by all its steps so far."""
-    velocity: dict[int, Any] = defaultdict(float)
+    velocity: dict[int, Numbers] = defaultdict(float)
 
-    def write(w: Write) -> Any:
+    def write(w: Write) -> Numbers:
         velocity[w.leaf] = velocity[w.leaf] + (w.after - w.before)
         return w.before + velocity[w.leaf]
 
     return write
 
 
-def _factor(came: Any, due: Any) -> float:
+def _factor(came: Numbers, due: Numbers) -> float:
     """How many times one array is another, by least squares; 0 where it is no multiple."""
     size = float(np.sum(due * due)) if came.shape == due.shape else 0.0
     factor = float(np.sum(came * due)) / size if size else 0.0

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,14 +20,15 @@ from gradcheck.language import Program
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
-from gradcheck.training import Reference, Value
+from gradcheck.training import Output, Reference
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compare_values
-from gradcheck.training.ledger import Array, LedgerEntry, LedgerVerbs, scopes, statement
+from gradcheck.training.ledger import LedgerEntry, LedgerVerbs, scopes, statement
 from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
 from gradcheck.training.remarks import describe_ledger
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
 from gradcheck.training.student import StudentRun, read_program, run_program
+from gradcheck.values import Array, Numbers
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -50,11 +51,11 @@ class _Reply(NamedTuple):
     program: Program
     elsewhere: Callable[[], Sequence[Reference]]  # the reference at further points
 
-    def run(self, reference: Reference, **how: Any) -> StudentRun:
+    def run(self, reference: Reference, **how: Numbers) -> StudentRun:
         """What it leaves at a point."""
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
-    def value(self, reference: Reference, run: StudentRun) -> Value:
+    def value(self, reference: Reference, run: StudentRun) -> Output:
         """What was read, as a list where a list is due."""
         due = reference.trace.values[self.part.name]
         return _align(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
@@ -69,7 +70,7 @@ class _Reply(NamedTuple):
 def judge_program(
     reference: Reference,
     part: Part,
-    answer: Any,
+    answer: Numbers,
     elsewhere: Callable[[], Sequence[Reference]],
     *,
     diagnose: bool = True,
@@ -129,7 +130,7 @@ def _beyond(reply: _Reply, other: Reference) -> Comparison:
     return replace(found, remarks=said, tags=(*found.tags, COPIED), point=other.point)
 
 
-def _lenient(noise: Any, due: Value) -> Any:
+def _lenient(noise: Numbers, due: Output) -> Numbers:
     """What float64 loses, and what another order of the operations may lose beside."""
     if isinstance(due, list):
         pieces = noise if isinstance(noise, list) else []
@@ -141,7 +142,7 @@ def _lenient(noise: Any, due: Value) -> Any:
     return noise + LENIENT / FACTOR * (size + 1e-3 * np.max(size, initial=0.0))
 
 
-def _align(yours: Value, due: Value, noise: Any) -> tuple[Value, Value, Any]:
+def _align(yours: Output, due: Output, noise: Numbers) -> tuple[Output, Output, Numbers]:
     """A list and an array that might be one: both as lists."""
     if isinstance(due, list) and isinstance(yours, np.ndarray) and yours.ndim:
         return [np.asarray(each) for each in yours], due, noise

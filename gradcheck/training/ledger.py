@@ -8,7 +8,6 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,11 +16,11 @@ from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import Program, executing
 from gradcheck.mistakes.training import Clear, Deposit, Write
+from gradcheck.values import Array, Numbers
 from gradcheck.verdict.passes import BackwardPass
 
 MOST_KEPT = 64
 
-Array = np.ndarray[Any, Any]
 Span = tuple[int, int] | None
 Do = Callable[[], None]
 Spend = Callable[[int], None]
@@ -87,15 +86,15 @@ class LedgerVerbs:
     `deposit` gives what `.grad` then holds, `clear` whether it is done, `write` the leaf's value.
     """
 
-    deposit: Callable[[Deposit], Any] = lambda d: d.g if d.held is None else d.held + d.g
+    deposit: Callable[[Deposit], Numbers] = lambda d: d.g if d.held is None else d.held + d.g
     clear: Callable[[Clear], bool] = lambda c: True
-    write: Callable[[Write], Any] = lambda w: w.after
+    write: Callable[[Write], Numbers] = lambda w: w.after
 
 
 RIGHT = LedgerVerbs()
 
 
-def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Any]:
+def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Numbers]:
     """What was held after each line of a verb."""
     return [entry.total for entry in entries if entry.verb == verb]
 
@@ -134,7 +133,7 @@ class GradientLedger:
             self._by_memory[id(t._cell)] = found
         return found
 
-    def leaf_at(self, t: Any) -> Holder | None:
+    def leaf_at(self, t: Numbers) -> Holder | None:
         """The leaf in whose memory a tensor lies."""
         if t._tracked and t._node is None:
             return self.enter(t)
@@ -150,7 +149,7 @@ class GradientLedger:
 
     # -- the three verbs, as the engine is about to do them ---------------------------------------
 
-    def arrivals(self, landed: Mapping[Step, Any]) -> dict[Step, Array]:
+    def arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""
         last = len(self.holders)
         numbers: dict[Step, int] = {
@@ -160,14 +159,14 @@ class GradientLedger:
         found = {step: np.array(bare(landed[step]), dtype=np.float64) for step in steps}
         return found | {holder.tensor._step(): g for holder, _, g in self.pending}
 
-    def ordered(self, landed: Mapping[Step, Any]) -> Iterator[tuple[Step, Any]]:
+    def ordered(self, landed: Mapping[Step, Numbers]) -> Iterator[tuple[Step, Numbers]]:
         """What the engine is to add to the leaves; then what intermediate values kept."""
         yield from ((s, landed[s]) for s in self.calls[-1].landed if isinstance(s, Leaf))
         pending, self.pending = self.pending, []
         for holder, before, g in pending:
             self._added(holder, before, g)
 
-    def deposit(self, t: Any, g: Any, do: Do) -> None:
+    def deposit(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient arrives at a leaf."""
         holder = self.enter(t)
         before = holder.held
@@ -175,7 +174,7 @@ class GradientLedger:
         if t._tracked:
             self._added(holder, before, np.array(bare(g)))
 
-    def kept(self, t: Any, g: Any, do: Do) -> None:
+    def kept(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
         known = id(t._cell) in self._by_memory
         self._keeping += not known
@@ -184,7 +183,7 @@ class GradientLedger:
             self.pending.append((holder, holder.held, np.array(bare(g))))
         do()
 
-    def clear(self, t: Any, do: Do) -> None:
+    def clear(self, t: Numbers, do: Do) -> None:
         """`.grad = None`, `zero_grad()`."""
         if t._grad is None:
             self.idle_clears += 1
@@ -194,7 +193,7 @@ class GradientLedger:
             do()
             self._enter("clear", holder, None, None)
 
-    def zero(self, t: Any, do: Do) -> None:
+    def zero(self, t: Numbers, do: Do) -> None:
         """`t.zero_()`: of a `.grad` a clearing, of anything else a write."""
         cell = t._cell
         grads = ((h, h.tensor._grad) for h in self.holders)
@@ -211,7 +210,7 @@ class GradientLedger:
             self.windows[holder] = 0
         return cleared
 
-    def write(self, t: Any, do: Do) -> None:
+    def write(self, t: Numbers, do: Do) -> None:
         """A write in place: of a leaf, or of its `.data`, a step."""
         self.spend(1)
         holder = self.leaf_at(t)
@@ -259,7 +258,7 @@ class GradientLedger:
         self.entries.append(LedgerEntry(verb, holder, amount, copy, executing(), event))
 
 
-def _overwrite(t: Any, value: Array) -> None:
+def _overwrite(t: Numbers, value: Array) -> None:
     """Other numbers in a tensor's memory, of which the tape hears nothing."""
     t._share()
     t._value[...] = value

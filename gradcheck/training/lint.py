@@ -14,7 +14,7 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.ledger import LedgerEntry, totals
 from gradcheck.training.making import Replay, replays
-from gradcheck.training.outputs import Value, leaves, near
+from gradcheck.training.outputs import Output, leaves, near
 from gradcheck.training.preparing import Reference
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).
@@ -50,7 +50,7 @@ def _could_be_made(reference: Reference, replay: Replay) -> bool:
     )
 
 
-def _same(replay: Replay, values: Mapping[str, Value]) -> bool:
+def _same(replay: Replay, values: Mapping[str, Output]) -> bool:
     return all(near(value, values[part]) for part, value in replay.values.items())
 
 

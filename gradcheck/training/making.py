@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,9 @@ from gradcheck.training.ledger import (
     scopes,
     statement,
 )
-from gradcheck.training.outputs import Value, departs, same
+from gradcheck.training.outputs import Output, departs, same
 from gradcheck.training.trace import Trace, trace
+from gradcheck.values import Numbers
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -41,7 +41,7 @@ class Replay:
 
     mistake: Mistake
     scope: Scope
-    values: Mapping[str, Value]
+    values: Mapping[str, Output]
     entries: tuple[LedgerEntry, ...]
     places: tuple[Span, ...]
 
@@ -57,7 +57,7 @@ class Replays:
     said: dict[Replay, tuple[str, ...]] = field(default_factory=dict)
 
     @np.errstate(all="ignore")
-    def explain(self, part: str, answer: Value, slack: float = 0.0) -> Diagnosis:
+    def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
         """Name what gives this answer: a misconception, or else a slip made once."""
         departing = _departing(answer, self.right.values[part], slack)
         fits = [r for r in self.replays if same(answer, r.values[part], slack)]
@@ -131,12 +131,12 @@ def replays(
 
 
 def _wrong_verbs(
-    row: Mistake, way: Callable[[Any], Any], scope: Scope, spans: list[Span]
+    row: Mistake, way: Callable[[Numbers], Numbers], scope: Scope, spans: list[Span]
 ) -> LedgerVerbs:
     """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""
     right, counter = getattr(RIGHT, row.verb), Occasions()
 
-    def wrong(argument: Any) -> Any:
+    def wrong(argument: Numbers) -> Numbers:
         due, here = right(argument), counter.next(executing(), argument.leaf)
         if not scope.covers(here):
             return due
@@ -161,6 +161,6 @@ def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
     return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 
-def _departing(answer: Value, right: Value, slack: float) -> tuple[str, ...]:
+def _departing(answer: Output, right: Output, slack: float) -> tuple[str, ...]:
     first = departs(answer, right, slack)
     return () if first is None else (f"the trace departs at entry {first}, counted from 0",)

@@ -1,21 +1,20 @@
 """What a program is asked at its end: numbers, shapes, names, truth values, None, lists of them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis.tables import equal
 from gradcheck.engine.tape import Leaf, Node
-from gradcheck.training.ledger import Array
 from gradcheck.training.recorder import snapshot
+from gradcheck.values import Array, Numbers
 
 VISIBLE = 1e-6
 FIRM = 1e-8  # of the largest number: what a disturbance may change
-Value = Array | bool | str | tuple[int, ...] | list[Any] | None
+Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None
 
 
-def as_value(value: Any) -> Value:
+def as_value(value: Numbers) -> Output:
     """A value of a program as what is compared; numbers as an array."""
     found = snapshot(value)
     if isinstance(found, Node | Leaf):
@@ -30,20 +29,20 @@ def as_value(value: Any) -> Value:
     return _numbers(found)
 
 
-def _numbers(value: Any) -> Value:
+def _numbers(value: Numbers) -> Output:
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return _join([_numbers(each) for each in array]) if array.shape else bool(array)
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
 
 
-def _join(entries: list[Value]) -> Value:
+def _join(entries: list[Output]) -> Output:
     """Arrays of one shape as one array; a list of anything else stays one."""
     shapes = {each.shape if isinstance(each, np.ndarray) else None for each in entries}
     return np.array(entries) if len(shapes) == 1 and None not in shapes else entries
 
 
-def leaves(*values: Value) -> Iterator[tuple[Value, ...]]:
+def leaves(*values: Output) -> Iterator[tuple[Output, ...]]:
     """Values side by side, down to what is no list; lists of other lengths are not entered."""
     sizes = {len(value) if isinstance(value, list) else None for value in values}
     if None in sizes or len(sizes) > 1:
@@ -53,44 +52,44 @@ def leaves(*values: Value) -> Iterator[tuple[Value, ...]]:
             yield from leaves(*entries)
 
 
-def same(a: Value, b: Value, slack: float = 0.0) -> bool:
+def same(a: Output, b: Output, slack: float = 0.0) -> bool:
     """Whether two values of a program are the same but for rounding."""
     return all(_same(x, y, slack) for x, y in leaves(a, b))
 
 
-def _same(a: Value, b: Value, slack: float) -> bool:
+def _same(a: Output, b: Output, slack: float) -> bool:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return equal(a, b, slack)
     return type(a) is type(b) and not isinstance(a, np.ndarray | list) and a == b
 
 
-def near(a: Value, b: Value) -> bool:
+def near(a: Output, b: Output) -> bool:
     """Whether two values are the same to the digits that anybody types."""
     return all(_same(x, y, VISIBLE * _size(y)) for x, y in leaves(a, b))
 
 
-def _size(value: Value) -> float:
+def _size(value: Output) -> float:
     return float(np.max(np.abs(value), initial=0.0)) if isinstance(value, np.ndarray) else 0.0
 
 
-def finite(value: Value) -> bool:
+def finite(value: Output) -> bool:
     """Whether all numbers among a value are finite."""
     arrays = (each for (each,) in leaves(value) if isinstance(each, np.ndarray))
     return all(bool(np.all(np.isfinite(each))) for each in arrays)
 
 
-def firm(lost: Any, value: Value) -> bool:
+def firm(lost: Numbers, value: Output) -> bool:
     """Whether what is lost is little beside the numbers."""
     return all(_firm(x, y) for x, y in leaves(lost, value))
 
 
-def _firm(lost: Any, value: Value) -> bool:
+def _firm(lost: Numbers, value: Output) -> bool:
     if isinstance(value, np.ndarray):
         return bool(np.all(lost <= FIRM * _size(value)))
     return not isinstance(value, list)
 
 
-def alike(a: Value, b: Value) -> bool:
+def alike(a: Output, b: Output) -> bool:
     """The same kind of value: arrays of one shape, lists of one length, else the very same."""
     return all(
         x.shape == y.shape
@@ -100,7 +99,7 @@ def alike(a: Value, b: Value) -> bool:
     )
 
 
-def departs(a: Value, b: Value, slack: float = 0.0) -> int | None:
+def departs(a: Output, b: Output, slack: float = 0.0) -> int | None:
     """The first entry of a trace at which it is not the other one; None where none is told."""
     if not isinstance(a, np.ndarray | list) or not isinstance(b, np.ndarray | list):
         return None
@@ -110,17 +109,17 @@ def departs(a: Value, b: Value, slack: float = 0.0) -> int | None:
     return next((k for k, (x, y) in enumerate(pairs) if not same(_box(x), _box(y), slack)), None)
 
 
-def _listing(value: Any) -> bool:
+def _listing(value: Numbers) -> bool:
     """Whether a value has entries."""
     return isinstance(value, list) or value.ndim > 0
 
 
-def _box(value: Any) -> Any:
+def _box(value: Numbers) -> Numbers:
     """A number out of an array as an array again."""
     return np.asarray(value) if isinstance(value, np.number) else value
 
 
-def to_json(value: Value) -> Any:
+def to_json(value: Output) -> Numbers:
     """A value as JSON can say it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -129,7 +128,7 @@ def to_json(value: Value) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def kind_of(value: Value) -> str:
+def kind_of(value: Output) -> str:
     """What is due, in a word."""
     if value is None:
         return "None"

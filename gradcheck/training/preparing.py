@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.outputs import alike, finite, firm
 from gradcheck.training.student import run_program
 from gradcheck.training.trace import Trace, disturbed_runs, noise, point_of, trace
+from gradcheck.values import Numbers
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import JudgedPass, judge_pass
 
@@ -34,7 +34,7 @@ class Reference:
     problem: Problem
     point: Point
     trace: Trace
-    noise: Mapping[str, Any]
+    noise: Mapping[str, Numbers]
     events: tuple[JudgedPass, ...] = ()
 
     @property

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -26,10 +25,11 @@ from gradcheck.opinions.replay import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.decimals import exact_array, exactly
-from gradcheck.training.ledger import Array, BackwardCall, Holder, Span
+from gradcheck.training.ledger import BackwardCall, Holder, Span
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after
 from gradcheck.training.words import context
+from gradcheck.values import Array, Function, Numbers
 from gradcheck.verdict.passes import value_of
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
@@ -53,7 +53,9 @@ class GradientRead:
     leaves: Mapping[str, Step]
     exact: bool
 
-    def value(self, k: int, kind: str, given: Mapping[str, Any], at: Callable[[Span], None]) -> Any:
+    def value(
+        self, k: int, kind: str, given: Mapping[str, Numbers], at: Callable[[Span], None]
+    ) -> Numbers:
         """The k-th value on numbers of a kind; `at` hears which part of the text is evaluated."""
         record = self.summands[k][0]
         known = {step: given[name] for name, step in self.leaves.items()}
@@ -92,7 +94,7 @@ class GradientQuestion(Problem):
         def at(span: Span) -> None:
             place[0] = span
 
-        def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+        def function(kind: str, inputs: Mapping[str, Numbers]) -> Numbers:
             if len(found.summands) == 1:
                 return found.value(0, kind, inputs, at)
             pieces = [
@@ -106,8 +108,8 @@ class GradientQuestion(Problem):
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
-def _raising(error: GradcheckError) -> Callable[..., Any]:
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+def _raising(error: GradcheckError) -> Function:
+    def function(kind: str, inputs: Mapping[str, Numbers]) -> Numbers:
         raise error
 
     return function
@@ -197,18 +199,18 @@ def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict
     return found
 
 
-def _is_at(held: Array, given: Any) -> bool:
+def _is_at(held: Array, given: Numbers) -> bool:
     """Whether a leaf held the numbers of the point when it was used."""
     return np.array_equal(held, np.asarray(given, dtype=np.float64).reshape(held.shape))
 
 
-def _cotangent(g: Any) -> Array | None:
+def _cotangent(g: Numbers) -> Array | None:
     """None for the 1 that a single number begins with."""
     given = np.asarray(g, dtype=np.float64)
     return None if not given.shape and given == 1.0 else given
 
 
-def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Any]]:
+def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Numbers]]:
     """A run, and all variables after it."""
     recorder = Recorder()
     with _without_warnings():
@@ -220,7 +222,9 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and BY_SPELLING.get(name, name) not in VOCABULARY.functions
 
 
-def _value(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> Any:
+def _value(
+    problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder
+) -> Numbers:
     """What a part reads, before numbers are taken out of it."""
     with _without_warnings():
         if part.ask is None:
@@ -235,7 +239,7 @@ def _without_warnings() -> AbstractContextManager[None]:
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
-def _unwrap(ask: Program, names: Mapping[str, Any]) -> Program:
+def _unwrap(ask: Program, names: Mapping[str, Numbers]) -> Program:
     """`x.grad.item()` as `x.grad`."""
     text = ask.source.strip()
     bare_text = next((text.removesuffix(end) for end in TAKEN_OUT if text.endswith(end)), text)
@@ -244,7 +248,7 @@ def _unwrap(ask: Program, names: Mapping[str, Any]) -> Program:
     return check_program(bare_text, declared=tuple(names), vocabulary=VOCABULARY)
 
 
-def _source(recorder: Recorder, value: Any) -> tuple[Holder, list[BackwardCall]]:
+def _source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
     """The leaf whose gradient a value is, and the calls whose gradients it adds up."""
     if not isinstance(value, Tensor):
         raise GradcheckError(OTHER)
@@ -280,7 +284,7 @@ def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
     return {n: np.array(bare(v), dtype=float) for n, v in names.items() if isinstance(v, kinds)}
 
 
-def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
+def balls_named(problem: Problem, point: Point) -> dict[str, Numbers]:
     """The same in balls at the precision that is set.
 
     What follows from the inputs is derived from them anew; anything else is as wide as a float is.
@@ -295,7 +299,7 @@ def balls_named(problem: Problem, point: Point) -> dict[str, Any]:
     return found
 
 
-def _derive(recorder: Recorder, value: Tensor, point: Point) -> Any:
+def _derive(recorder: Recorder, value: Tensor, point: Point) -> Numbers:
     """A tensor from the exact inputs, where what was recorded leads back to them alone."""
     try:
         if not value.requires_grad:
@@ -308,7 +312,7 @@ def _derive(recorder: Recorder, value: Tensor, point: Point) -> Any:
         return _about(np.asarray(bare(value)))
 
 
-def _about(value: Array) -> Any:
+def _about(value: Array) -> Numbers:
     """Floats as the numbers that they were written as, or else as wide as their rounding."""
     try:
         return balls(exact_array(value))

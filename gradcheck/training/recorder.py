@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,8 @@ from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
 from gradcheck.opinions.replay import Observer, Record
-from gradcheck.training.ledger import Array, BackwardCall, GradientLedger
+from gradcheck.training.ledger import BackwardCall, GradientLedger
+from gradcheck.values import Array, Numbers
 
 CHUNK = 250  # numbers that are handled in the time of an operation on one number
 
@@ -30,8 +30,8 @@ class Recorder:
     """
 
     ledger: GradientLedger = field(default_factory=GradientLedger)
-    recorded: dict[str, list[Any]] = field(default_factory=dict)
-    taken: list[tuple[Any, BackwardCall, Tensor]] = field(default_factory=list)
+    recorded: dict[str, list[Numbers]] = field(default_factory=dict)
+    taken: list[tuple[Numbers, BackwardCall, Tensor]] = field(default_factory=list)
     made_of_numbers: list[Tensor] = field(default_factory=list)
     numbers: list[Array] = field(default_factory=list)
     moved: Mapping[int | None, Array] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Recorder:
         """The backward calls so far."""
         return self.ledger.calls
 
-    def leaf(self, values: Any, name: str = "") -> Tensor:
+    def leaf(self, values: Numbers, name: str = "") -> Tensor:
         """A new leaf; of those without a name, which the text writes, some may be `moved`."""
         if not name:
             values = self.moved.get(len(self.made_of_numbers), values)
@@ -60,7 +60,9 @@ class Recorder:
             self.made_of_numbers.append(found)
         return found
 
-    def grad(self, outputs: Any, inputs: Any, grad_outputs: Any = None, **kwargs: Any) -> Any:
+    def grad(
+        self, outputs: Numbers, inputs: Numbers, grad_outputs: Numbers = None, **kwargs: Numbers
+    ) -> Numbers:
         """`grad(outputs, inputs)`: a backward call that leaves the ledger alone."""
         wrt = list(inputs) if type(inputs) in (list, tuple) else [inputs]
         for x in wrt:
@@ -70,7 +72,7 @@ class Recorder:
         self.taken += [(g, self.calls[-1], x) for x, g in zip(wrt, found, strict=True)]
         return found
 
-    def record(self, **values: Any) -> None:
+    def record(self, **values: Numbers) -> None:
         """`record(norm=...)`: one entry of a trace a call."""
         for name, value in values.items():
             self.ledger.spend(1 + np.size(bare(value)) // CHUNK)
@@ -78,14 +80,16 @@ class Recorder:
 
     # -- what the engine says --------------------------------------------------------------------
 
-    def _observe(self, node: Any, out: Any, operands: Sequence[Any]) -> None:
+    def _observe(self, node: Numbers, out: Numbers, operands: Sequence[Numbers]) -> None:
         self.ledger.spend(1 + sum(map(np.size, map(bare, operands))) // CHUNK)
         for each in operands:
             if isinstance(each, Tensor) and each._tracked and each._node is None:
                 self.ledger.enter(each)
         self.observer.observe(node, out, operands)
 
-    def _walked(self, roots: Sequence[tuple[Step, Any]], landed: Mapping[Step, Any]) -> None:
+    def _walked(
+        self, roots: Sequence[tuple[Step, Numbers]], landed: Mapping[Step, Numbers]
+    ) -> None:
         """A pass back is over, and nothing has been added to a `.grad` of a leaf."""
         self.ledger.spend(len(reachable([step for step, _ in roots])))
         pieces = tuple((self.observer.record(step), np.array(bare(g))) for step, g in roots)
@@ -112,7 +116,7 @@ def _value(pieces: Sequence[tuple[Record, Array]]) -> Array:
     return np.asarray(sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True)))
 
 
-def _value_at(record: Record) -> Any:
+def _value_at(record: Record) -> Numbers:
     root = record.root
     return bare(root.variable) if isinstance(root, Leaf) else record.given[root].value
 
@@ -130,12 +134,12 @@ def _divisor(record: Record) -> float:
     return 1.0 / factor if root.op.name == "multiply" and factor else 1.0
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Numbers) -> float | None:
     plain = isinstance(value, int | float | np.ndarray | np.number) and np.ndim(value) == 0
     return float(value) if plain else None
 
 
-def snapshot(value: Any) -> Any:
+def snapshot(value: Numbers) -> Numbers:
     """A value as it is now."""
     if isinstance(value, Tensor):
         return np.array(bare(value))

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import Any
 
 from gradcheck.documents.passage import where_is
 from gradcheck.engine.tape import Step
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import Deposit, Write
-from gradcheck.training.ledger import RIGHT, BackwardCall, LedgerEntry, LedgerVerbs
+from gradcheck.training.ledger import RIGHT, BackwardCall, Holder, LedgerEntry, LedgerVerbs
 from gradcheck.training.student import StudentRun
+from gradcheck.values import Numbers
 
 Lines = Sequence[LedgerEntry]  # of one leaf, in the order of the run
 
@@ -48,18 +48,18 @@ class _Past:
 
     last: dict[int, str]
 
-    def deposit(self, say: Callable[[str, Deposit], Any], d: Deposit) -> Any:
+    def deposit(self, say: Callable[[str, Deposit], Numbers], d: Deposit) -> Numbers:
         """What `.grad` holds, given what was done before."""
         before, self.last[d.leaf] = self.last.get(d.leaf, ""), "add"
         return say(before, d)
 
-    def clear(self, say: Callable[[str], bool], c: Any) -> bool:
+    def clear(self, say: Callable[[str], bool], c: Numbers) -> bool:
         """Whether a clearing is done; one that is not leaves its mark too."""
         done = say(self.last.get(c.leaf, ""))
         self.last[c.leaf] = "clear" if done else "held back"
         return done
 
-    def write(self, w: Write) -> Any:
+    def write(self, w: Write) -> Numbers:
         """A step as it comes."""
         if self.last.get(w.leaf) != "held back":
             self.last[w.leaf] = "step"
@@ -67,14 +67,14 @@ class _Past:
 
 
 def _verbs(
-    deposit: Callable[[str, Deposit], Any] = lambda before, d: RIGHT.deposit(d),
+    deposit: Callable[[str, Deposit], Numbers] = lambda before, d: RIGHT.deposit(d),
     clear: Callable[[str], bool] = lambda before: True,
 ) -> LedgerVerbs:
     past = _Past({})
     return LedgerVerbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
 
 
-def _afresh_after(verb: str) -> Callable[[str, Deposit], Any]:
+def _afresh_after(verb: str) -> Callable[[str, Deposit], Numbers]:
     """The first gradient after a verb finds nothing."""
     return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
 
@@ -88,7 +88,7 @@ def _weigh_gradients(factors: Mapping[int, float]) -> LedgerVerbs:
     """The deposits of some numbers, counted from 0, times a factor each."""
     counter = count()
 
-    def deposit(d: Deposit) -> Any:
+    def deposit(d: Deposit) -> Numbers:
         return RIGHT.deposit(replace(d, g=d.g * factors.get(next(counter), 1.0)))
 
     return replace(RIGHT, deposit=deposit)
@@ -96,7 +96,7 @@ def _weigh_gradients(factors: Mapping[int, float]) -> LedgerVerbs:
 
 def _short_windows(run: StudentRun, full: int) -> Mapping[int, int]:
     """The deposits of windows that are not full, by number, and how many there are in theirs."""
-    windows: dict[Any, list[int]] = {}
+    windows: dict[Holder, list[int]] = {}
     found: dict[int, int] = {}
     number = count()
     for entry in run.entries:
@@ -112,7 +112,7 @@ def _without(numbers: frozenset[int]) -> LedgerVerbs:
     """The deposits of those numbers, counted from 0, are not made."""
     counter = count()
 
-    def deposit(d: Deposit) -> Any:
+    def deposit(d: Deposit) -> Numbers:
         left_out = next(counter) in numbers and d.held is not None
         return d.held if left_out else RIGHT.deposit(d)
 
@@ -276,9 +276,9 @@ REPAIRS: tuple[Repair, ...] = (
 BY_MISTAKE: Mapping[Mistake, Repair] = {row.mistake: row for row in REPAIRS}
 
 
-def by_leaf(entries: Sequence[LedgerEntry]) -> dict[Any, list[LedgerEntry]]:
+def by_leaf(entries: Sequence[LedgerEntry]) -> dict[Holder, list[LedgerEntry]]:
     """The lines of each leaf, in order."""
-    found: dict[Any, list[LedgerEntry]] = {}
+    found: dict[Holder, list[LedgerEntry]] = {}
     for entry in entries:
         found.setdefault(entry.leaf, []).append(entry)
     return found

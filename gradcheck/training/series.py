@@ -13,7 +13,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import RIGHT, LedgerVerbs
-from gradcheck.training.outputs import Value, departs, same
+from gradcheck.training.outputs import Output, departs, same
 from gradcheck.training.trace import trace
 
 COUNTER = "_counter"
@@ -28,11 +28,11 @@ class Series:
     """
 
     name: str
-    right: Value
+    right: Output
     variable: str = ""
     counter: tuple[float, ...] | None = None
     mistake: Mistake | None = None
-    wrong: Value = None
+    wrong: Output = None
 
     @property
     def parting(self) -> int | None:
@@ -60,7 +60,7 @@ def series(problem: Problem, point: Point, together: int) -> tuple[Series, ...]:
     return tuple(found.values())
 
 
-def _series(name: str, variable: str, right: Mapping[str, Value]) -> Series:
+def _series(name: str, variable: str, right: Mapping[str, Output]) -> Series:
     steps = right[name + COUNTER] if variable else None
     if not isinstance(steps, np.ndarray) or np.any(np.diff(steps) <= 0):
         return Series(name, right[name])
@@ -85,7 +85,7 @@ def _is_reached(problem: Problem, point: Point, name: str, together: int) -> boo
 
 def _run(
     problem: Problem, point: Point, names: Sequence[str], verbs: LedgerVerbs, together: int
-) -> Mapping[str, Value]:
+) -> Mapping[str, Output]:
     """What one run records under these names."""
     words = replace(VOCABULARY, attributes=VOCABULARY.attributes | set(names))
     asks = [

@@ -4,7 +4,6 @@ import ast
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_program
@@ -13,9 +12,10 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, LedgerEntry, LedgerVerbs
-from gradcheck.training.outputs import Value
+from gradcheck.training.outputs import Output
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after, read_part
+from gradcheck.values import Numbers
 
 LONGEST = 5_000
 COMPLAINTS = 5
@@ -78,7 +78,7 @@ class StudentRun:
     the program came to its end. `notes` are PyTorch's warnings.
     """
 
-    value: Value
+    value: Output
     entries: tuple[LedgerEntry, ...]
     calls: tuple[BackwardCall, ...]
     notes: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ def run_program(
     """
     recorder = Recorder(GradientLedger(verbs, spend=OperationMeter(OPERATIONS // share)))
     answering, budget = replace(problem, program=program), allowance(program, share)
-    value: Value = None
+    value: Output = None
     failed, stopped, ended = "", False, False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -175,8 +175,8 @@ def run_program(
 
 
 def _read(
-    problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder, budget: Budget
-) -> tuple[Value, str]:
+    problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder, budget: Budget
+) -> tuple[Output, str]:
     """What a part reads, or why it cannot be read; its place is nothing to a student."""
     absent = _absent(problem, part, names, recorder)
     if absent:
@@ -193,7 +193,7 @@ def _read(
     return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
 
 
-def _absent(problem: Problem, part: Part, names: Mapping[str, Any], recorder: Recorder) -> str:
+def _absent(problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
     for node in ast.walk(part.ask.tree) if part.ask else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

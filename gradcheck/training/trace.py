@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -30,9 +29,10 @@ from gradcheck.training.ledger import (
     LedgerEntry,
     LedgerVerbs,
 )
-from gradcheck.training.outputs import Value, as_value, finite
+from gradcheck.training.outputs import Output, as_value, finite
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.words import context
+from gradcheck.values import Numbers
 
 ROOMY = Budget()
 TRIES = 8
@@ -52,7 +52,7 @@ class Trace:
 
     calls: tuple[BackwardCall, ...]
     entries: tuple[LedgerEntry, ...]
-    values: Mapping[str, Value]
+    values: Mapping[str, Output]
     together: int = 1
     notes: tuple[str, ...] = ()
     idle_clears: int = 0
@@ -111,7 +111,7 @@ def calls_named(recorder: Recorder) -> tuple[BackwardCall, ...]:
 
 def names_after(
     problem: Problem, point: Point, recorder: Recorder, budget: Budget = ROOMY
-) -> tuple[dict[str, Any], TextError | None]:
+) -> tuple[dict[str, Numbers], TextError | None]:
     """All variables after the run, and the error it ended in; leaves get their names from them."""
     given = [name for name, entry in problem.inputs.items() if entry.written is None]
     inputs = {name: _input(problem, name, point[name], recorder) for name in given}
@@ -131,19 +131,19 @@ def names_after(
     return readable(outcome, recorder.recorded), outcome.error
 
 
-def readable(outcome: RunOutcome, recorded: Mapping[str, Any]) -> dict[str, Any]:
+def readable(outcome: RunOutcome, recorded: Mapping[str, Numbers]) -> dict[str, Numbers]:
     """What `ask` can read: all variables, what was recorded, and the error."""
     error = None if outcome.error is None else outcome.error.complaints[0].message
     return {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**recorded)}
 
 
-def _input(problem: Problem, name: str, value: Any, recorder: Recorder) -> Tensor:
+def _input(problem: Problem, name: str, value: Numbers, recorder: Recorder) -> Tensor:
     if problem.inputs[name].requires_grad:
         return recorder.leaf(value, name)
     return tensor(problem.in_numpy(name, value))
 
 
-def _name_holders(holders: Mapping[int, Holder], name: str, value: Any, depth: int = 2) -> None:
+def _name_holders(holders: Mapping[int, Holder], name: str, value: Numbers, depth: int = 2) -> None:
     """Name them after the variables that hold them, or the lists; those may hold themselves."""
     if isinstance(value, Tensor) and id(value) in holders:
         holder = holders[id(value)]
@@ -158,12 +158,12 @@ def _name_holders(holders: Mapping[int, Holder], name: str, value: Any, depth: i
 
 def read_part(
     part: Part,
-    names: Mapping[str, Any],
+    names: Mapping[str, Numbers],
     recorder: Recorder,
     budget: Budget = ROOMY,
     *,
     failed: TextError | None = None,
-) -> Value:
+) -> Output:
     """What a part reads: its expression, or the `.grad` of the input it is named after.
 
     Of a program that `failed`, what does not exist is None.
@@ -183,11 +183,11 @@ def read_part(
 # -- how exact the answers are ---------------------------------------------------------------------
 
 
-def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Value]]:
+def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Output]]:
     """What is asked of runs of which every operation is off by a few units of its last digit."""
     rng = np.random.default_rng(problem.seed)
 
-    def disturb(row: Op, y: Any) -> Any:
+    def disturb(row: Op, y: Numbers) -> Numbers:
         if not row.rounds or np.asarray(y).dtype.kind != "f":
             return y
         return y * (1 + units * EPSILON * rng.uniform(-1, 1, np.shape(y)))
@@ -198,13 +198,13 @@ def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Map
         yield found
 
 
-def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Any]:
+def noise(problem: Problem, point: Point, right: Trace) -> dict[str, Numbers]:
     """What float64 loses on each number asked: the run is repeated, slightly disturbed."""
     runs = [*islice(disturbed_runs(problem, point, UNITS), SAMPLES)]
     return {name: _spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
 
 
-def _spread(value: Value, runs: Sequence[Value]) -> Any:
+def _spread(value: Output, runs: Sequence[Output]) -> Numbers:
     """The largest deviation, entry by entry; lists of lists as they are."""
     if isinstance(value, list):
         columns = zip(*[r if isinstance(r, list) else value for r in runs], strict=False)

@@ -1,9 +1,8 @@
 """What training programs have beyond arithmetic: PyTorch's words, meaning the engine's own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.training.recorder import Recorder
+from gradcheck.values import Function, Numbers
 
-Word = Callable[..., Any]
+Word = Function
 
 
 def context(recorder: Recorder) -> Mapping[str, Word]:
@@ -46,7 +46,7 @@ def context(recorder: Recorder) -> Mapping[str, Word]:
     }
 
 
-def _make(recorder: Recorder, maker: Maker, *args: Any, **kwargs: Any) -> Any:
+def _make(recorder: Recorder, maker: Maker, *args: Numbers, **kwargs: Numbers) -> Numbers:
     """`ones(3, 3, requires_grad=True)`: a leaf, or a constant; whole numbers stay an array."""
     requires_grad = kwargs.pop("requires_grad", False)
     made = maker(*map(bare, args), **{name: bare(value) for name, value in kwargs.items()})
@@ -55,12 +55,12 @@ def _make(recorder: Recorder, maker: Maker, *args: Any, **kwargs: Any) -> Any:
     return tensor(made) if made.dtype.kind == "f" else made
 
 
-def _parameter(recorder: Recorder, data: Any, requires_grad: bool = True) -> Tensor:
+def _parameter(recorder: Recorder, data: Numbers, requires_grad: bool = True) -> Tensor:
     """A leaf that the module which keeps it counts among its parameters."""
     return mark(recorder.leaf(bare(data)) if requires_grad else tensor(bare(data)))
 
 
-def _layer(recorder: Recorder, make: Word, *args: Any, **named: Any) -> Any:
+def _layer(recorder: Recorder, make: Word, *args: Numbers, **named: Numbers) -> Numbers:
     """A layer with parameters; of several that are drawn, each is drawn otherwise."""
     drawn = "seed" in signature(make).parameters and not {"seed", "weight"} & named.keys()
     seed = {"seed": recorder.generator.seed_of_layer()} if drawn else {}
@@ -70,16 +70,18 @@ def _layer(recorder: Recorder, make: Word, *args: Any, **named: Any) -> Any:
     return made
 
 
-def _call(make: Word, *args: Any, **named: Any) -> Any:
+def _call(make: Word, *args: Numbers, **named: Numbers) -> Numbers:
     """With inputs of the problem that are single numbers as numbers."""
     return make(*map(_number, args), **{name: _number(value) for name, value in named.items()})
 
 
-def _number(value: Any) -> Any:
+def _number(value: Numbers) -> Numbers:
     return value.item() if isinstance(value, Tensor) and value.ndim == 0 else value
 
 
-def _tensor(recorder: Recorder, data: Any, dtype: Any = None, requires_grad: bool = False) -> Any:
+def _tensor(
+    recorder: Recorder, data: Numbers, dtype: Numbers = None, requires_grad: bool = False
+) -> Numbers:
     """`tensor([1.0, 2.0], requires_grad=True)`: a leaf; of tensors, their stack."""
     if _holds_tensors(data):
         return KINDS["tensor"].function("array")(data)
@@ -92,7 +94,7 @@ def _tensor(recorder: Recorder, data: Any, dtype: Any = None, requires_grad: boo
     return recorder.leaf(data)
 
 
-def _holds_tensors(data: Any) -> bool:
+def _holds_tensors(data: Numbers) -> bool:
     if type(data) in (list, tuple):
         return any(map(_holds_tensors, data))
     return isinstance(data, Tensor)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from operator import add, mul, sub, truediv
-from typing import Any
+
+from gradcheck.values import Value
 
 CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
 CONSTANTS = {"pi": math.pi, "e": math.e}
@@ -24,7 +25,7 @@ INVERSE: Mapping[str, Callable[[float], float]] = {
     "log": math.exp,
     "sqrt": lambda x: x * x,
 }
-BINARY: Mapping[type[ast.operator], Callable[[float, float], Any]] = {
+BINARY: Mapping[type[ast.operator], Callable[[float, float], Value]] = {
     ast.Add: add,
     ast.Sub: sub,
     ast.Mult: mul,

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flint import arb
 
-from gradcheck.grading.equivalence import Array, NoValue
+from gradcheck.grading.equivalence import NoValue
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, exact
 from gradcheck.numbers.exponents import FORMULA
@@ -22,9 +22,10 @@ from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.domains import difference, knots
 from gradcheck.ops.row import Composed
+from gradcheck.values import Array, Function, Value
 
 Shapes = Mapping[str, tuple[int, ...]]
-Rule = Callable[..., Any]
+Rule = Function
 CHOICE, TEST, BOTH = "where", "test", "both"  # `both`: two tests that hold together
 LONGEST = 2_000  # bits of a folded fraction
 
@@ -57,7 +58,7 @@ class Line:
     text: str
     slots: Sequence[Slot]
     end: int
-    known: dict[int, list[Any]] = field(default_factory=dict)
+    known: dict[int, list[Value]] = field(default_factory=dict)
 
     @cached_property
     def leaves(self) -> list[tuple[int, InputEntry]]:
@@ -97,7 +98,7 @@ class Line:
             if rule(*[values[i] for i in step.args])
         }
 
-    def _all(self, point: Mapping[str, Array], bits: int) -> list[Any]:
+    def _all(self, point: Mapping[str, Array], bits: int) -> list[Value]:
         """What is in every slot at a point."""
         if bits not in self.known:
             self.known[bits] = [_constant(slot) for slot in self.slots]
@@ -112,7 +113,7 @@ class Line:
                 values[k] = rule(*[values[i] for i in args])
         return values
 
-    def _refuse(self, values: list[Any], at: int) -> None:
+    def _refuse(self, values: list[Value], at: int) -> None:
         """Raise NoValue if the innermost piece that failed lies beyond doubt outside its domain."""
         step = self.slots[at]
         if not isinstance(step, LineStep):
@@ -167,7 +168,7 @@ def _unseen(name: str) -> Rule | None:
     return row.unseen if row else None
 
 
-def _chosen(step: LineStep, values: list[Any]) -> tuple[int, ...]:
+def _chosen(step: LineStep, values: list[Value]) -> tuple[int, ...]:
     """The slots that a step's value came from: of a choice, only the one that was chosen."""
     if step.name == CHOICE:
         return (step.args[1] if values[step.args[0]] else step.args[2],)
@@ -190,7 +191,7 @@ BINARY: dict[type[ast.AST], str] = {
     ast.Div: "divide",
     ast.Pow: "power",
 }
-FOLDED: dict[str, Callable[[Fraction, Fraction], Any]] = {
+FOLDED: dict[str, Callable[[Fraction, Fraction], Value]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -252,7 +253,7 @@ class _LineBuilder:
     def __init__(self, shapes: Shapes) -> None:
         self.shapes = shapes
         self.slots: list[Slot] = []
-        self.found: dict[Any, int] = {}
+        self.found: dict[Value, int] = {}
 
     def add(self, node: ast.expr) -> int:
         """The slot of a node's number."""
@@ -293,7 +294,7 @@ class _LineBuilder:
             raise _Beyond
         return args
 
-    def _slot(self, key: Any, slot: Slot) -> int:
+    def _slot(self, key: Value, slot: Slot) -> int:
         at = self.found.setdefault(key, len(self.slots))
         if at == len(self.slots):
             self.slots.append(slot)

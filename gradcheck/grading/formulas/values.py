@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.answers import Entries, Formula, NumberList
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import Array, At, NoValue, Values
+from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.formulas.line import Line, line_from_tree
 from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
@@ -23,6 +22,7 @@ from gradcheck.numbers.ball import arbs, balls, exact, middle
 from gradcheck.numbers.exponents import FORMULA
 from gradcheck.numbers.run import precision
 from gradcheck.problem import Problem
+from gradcheck.values import Array, Value
 
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
 
@@ -58,7 +58,7 @@ class Readings:
     that is a typed decimal, else None.
     """
 
-    pieces: Any
+    pieces: Value
     names: frozenset[str]
     half_units: Array
 
@@ -98,7 +98,7 @@ def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings
     return Readings(box(pieces, read.shape), mentioned, half_units)
 
 
-def box(entries: Sequence[Any], shape: tuple[int, ...]) -> Array:
+def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
     """Entries, row by row, as an object array."""
     out = np.empty(len(entries), dtype=object)
     out[:] = entries
@@ -160,7 +160,7 @@ def _no_number(where: ast.expr) -> ast.expr:
     return call
 
 
-def _values(pieces: Any, spot: Spot, bits: int) -> Values:
+def _values(pieces: Value, spot: Spot, bits: int) -> Values:
     """All pieces at a point; a single number as a bare arb."""
     if not isinstance(pieces, np.ndarray):
         return _value(pieces, spot, bits)
@@ -172,7 +172,7 @@ def _values(pieces: Any, spot: Spot, bits: int) -> Values:
     return out if out.shape else out.item()
 
 
-def _value(piece: Any, spot: Spot, bits: int) -> Values:
+def _value(piece: Value, spot: Spot, bits: int) -> Values:
     """One piece at a point: quickly if it is a line of operations."""
     if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
@@ -186,7 +186,7 @@ def _value(piece: Any, spot: Spot, bits: int) -> Values:
     return entries if entries.shape else entries.item()
 
 
-def _as_numbers(value: Any) -> Array:
+def _as_numbers(value: Value) -> Array:
     """What a formula came to, as arbs; other things, and ragged lists of numbers, are refused."""
     try:
         return arbs(value)
@@ -210,7 +210,7 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
             raise NoValue(f"{entry} has no value")
 
 
-def _as_floats(values: Array) -> Any:
+def _as_floats(values: Array) -> Value:
     """Balls by their middles."""
     return np.array([middle(ball) for ball in values.flat]).reshape(values.shape)[()]
 
