@@ -3,9 +3,6 @@
 The same derivatives under the names of `torch.autograd.functional` are in `autograd.functional`.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from gradcheck.engine.autograd import grad as _grad
@@ -14,22 +11,22 @@ from gradcheck.engine.recording import Recording
 from gradcheck.engine.tape import Leaf, reachable
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
+from gradcheck.values import Routine, Value
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
 
-Function = Callable[..., Any]
 Places = int | tuple[int, ...]
-Tensors = tuple[Any, ...]
+Tensors = tuple[Value, ...]
 
 
-def grad(func: Function, argnums: Places = 0) -> Function:
+def grad(func: Routine, argnums: Places = 0) -> Routine:
     """The gradient of a function that gives one number, by the arguments at these places.
 
     In the shape of the argument, or a tuple where `argnums` is one. Raises RuntimeError, in
     PyTorch's words, where the value is not one number.
     """
 
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: Value, **kwargs: Value) -> Value:
         own, y = _called(func, argnums, args, kwargs)
         if y.ndim:
             raise RuntimeError(
@@ -41,10 +38,10 @@ def grad(func: Function, argnums: Places = 0) -> Function:
     return gradient
 
 
-def jacrev(func: Function, argnums: Places = 0) -> Function:
+def jacrev(func: Routine, argnums: Places = 0) -> Routine:
     """The Jacobian by the arguments at these places: the axes of the value, then the argument's."""
 
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
+    def jacobian(*args: Value, **kwargs: Value) -> Value:
         own, made = _called(func, argnums, args, kwargs)
         rows = (_like(argnums, _settled(_rows(y, own), own)) for y in tuple_of(made))
         return _like(made, tuple(rows))
@@ -56,24 +53,24 @@ jacfwd = jacrev
 """The same numbers: forward mode is only another way to them."""
 
 
-def hessian(func: Function, argnums: Places = 0) -> Function:
+def hessian(func: Routine, argnums: Places = 0) -> Routine:
     """The second derivatives by the arguments at these places: the argument's axes twice."""
     return jacrev(jacrev(func, argnums), argnums)
 
 
-def vjp(func: Function, *primals: Any) -> tuple[Any, Function]:
+def vjp(func: Routine, *primals: Value) -> tuple[Value, Routine]:
     """The outputs, and the function that takes cotangents (in their shapes) to one an argument."""
     own, made = _called(func, tuple(range(len(primals))), primals, {})
     ys = tuple_of(made)
 
-    def back(*cotangents: Any) -> Tensors:
+    def back(*cotangents: Value) -> Tensors:
         given = cotangents[0] if isinstance(cotangents[0], tuple) else cotangents
         return _settled(_pulled(ys, own, given), own)
 
     return _like(made, _settled(ys, own)), back
 
 
-def jvp(func: Function, primals: Tensors, tangents: Tensors) -> tuple[Any, Any]:
+def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Value]:
     """The outputs, and their tangents (in their shapes) for tangents in the arguments' shapes.
 
     What goes back is linear in the cotangents; the tangents go the way of its adjoint.
@@ -85,17 +82,17 @@ def jvp(func: Function, primals: Tensors, tangents: Tensors) -> tuple[Any, Any]:
     return _like(made, _settled(ys, own)), _like(made, _settled(slopes, (*own, *us)))
 
 
-def tuple_of(values: Any) -> Tensors:
+def tuple_of(values: Value) -> Tensors:
     """One tensor, or several, as a tuple."""
     return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 
-def _like(given: Any, values: Tensors) -> Any:
+def _like(given: Value, values: Tensors) -> Value:
     """The tuple where one was given, else the one value in it."""
     return values if isinstance(given, tuple) else values[0]
 
 
-def _called(func: Function, argnums: Places, args: Any, kwargs: Any) -> tuple[Tensors, Any]:
+def _called(func: Routine, argnums: Places, args: Value, kwargs: Value) -> tuple[Tensors, Value]:
     """The arguments to differentiate by, as tensors of their own, and what the function gives."""
     given, places = list(args), tuple_of(argnums)
     for k in places:
@@ -115,7 +112,7 @@ def _pulled(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
     )
 
 
-def _rows(y: Any, xs: Tensors) -> Tensors:
+def _rows(y: Value, xs: Tensors) -> Tensors:
     """d(y)/d(x) for each x, of y's shape and then x's."""
     line = y.reshape(-1)
     rows = [_pulled((line[k],), xs, (None,)) for k in range(y.size)]
@@ -131,7 +128,7 @@ def _settled(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
 
-    def ends(t: Tensor) -> set[Any]:
+    def ends(t: Tensor) -> set[Value]:
         return {step for step in reachable([t._step()]) if isinstance(step, Leaf)}
 
     return tuple(t.detach() if t.requires_grad and ends(t) <= mine else t for t in found)

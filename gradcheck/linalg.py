@@ -1,8 +1,7 @@
 """PyTorch's `torch.linalg`, which is NumPy's `np.linalg`: the ops, by their names."""
 
-from typing import Any
-
 from gradcheck.ops import everything
+from gradcheck.values import Value
 
 
 def __dir__() -> list[str]:
@@ -10,12 +9,12 @@ def __dir__() -> list[str]:
     return sorted(everything())
 
 
-def _vander(x: Any, N: int | None = None) -> Any:  # noqa: N803 - PyTorch's word
+def _vander(x: Value, N: int | None = None) -> Value:  # noqa: N803 - PyTorch's word
     """The powers of each entry, from the lowest up."""
     return everything()["vander"](x, N, increasing=True)
 
 
-def _diagonal(x: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _diagonal(x: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
     """The diagonals of the last two axes."""
     return everything()["diagonal"](x, offset, dim1, dim2)
 
@@ -24,7 +23,7 @@ OWN = {"vander": _vander, "diagonal": _diagonal}
 """What means another thing than the op of that name."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Value:
     """The op of that name."""
     found = OWN.get(name) or everything().get(name)
     if found is None:

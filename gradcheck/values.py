@@ -21,5 +21,8 @@ Value: TypeAlias = Any
 Params = Mapping[str, Value]
 """Values by their names: the keywords of a call, the inputs of a program."""
 
-Function = Callable[..., Value]
+Routine = Callable[..., Value]
 """Anything that is called with values and gives one."""
+
+Call = tuple[tuple[Value, ...], dict[str, Value]]
+"""What a function is called with: by place, and by name."""

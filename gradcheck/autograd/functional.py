@@ -4,32 +4,28 @@ A function takes tensors and gives a tensor, or several; `inputs` is one tensor 
 `create_graph` what comes out can be differentiated again by inputs that are on the tape.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from gradcheck import func as functions
 from gradcheck.engine.autograd import tensor
+from gradcheck.values import Routine, Value
 
 __all__ = ["hessian", "jacobian", "jvp", "vjp"]
 
-Function = Callable[..., Any]
 
-
-def jacobian(func: Function, inputs: Any, create_graph: bool = False) -> Any:
+def jacobian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
     """d(output)/d(input), of the output's shape and then the input's; nested where several are."""
     found = functions.jacrev(func, _places(inputs))(*functions.tuple_of(inputs))
     return _finish(found, create_graph)
 
 
-def hessian(func: Function, inputs: Any, create_graph: bool = False) -> Any:
+def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
     """The second derivatives of a function of one number; nested where there are several inputs.
 
     Raises RuntimeError in PyTorch's words where the value is not one number.
     """
 
-    def number(*xs: Any) -> Any:
+    def number(*xs: Value) -> Value:
         y = func(*xs)
         if isinstance(y, tuple):
             raise RuntimeError("The function given to hessian should return a single Tensor")
@@ -44,31 +40,31 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False) -> Any:
     return _finish(found, create_graph)
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
+def vjp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = False) -> Value:
     """The outputs, and the cotangents `v` taken back to the inputs."""
     value, back = functions.vjp(func, *functions.tuple_of(inputs))
     found = back(_vectors(v, value))
     return _finish((value, found if isinstance(inputs, tuple) else found[0]), create_graph)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False) -> Any:
+def jvp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = False) -> Value:
     """The outputs, and the tangents `v` taken forward: the adjoint of what goes back."""
     found = functions.jvp(func, functions.tuple_of(inputs), _vectors(v, inputs))
     return _finish(found, create_graph)
 
 
-def _places(inputs: Any) -> Any:
+def _places(inputs: Value) -> Value:
     return tuple(range(len(inputs))) if isinstance(inputs, tuple) else 0
 
 
-def _finish(made: Any, create_graph: bool) -> Any:
+def _finish(made: Value, create_graph: bool) -> Value:
     """The outputs, off the tape unless they are to be differentiated."""
     if isinstance(made, tuple):
         return tuple(_finish(each, create_graph) for each in made)
     return made if create_graph else made.detach()
 
 
-def _vectors(v: Any, like: Any) -> Any:
+def _vectors(v: Value, like: Value) -> Value:
     """The vectors of a product: as given, or 1 for one number."""
     if v is not None:
         return functions.tuple_of(v)

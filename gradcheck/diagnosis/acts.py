@@ -1,11 +1,10 @@
 """Every mistake of the catalogue made at every site, collected over the diagnostic points."""
 
 from collections import UserDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +15,11 @@ from gradcheck.diagnosis.tables import equal
 from gradcheck.diagnosis.whole_answer import answers, literals, misread
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
-from gradcheck.opinions.opinion import Array, Case, reason
+from gradcheck.opinions.opinion import Case, reason
 from gradcheck.opinions.reverse import once
 from gradcheck.opinions.rows import stack_rows
 from gradcheck.opinions.tape import record
+from gradcheck.values import Array, Params, Value
 
 NUMBERS = 20_000_000  # of all gradients that are kept: 160 MB
 FEWEST = 20
@@ -27,17 +27,17 @@ FEWEST = 20
 Paths = Sequence[tuple[list[int], ScalarLine]]
 
 
-class Texts(UserDict[str, Any]):
+class Texts(UserDict[str, Value]):
     """What the words of a wrong rule may mention, made when somebody reads it."""
 
     def __init__(self, line: ScalarLine, rule: calculus.WrongRule) -> None:
         self._made = line, rule
 
     @cached_property
-    def data(self) -> Mapping[str, Any]:  # type: ignore[override]
+    def data(self) -> Params:  # type: ignore[override]
         return calculus.texts(*self._made)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Value, ...]:
         return dict, (dict(self.data),)
 
 
@@ -56,10 +56,10 @@ class Made:
     reach: backprop.Reach | None = None
     rule: calculus.WrongRule | None = None
     line: ScalarLine | None = None
-    said: Mapping[str, Any] = field(default_factory=dict)
+    said: Params = field(default_factory=dict)
 
     @cached_property
-    def texts(self) -> Mapping[str, Any]:
+    def texts(self) -> Params:
         """What its words may mention: spans of the program, or words that are ready."""
         return Texts(self.line, self.rule) if self.line and self.rule else self.said
 
@@ -68,7 +68,7 @@ class Made:
 class Acts:
     """Every act by its key (the same site has the same key at any point), and the truth."""
 
-    found: dict[Any, Made]
+    found: dict[Value, Made]
     right: tuple[Gradients, ...]
     values: tuple[Array, ...]
     paths: Paths
@@ -76,7 +76,7 @@ class Acts:
 
 
 # The key of an act, how it is made, at which points, and the gradients that come of it there.
-Stream = Iterator[tuple[Any, Made, Sequence[int], Sequence[Gradients]]]
+Stream = Iterator[tuple[Value, Made, Sequence[int], Sequence[Gradients]]]
 
 
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
@@ -115,9 +115,9 @@ def _last(case: Case, paths: Paths) -> Span:
     return getattr(tape.root, "span", None) if tape is not None else None
 
 
-def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Any, Made]:
+def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Value, Made]:
     """The acts by their keys; right at a point where one does not occur, nan in other parts."""
-    found: dict[Any, Made] = {}
+    found: dict[Value, Made] = {}
     for key, made, points, at in stream:
         if key not in found:
             found[key] = made
@@ -233,7 +233,7 @@ def width(span: Span) -> int:
     return span[-1] - span[-2] if span is not None else -1
 
 
-def fingerprint(at: Sequence[Gradients]) -> tuple[Any, ...]:
+def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
     """A fingerprint of gradients, blind to rounding."""
     arrays = [g for gradients in at for g in gradients.values()]
     flat = np.concatenate([np.ravel(g) for g in arrays])

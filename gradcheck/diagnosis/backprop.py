@@ -1,10 +1,9 @@
 """The backprop family: each verb said wrong at each site of the tape."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +11,13 @@ from gradcheck.diagnosis.blocks import LARGEST, Block, blocks
 from gradcheck.diagnosis.line import covering
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
-from gradcheck.opinions.opinion import Array
 from gradcheck.opinions.tape import Tape
+from gradcheck.values import Array, Params, Routine, Value
 
 USES = "uses"  # of one weight
 
-Key = tuple[Any, ...]
-Span = tuple[Any, ...] | None
+Key = tuple[Value, ...]
+Span = tuple[Value, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +32,11 @@ class Site:
     i: int
     key: Key
     span: Span
-    choice: Any = None
-    names: Mapping[str, Any] = field(default_factory=dict)
+    choice: Value = None
+    names: Params = field(default_factory=dict)
 
     @property
-    def said(self) -> Mapping[str, Any]:
+    def said(self) -> Params:
         """What a meeting of paths is called that has no place in the text: the input's name."""
         named = self.key[1] if isinstance(self.step, Leaf) and len(self.key) > 1 else ""
         return {**self.names, **({"text": named} if named else {})}
@@ -96,8 +95,8 @@ NEAREST = 12  # tensors on either side of a node: what stands in the same lines 
 NAMED = 30  # characters of a step's text that a sentence has room for
 EARLIER = "an earlier value"
 
-Around = Mapping[Node, tuple[Any, ...]]
-Inside = tuple[Callable[..., Any], tuple[Any, ...]]
+Around = Mapping[Node, tuple[Value, ...]]
+Inside = tuple[Routine, tuple[Value, ...]]
 
 
 def nearby(tape: Tape) -> Around:
@@ -106,10 +105,10 @@ def nearby(tape: Tape) -> Around:
     return {node: _nearest(order, k) for node, k in at.items()}
 
 
-def _in_turn(tape: Tape) -> tuple[list[Any], dict[Node, int]]:
+def _in_turn(tape: Tape) -> tuple[list[Value], dict[Node, int]]:
     """The distinct tensors in the order in which the run met them; how many before each node."""
-    order: list[Any] = []
-    seen: set[Any] = set()
+    order: list[Value] = []
+    seen: set[Value] = set()
     at: dict[Node, int] = {}
     for node in tape.nodes:
         value, operands = tape.values[node]
@@ -121,11 +120,11 @@ def _in_turn(tape: Tape) -> tuple[list[Any], dict[Node, int]]:
     return order, at
 
 
-def _print(tensor: Any) -> Any:
+def _print(tensor: Value) -> Value:
     return np.shape(tensor), np.asarray(tensor).tobytes()
 
 
-def _nearest(order: list[Any], k: int) -> tuple[Any, ...]:
+def _nearest(order: list[Value], k: int) -> tuple[Value, ...]:
     """Those before the k-th, the last one first, then those from it on."""
     return (*reversed(order[max(k - NEAREST, 0) : k]), *order[k : k + NEAREST])
 
@@ -138,7 +137,7 @@ def inside(tape: Tape, step: Step | None) -> Inside | None:
     return step.op.forward, operands
 
 
-def name_of(tape: Tape, step: Step) -> Any:
+def name_of(tape: Tape, step: Step) -> Value:
     """What a step is called: its input's name, or its text if that is short."""
     if isinstance(step, Leaf):
         names = (n for n, leaf in tape.leaves.items() if leaf is step.variable)
@@ -175,7 +174,7 @@ class WrongVerb:
     site: Site | None
     span: Span
     gradients: Gradients
-    said: Mapping[str, Any] = field(default_factory=dict)
+    said: Params = field(default_factory=dict)
 
     @property
     def reach(self) -> Reach | None:
@@ -248,7 +247,7 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     found: dict[str, list[tuple[Site, Edge]]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
 
-    def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         right = RIGHT.pull(node, i, g, y, operands)
         if node in tape.sums:
             return right
@@ -268,12 +267,12 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
     return found
 
 
-def edge_of(tape: Tape, node: Node, i: int, g: Any, right: Any) -> Edge:
+def edge_of(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
     """The way back from a node to its i-th operand, as a row reads it."""
     y, operands = tape.values[node]
     edge = node.edges[i]
 
-    def said(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def said(g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         return node.op.pull(i, g, y, operands, node.params)
 
     return Edge(
@@ -355,29 +354,29 @@ def verbs_at(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Itera
 def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
     """The four verbs, one of them said wrong at the given sites."""
 
-    def wrong(node: Node, i: int, g: Any, right: Any) -> Any:
+    def wrong(node: Node, i: int, g: Value, right: Value) -> Value:
         edge = edge_of(tape, node, i, g, right)
         return row.wrong(edge, sites[node, i].choice) if row.choices else row.wrong(edge)
 
-    def seed(step: Step, g: Any) -> Any:
+    def seed(step: Step, g: Value) -> Value:
         return row.wrong(Start(g, tape.value)) if (step, -1) in sites else g
 
-    def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         right = RIGHT.pull(node, i, g, y, operands)
         return wrong(node, i, g, right) if (node, i) in sites else right
 
-    def lose(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def lose(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         right = RIGHT.pull(node, i, g, y, operands)
         target = node.edges[i]
         site = None if target is None else sites.get((target, -1))
         lost = None if site is None else site.choice.get((node, i))
         return right if lost is None else row.wrong(edge_of(tape, node, i, g, right), lost)
 
-    def fit(node: Node, i: int, g: Any) -> Any:
+    def fit(node: Node, i: int, g: Value) -> Value:
         right = _fit(node, i, g)
         return wrong(node, i, g, right) if (node, i) in sites else right
 
-    def accumulate(step: Step, held: Any, g: Any) -> Any:
+    def accumulate(step: Step, held: Value, g: Value) -> Value:
         right = RIGHT.accumulate(step, held, g)
         return row.wrong(Accumulation(held, g)) if (step, -1) in sites else right
 
@@ -388,7 +387,7 @@ def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]
     return replace(right, **{row.verb: said[row.verb]})  # type: ignore[arg-type]
 
 
-def _fit(node: Node, i: int, g: Any) -> Any:
+def _fit(node: Node, i: int, g: Value) -> Value:
     """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
     shape = _shape(node, i)
     try:

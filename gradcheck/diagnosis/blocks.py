@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Edge
 from gradcheck.opinions.tape import Tape
 from gradcheck.ops import TABLE
+from gradcheck.values import Params, Routine, Value
 
 SAME = 1e-9  # of the largest entry: equal but for rounding
 LARGEST = 100_000  # entries: larger tensors are not looked at
@@ -73,14 +73,14 @@ def _layer_norm(tape: Tape, y: Node) -> Block | None:
     return Block(y, x, edge)
 
 
-def value_of(tape: Tape, step: Step) -> Any:
+def value_of(tape: Tape, step: Step) -> Value:
     """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
         return np.asarray(bare(step.variable))
     return tape.values[step][0]
 
 
-def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any]) -> Block | None:
+def _checked(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | None:
     """The block, if its rule, in one of its forms, is what the run's own steps give."""
     g = tape.back(only={y}).get(y)
     if g is None:
@@ -94,8 +94,8 @@ def _checked(tape: Tape, y: Node, x: Step, name: str, params: Mapping[str, Any])
     return None
 
 
-def _edge(name: str, g: Any, y: Any, x: Any, params: Mapping[str, Any]) -> Edge:
-    def rule(g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+def _edge(name: str, g: Value, y: Value, x: Value, params: Params) -> Edge:
+    def rule(g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         return KINDS[name].pull(g, y, *operands, **params)
 
     return Edge(
@@ -114,30 +114,30 @@ class BlockKind:
     `forms` are further parameters, of which one will do.
     """
 
-    may_be: Callable[[Any], bool]
-    is_it: Callable[[Any, Any], Mapping[str, Any] | None]
-    pull: Callable[..., Any]
-    forms: tuple[Mapping[str, Any], ...] = ({},)
+    may_be: Callable[[Value], bool]
+    is_it: Callable[[Value, Value], Params | None]
+    pull: Routine
+    forms: tuple[Params, ...] = ({},)
 
 
-def _level(a: Any, axis: int) -> bool:
+def _level(a: Value, axis: int) -> bool:
     """Whether an array is the same along an axis but for rounding."""
     return bool(np.all(np.ptp(a, axis=axis) <= SAME * np.maximum(1.0, np.max(np.abs(a)))))
 
 
-def _is(a: Any, b: Any) -> bool:
+def _is(a: Value, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME))
 
 
-def _some(test: Callable[[Any, int], Any]) -> Callable[[Any], bool]:
+def _some(test: Callable[[Value, int], Value]) -> Callable[[Value], bool]:
     """Whether a test holds along an axis of more than one entry."""
     return lambda y: any(test(y, axis) for axis, n in enumerate(y.shape) if n > 1)
 
 
-def _along(test: Callable[[Any, Any, int], bool]) -> Callable[[Any, Any], Any]:
+def _along(test: Callable[[Value, Value, int], bool]) -> Callable[[Value, Value], Value]:
     """The axis along which a test holds of x and y of equal shapes, as a parameter."""
 
-    def is_it(x: Any, y: Any) -> Mapping[str, Any] | None:
+    def is_it(x: Value, y: Value) -> Params | None:
         if np.shape(x) != np.shape(y):
             return None
         axes = [k for k in range(np.ndim(y)) if y.shape[k] > 1 and test(x, y, k)]
@@ -146,15 +146,15 @@ def _along(test: Callable[[Any, Any, int], bool]) -> Callable[[Any, Any], Any]:
     return is_it
 
 
-def _is_softmax(x: Any, y: Any, axis: int) -> bool:
+def _is_softmax(x: Value, y: Value, axis: int) -> bool:
     return bool(np.all(y > 0)) and _is(y.sum(axis=axis), 1.0) and _level(np.log(y) - x, axis)
 
 
-def _is_log_softmax(x: Any, y: Any, axis: int) -> bool:
+def _is_log_softmax(x: Value, y: Value, axis: int) -> bool:
     return bool(np.all(y < 0)) and _is(np.exp(y).sum(axis=axis), 1.0) and _level(y - x, axis)
 
 
-def _is_logsumexp(x: Any, y: Any) -> Mapping[str, Any] | None:
+def _is_logsumexp(x: Value, y: Value) -> Params | None:
     if not np.size(x) or not 0 < np.ndim(x) <= 2 or np.max(np.abs(x)) > OVERFLOW:
         return None
     for axis in range(np.ndim(x)):
@@ -165,7 +165,7 @@ def _is_logsumexp(x: Any, y: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
+def _is_normal(x: Value, y: Value) -> Params | None:
     """`scale` is the standard deviation by which was divided."""
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
@@ -179,7 +179,7 @@ def _is_normal(x: Any, y: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def _is_unit(x: Any, y: Any) -> Mapping[str, Any] | None:
+def _is_unit(x: Value, y: Value) -> Params | None:
     """`scale` is the length, or the root of the mean square, by which was divided."""
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
@@ -191,7 +191,7 @@ def _is_unit(x: Any, y: Any) -> Mapping[str, Any] | None:
     return None
 
 
-def _unit_pull(g: Any, y: Any, x: Any, *, axis: tuple[int, ...], scale: Any) -> Any:
+def _unit_pull(g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value) -> Value:
     """What is left of the cotangent across the direction, over the length."""
     return (g - y * np.sum(g * y, axis=axis, keepdims=True)) / scale
 
@@ -202,22 +202,24 @@ def subsets(axes: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(axes), count)
 
 
-def _centred(y: Any, axis: tuple[int, ...]) -> bool:
+def _centred(y: Value, axis: tuple[int, ...]) -> bool:
     """Whether the means along axes of more than one entry are 0."""
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 
-def _mean(a: Any, axis: tuple[int, ...]) -> Any:
+def _mean(a: Value, axis: tuple[int, ...]) -> Value:
     return np.mean(a, axis=axis, keepdims=True)
 
 
-def _normal_pull(g: Any, y: Any, x: Any, *, axis: tuple[int, ...], scale: Any, ddof: int) -> Any:
+def _normal_pull(
+    g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value, ddof: int
+) -> Value:
     """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
     n = prod(y.shape[k] for k in axis)
     return (g - _mean(g, axis) - y * _mean(g * y, axis) * n / (n - ddof)) / scale
 
 
-def _of(name: str) -> Callable[..., Any]:
+def _of(name: str) -> Routine:
     return lambda g, y, *operands, **params: TABLE[name].pull(0, g, y, operands, params)
 
 

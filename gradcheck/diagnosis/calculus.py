@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from gradcheck.diagnosis.line import ScalarLine, Span, covering
 from gradcheck.diagnosis.places import Key, Place, operation, places, rerun, shift
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import write_out
-from gradcheck.opinions.opinion import Array
 from gradcheck.ops.later import sympy
+from gradcheck.values import Array, Params, Value
 
 READABLE = 30
 TYPED = 12  # characters of a number that somebody typed
@@ -141,7 +140,7 @@ def _chained(
     return None if right is None else np.broadcast_to(right, shape)
 
 
-def texts(line: ScalarLine, act: WrongRule) -> Mapping[str, Any]:
+def texts(line: ScalarLine, act: WrongRule) -> Params:
     """What the words of a row may mention: spans of the program, or names and numbers."""
     if act.place is None:
         return {}
@@ -161,7 +160,7 @@ def texts(line: ScalarLine, act: WrongRule) -> Mapping[str, Any]:
     return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
 
 
-def _label(line: ScalarLine, k: int, a: int | None, letter: str) -> Any:
+def _label(line: ScalarLine, k: int, a: int | None, letter: str) -> Value:
     """An argument as a span, a variable's name, or a number."""
     if a is None:
         return _number(line.nodes[k].args["uv".index(letter)])
@@ -169,7 +168,7 @@ def _label(line: ScalarLine, k: int, a: int | None, letter: str) -> Any:
     return line.spans[a] if atom is None else str(atom)
 
 
-def _number(value: Any) -> str:
+def _number(value: Value) -> str:
     """A number as somebody would type it, or "" where nobody would."""
     exact = Fraction(value) if isinstance(value, Fraction | int | float) else None
     if exact is not None and exact.denominator % 5 == 0 and DECIMALS % exact.denominator == 0:

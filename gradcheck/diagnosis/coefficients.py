@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gradcheck.mistakes.sums import (
     constant_missing,
     number_slip,
 )
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array, Value
 
 DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12)  # others are a ratio, not a slip
 LARGEST = 100
@@ -53,7 +52,7 @@ class _Scaled:
     answer: Array
     allowed: Array
 
-    def fits(self, row: Mistake, factor: Any) -> bool:
+    def fits(self, row: Mistake, factor: Value) -> bool:
         """Whether a factor before the term turns the gradient into the answer at each point."""
         made = row.wrong(self.right, self.share, factor)
         return bool(np.all(np.abs(made - self.answer) <= self.allowed))
@@ -96,7 +95,7 @@ def _added(prepared: Prepared, wanted: GivenAnswer, right: Array, scale: Array) 
         return []
     at = np.argmin(scale)
     simple = _simple(float((wanted.flat - right)[at, 0]))
-    tried: list[tuple[str, Any]] = []
+    tried: list[tuple[str, Value]] = []
     for name, values in prepared.constants.items():
         value = values[wanted.points][:, None]
         tried += [(f"plus {name}", value), (f"minus {name}", -value)]

@@ -6,7 +6,6 @@ remembered beside what is prepared.
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from gradcheck.diagnosis.remarks import find_unsummed, remarks
 from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, known_part
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array, Value
 
 MOST_PAIRS = 4
 REMEMBERED = 1_000  # explanations to one problem: some hundred bytes each
@@ -38,7 +37,7 @@ def explain(
     answer: Sequence[Array | None],
     *,
     slopes: Iterable[float | None] = (),
-    slack: Any = 0.0,
+    slack: Value = 0.0,
 ) -> Diagnosis:
     """Name what gives this answer to one part, from its values at the prepared points.
 

@@ -2,12 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from gradcheck.diagnosis.line import Span
 from gradcheck.diagnosis.tables import RELATIVE, GivenAnswer
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import COVERING, TELLING
+from gradcheck.values import Params, Value
 
 PREFERRED = {True: ("calculus", "whole"), False: ("backprop", "whole")}
 HABIT = 0.5  # of those who make a mistake once, so many make it every time
@@ -34,7 +34,7 @@ class Hypothesis:
     mistake: Mistake
     span: Span
     everywhere: bool = False
-    texts: Mapping[str, Any] = field(default_factory=dict)
+    texts: Params = field(default_factory=dict)
     with_: "Hypothesis | None" = None
     nodes: int = 0
     below: int = 0
@@ -117,7 +117,7 @@ def _preferred(h: Hypothesis, scalar: bool) -> bool:
     return own and (h.with_ is None or _preferred(h.with_, scalar))
 
 
-def _order(h: Hypothesis, scalar: bool) -> tuple[Any, ...]:
+def _order(h: Hypothesis, scalar: bool) -> tuple[Value, ...]:
     """Of one id: the preferred family, at a site, at the largest site, the commonest."""
     width = h.span[-1] - h.span[-2] if h.span is not None else -1
     return (not _preferred(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
@@ -138,7 +138,7 @@ def is_single(wanted: GivenAnswer) -> bool:
     return len(numbers(wanted)) < NUMBERS
 
 
-def is_monomial(wanted: GivenAnswer, x: Any) -> bool:
+def is_monomial(wanted: GivenAnswer, x: Value) -> bool:
     """Whether an answer is c x^p at all points: two numbers, which never carry two mistakes."""
     a = wanted.flat[:, 0]
     if wanted.shape or len(x) != len(a) or x.ndim > 1 or len(a) < NUMBERS + 1:
@@ -242,7 +242,7 @@ def _short(text: str) -> str:
     return text if whole and len(text) <= LONGEST and "\n" not in text else MARKED
 
 
-def _read(text: Any, source: str) -> str:
+def _read(text: Value, source: str) -> str:
     """A span of the source, or words that are ready."""
     if isinstance(text, tuple):
         return source[text[-2] : text[-1]]

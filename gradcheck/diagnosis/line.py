@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, count, pairwise
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from gradcheck.numbers import symbolic as numbers
 from gradcheck.numbers.ball import exact, middle
 from gradcheck.numbers.run import precision, settings
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.opinion import Array, Case, contract
+from gradcheck.opinions.opinion import Case, contract
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Op
+from gradcheck.values import Array, Value
 
 BITS = 64
 NODES = 3000
-Span = tuple[Any, ...] | None
+Span = tuple[Value, ...] | None
 
 
 def covering(spans: Iterable[Span]) -> Span:
@@ -47,7 +48,7 @@ class Traced:
     sums: frozenset[int] = frozenset()
 
     @cached_property
-    def form(self) -> tuple[Any, ...]:
+    def form(self) -> tuple[Value, ...]:
         """What two runs have in common when they took the same path."""
         place = {id(node): k for k, node in enumerate(self.nodes)}
         return tuple(
@@ -300,7 +301,7 @@ def _floats(node: Symbolic) -> _Floats:
 
 def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
     """The lines of all cases, those on the same path together: (case numbers, line)."""
-    groups: dict[tuple[Any, ...], list[tuple[int, Traced]]] = defaultdict(list)
+    groups: dict[tuple[Value, ...], list[tuple[int, Traced]]] = defaultdict(list)
     for k, case in enumerate(cases):
         try:
             run = trace(case)

@@ -7,7 +7,6 @@ at the latter is hidden by the values, what shows at neither by the shapes or by
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
+from gradcheck.values import Value
 
 ROWS = 5
 OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
@@ -174,8 +174,8 @@ def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Findi
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
-def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Made]]]:
-    found: dict[Any, list[tuple[Any, Made]]] = defaultdict(list)
+def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Value, Made]]]:
+    found: dict[Value, list[tuple[Value, Made]]] = defaultdict(list)
     for key, act in acts.found.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
         if named and not _never_made(act) and not invisible(act.at, acts.right):
@@ -183,16 +183,16 @@ def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Any, Made]]]
     return list(found.values())
 
 
-def _apart(group: Sequence[tuple[Any, Made]], generic: Acts) -> bool:
+def _apart(group: Sequence[tuple[Value, Made]], generic: Acts) -> bool:
     """Whether other values tell the ids of the group apart."""
-    prints: dict[str, set[Any]] = defaultdict(set)
+    prints: dict[str, set[Value]] = defaultdict(set)
     for key, act in group:
         if key in generic.found:
             prints[act.mistake.id].add(fingerprint(generic.found[key].at))
     return bool(prints) and not set.intersection(*prints.values())
 
 
-def _two(group: Sequence[tuple[Any, Made]]) -> str:
+def _two(group: Sequence[tuple[Value, Made]]) -> str:
     """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
     ids = {act.mistake.id for _, act in group}
     constants = {act.texts.get("c") for _, act in group}

@@ -3,17 +3,16 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis.line import Held, ScalarLine, Span
 from gradcheck.mistakes.operation import Operation
-from gradcheck.opinions.opinion import Array
 from gradcheck.ops.row import Op
+from gradcheck.values import Array, Value
 
-Wrong = Callable[[Operation], Any]
-Key = tuple[Any, ...]
+Wrong = Callable[[Operation], Value]
+Key = tuple[Value, ...]
 Tangents = Sequence[Array | None] | Mapping[int, Array | None]
 
 
@@ -111,13 +110,13 @@ def _wide(numbers: Array) -> Array:
 
 def _again(
     row: Op, count: int, varying: int, u: Array, v: Array
-) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+) -> tuple[Callable[[Value], Value], Callable[[Value], Value]]:
     """The op's slope by its varying argument, and its value, at another value of that argument."""
 
-    def arguments(z: Any) -> tuple[Any, ...]:
+    def arguments(z: Value) -> tuple[Value, ...]:
         return (z,) if count == 1 else ((z, v) if varying == 0 else (u, z))
 
-    def slope(z: Any) -> Any:
+    def slope(z: Value) -> Value:
         if not row.differentiates(varying) or row.params:
             return np.full_like(z, np.nan)
         y = row.forward(*arguments(z))

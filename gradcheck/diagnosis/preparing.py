@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -35,8 +34,9 @@ from gradcheck.mistakes import CATALOGUE, Mistake, whole_answer
 from gradcheck.mistakes.chain import sign_error
 from gradcheck.mistakes.row import GENERIC, VAGUE
 from gradcheck.numbers.symbolic import Symbolic, write_out
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.ops.later import sympy
+from gradcheck.values import Array, Value
 
 WRITTEN = 30  # operations of a term of which the coefficient is read
 PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
@@ -78,7 +78,7 @@ class Prepared:
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
     span: Span = None
-    explained: dict[Any, Diagnosis] = field(default_factory=dict)
+    explained: dict[Value, Diagnosis] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:
@@ -163,9 +163,9 @@ def _constants(cases: Sequence[Case]) -> Mapping[str, Array]:
 
 def distinct(found: Sequence[Made]) -> list[Made]:
     """One act for each mistake and set of numbers: at one site, the largest, what tells most."""
-    kept: dict[Any, Made] = {}
+    kept: dict[Value, Made] = {}
 
-    def order(one: Made) -> tuple[Any, ...]:
+    def order(one: Made) -> tuple[Value, ...]:
         row = one.mistake  # words that look at an operand are for where no others are
         return one.everywhere, -width(one.span), row.operand is not None, row.rank
 

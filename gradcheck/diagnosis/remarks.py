@@ -10,7 +10,7 @@ from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import GivenAnswer, equal, off, ratio, room, scale_of
 from gradcheck.mistakes.sums import constant_added
 from gradcheck.mistakes.whole_answer import not_summed
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array
 
 LISTED = 6
 NEAR = 1e-2  # a number of two digits, rounded

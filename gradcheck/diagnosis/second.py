@@ -6,7 +6,6 @@ one of the second step is made in the first derivative's own formula.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,12 +14,13 @@ from gradcheck.diagnosis.line import ScalarLine, Span, lines
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import write_out
-from gradcheck.opinions.opinion import Array, Case, pair
+from gradcheck.opinions.opinion import Case, pair
 from gradcheck.ops import TABLE
 from gradcheck.ops.later import sympy
+from gradcheck.values import Array, Params, Value
 
 Gradients = Mapping[str, Array]
-Act = tuple[tuple[Any, ...], Mistake, list[Gradients], Mapping[str, Any], Span]
+Act = tuple[tuple[Value, ...], Mistake, list[Gradients], Params, Span]
 
 MOST = 60  # operations of a first derivative that is written out
 STEP = 2.0**-7  # of the input
@@ -87,7 +87,7 @@ def _in_second(
     letters = sorted(slope.free_symbols, key=str)
     again = sympy.lambdify(letters, slope, modules=[known])
 
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+    def function(kind: str, inputs: Params) -> Value:
         return again(*(inputs[str(letter)] for letter in letters))
 
     line = _by([replace(_once(c, {}), function=function, where=lambda: None) for c in cases], then)
@@ -96,7 +96,7 @@ def _in_second(
         yield ("second", first, then, *act.key), act.mistake, made, _said(line, act), None
 
 
-def _said(line: ScalarLine | None, act: calculus.WrongRule) -> Mapping[str, Any]:
+def _said(line: ScalarLine | None, act: calculus.WrongRule) -> Params:
     """What the words mention: pieces of the first derivative, written out."""
     assert line is not None
     ks = act.place.ks if act.place is not None else ()

@@ -3,23 +3,22 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array, Value
 
 RELATIVE = 1e-8  # of the entry: two floats that were computed in different ways
 ABSOLUTE = 1e-11  # of the largest entry at the point: what is left where large terms cancel
 CANCELLED = 1e-14  # of the right gradient: what is left of it where a mistake takes it all away
 
 
-def equal(a: Any, b: Any, slack: Any = 0.0) -> bool:
+def equal(a: Value, b: Value, slack: Value = 0.0) -> bool:
     """Equal shapes, and entries equal to rounding (relative to b and to its largest entry)."""
     return np.shape(a) == np.shape(b) and not np.any(off(a, b, slack))
 
 
-def off(a: Any, b: Any, slack: Any = 0.0) -> Any:
+def off(a: Value, b: Value, slack: Value = 0.0) -> Value:
     """Which entries differ by more than rounding; one that is no number does."""
     size = np.abs(b)
     allowed = RELATIVE * size + ABSOLUTE * np.max(size, initial=0.0) + slack
@@ -27,19 +26,19 @@ def off(a: Any, b: Any, slack: Any = 0.0) -> Any:
         return ~(np.abs(np.asarray(a) - b) <= allowed)
 
 
-def room(flat: Any, scale: Any) -> Any:
+def room(flat: Value, scale: Value) -> Value:
     """What rounding may do to gradients (..., point, entry), where `scale` (point,) is usual."""
     size = np.abs(flat)
     largest = np.max(np.nan_to_num(size), axis=-1, initial=0.0)
     return RELATIVE * size + np.maximum(ABSOLUTE * largest, CANCELLED * scale)[..., None]
 
 
-def scale_of(flat: Any) -> Any:
+def scale_of(flat: Value) -> Value:
     """The size of the largest entry at each point, of (point, entry)."""
     return np.max(np.abs(np.nan_to_num(flat)), axis=-1, initial=0.0)
 
 
-def ratio(a: Any, b: Any, scale: Any) -> float:
+def ratio(a: Value, b: Value, scale: Value) -> float:
     """The number k for which a is nearest to k b, where every point (point, entry) counts alike."""
     weight = np.where(scale == 0, 1.0, scale)[:, None]
     a, b = a / weight, b / weight
@@ -66,7 +65,7 @@ def table(who: Array, rows: Array, scale: Array) -> MistakeTable:
 
 
 def by_shape(
-    arrays: Sequence[Sequence[Any]], right: Sequence[Any]
+    arrays: Sequence[Sequence[Value]], right: Sequence[Value]
 ) -> dict[tuple[int, ...], MistakeTable]:
     """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
     rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -81,7 +80,7 @@ def by_shape(
     }
 
 
-def flat(arrays: Sequence[Any]) -> Array:
+def flat(arrays: Sequence[Value]) -> Array:
     """Arrays of one shape as (point, entry)."""
     return np.array([np.ravel(a) for a in arrays])
 
@@ -96,7 +95,7 @@ class GivenAnswer:
     slack: Array
 
 
-def known_part(answer: Sequence[Any], slack: Any) -> GivenAnswer | None:
+def known_part(answer: Sequence[Value], slack: Value) -> GivenAnswer | None:
     """The known part of an answer; None where nothing is known, or shapes differ between points."""
     points = [k for k, a in enumerate(answer) if a is not None]
     shapes = {np.shape(answer[k]) for k in points}

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from gradcheck.diagnosis.line import ScalarLine
 from gradcheck.mistakes import Mistake, Whole
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import once, twice
+from gradcheck.values import Array, Value
 
 SIZES = 8
 
 
 def answers(
     case: Case, right: Mapping[str, Array], rows: Sequence[Mistake]
-) -> Iterator[tuple[tuple[Any, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
+) -> Iterator[tuple[tuple[Value, ...], Mistake, dict[str, Array], Mapping[str, str]]]:
     """Every answer that a mistake of the whole gives; a part it says nothing of is nan.
 
     With a key, the row, and what its words may mention.
@@ -53,7 +53,7 @@ def _once(case: Case) -> dict[str, Array]:
     return {part: found[name] for (_, name, *_), part in blocks if name in found}
 
 
-def _value(case: Case) -> Any:
+def _value(case: Case) -> Value:
     if case.rows is not None and case.rows.once is not None:
         case = replace(case.rows.once, inputs=case.inputs)
     try:
@@ -77,7 +77,7 @@ def _others(case: Case) -> dict[str, Array]:
     return _moved(replace(case, wrt=names), case.inputs) if names else {}
 
 
-def _second(case: Case, name: str) -> Any:
+def _second(case: Case, name: str) -> Value:
     """The second derivative by a scalar input; nan where the program cannot be gone back twice."""
     try:
         return twice(case, name)

@@ -1,10 +1,10 @@
 """What is said where the engine refuses: PyTorch's words, and ours."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
+
+from gradcheck.values import Params, Routine, Value
 
 PLAIN_PARAMETER = "{name} takes plain numbers there, not a tensor: write .item() or .tolist()"
 COMPLEX = "complex numbers are not followed here; give the real and the imaginary part apart"
@@ -71,7 +71,7 @@ SCALAR_TYPES = {
 }  # fmt: skip
 
 
-def changed(value: Any, origin: str, now: int, version: int) -> str:
+def changed(value: Value, origin: str, now: int, version: int) -> str:
     """PyTorch's words for a saved tensor that was overwritten, made by the node named `origin`."""
     maker = "torch::autograd::CopySlices" if origin == "CopySlices" else bare_name(origin)
     made = f", which is output 0 of {maker}," if maker else ""
@@ -106,17 +106,17 @@ def bare_name(node: str) -> str:
     return re.sub(r"Backward\d*$", "", node)
 
 
-def kind(value: Any) -> str:
+def kind(value: Value) -> str:
     """`DoubleTensor`: what PyTorch calls an array of a dtype."""
     return f"{scalar_type(value)}Tensor"
 
 
-def scalar_type(value: Any) -> str:
+def scalar_type(value: Value) -> str:
     """`Double`: what PyTorch calls the dtype of an array."""
     return SCALAR_TYPES.get(str(value.dtype), str(value.dtype))
 
 
-def without_defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def without_defaults(kwargs: Params) -> dict[str, Value]:
     """Keywords that say more than NumPy's defaults."""
     return {
         key: value
@@ -125,7 +125,7 @@ def without_defaults(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def refused(ufunc: np.ufunc, method: str, kwargs: Mapping[str, Any], no_row: bool) -> str:
+def refused(ufunc: np.ufunc, method: str, kwargs: Params, no_row: bool) -> str:
     """Why a ufunc call cannot be followed, and what to write instead."""
     if no_row:
         return unknown(ufunc)
@@ -137,7 +137,7 @@ def refused(ufunc: np.ufunc, method: str, kwargs: Mapping[str, Any], no_row: boo
     )
 
 
-def unknown(function: Callable[..., Any]) -> str:
+def unknown(function: Routine) -> str:
     """No row for this function; where to see those that there are."""
     name = getattr(function, "__name__", str(function))
     theirs = "np." if hasattr(np, name) else ""
@@ -173,7 +173,7 @@ def no_graph(index: int) -> str:
     return f"element {index} of tensors does not require grad and does not have a grad_fn"
 
 
-def not_numbers(data: Any, value: Any) -> Exception:
+def not_numbers(data: Value, value: Value) -> Exception:
     """The complaint about data that is no array of real numbers."""
     if value.dtype.kind == "c":
         return TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")
@@ -183,7 +183,7 @@ def not_numbers(data: Any, value: Any) -> Exception:
     return RuntimeError(f"Could not infer dtype of {type(odd).__name__}")
 
 
-def refuse_as_grad(tensor: Any, value: Any, is_tensor: bool) -> None:
+def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
     """PyTorch's checks on `t.grad = value`; raises TypeError or RuntimeError."""
     if not is_tensor:
         raise TypeError(

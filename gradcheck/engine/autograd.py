@@ -1,7 +1,6 @@
 """`tensor`, `backward` and `grad`: where a user meets the tape."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -9,13 +8,14 @@ from gradcheck.engine import advice
 from gradcheck.engine.backward import backward, run, starts
 from gradcheck.engine.state import bare
 from gradcheck.engine.tensor import Tensor, boxed, track
+from gradcheck.values import Value
 
 __all__ = ["backward", "grad", "tensor"]
 
 NUMBERS = "fiub"
 
 
-def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(data: Value, dtype: Value = None, requires_grad: bool = False) -> Tensor:
     """A leaf of the tape: numbers that remember what is done with them.
 
     Parameters
@@ -53,7 +53,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return Tensor(value[()], bool(requires_grad))
 
 
-def _array(data: Any, dtype: Any) -> Any:
+def _array(data: Value, dtype: Value) -> Value:
     value = np.array(data, dtype=dtype)
     if value.dtype.kind not in NUMBERS:
         raise advice.not_numbers(data, value)
@@ -63,7 +63,7 @@ def _array(data: Any, dtype: Any) -> Any:
 def grad(  # noqa: PLR0917 - PyTorch's signature
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
-    grad_outputs: Any = None,
+    grad_outputs: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,

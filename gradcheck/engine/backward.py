@@ -1,9 +1,8 @@
 """The way back from outputs: where it starts, what it walks on, and what it leaves in `.grad`."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -11,18 +10,18 @@ from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.state import State, bare, land
 from gradcheck.engine.tape import Leaf, Node, Step, saved, walk, watched_cells
+from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
-Kind = Callable[..., Any]
 """The class of tensors, which makes one around a bare value."""
 
 
 def backward(
     tensors: State | Sequence[State],
-    gradients: Any = None,
+    gradients: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Value = None,
 ) -> None:
     """Add d(tensors)/d(leaf), contracted with the gradients, to the `.grad` of every leaf.
 
@@ -40,7 +39,7 @@ def backward(
     land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
 
 
-def _targets(inputs: Any) -> dict[Step, Any]:
+def _targets(inputs: Value) -> dict[Step, Value]:
     """The tensors that `backward(inputs=...)` gives a gradient to, by their steps."""
     wanted = [inputs] if isinstance(inputs, State) else list(inputs or ())
     if inputs is not None and not wanted:
@@ -50,7 +49,7 @@ def _targets(inputs: Any) -> dict[Step, Any]:
     return {t._step(): t for t in wanted}
 
 
-def starts(tensors: State | Sequence[State], gradients: Any) -> list[tuple[Step, Any]]:
+def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
     """The steps to start from and their seeds; PyTorch's complaints where there are none."""
     ends = [tensors] if isinstance(tensors, State) else list(tensors)
     given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
@@ -69,7 +68,7 @@ def _source(index: int, t: State) -> Step:
     return t._step()
 
 
-def _seed(index: int, t: State, gradient: Any) -> Any:
+def _seed(index: int, t: State, gradient: Value) -> Value:
     """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
     if gradient is None:
         if type(t._value) is np.float64:
@@ -77,7 +76,7 @@ def _seed(index: int, t: State, gradient: Any) -> Any:
         if t.requires_grad and t.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return np.ones(t.shape, t.dtype)[()]
-    g: Any = gradient if isinstance(gradient, State) else np.asarray(gradient, dtype=t.dtype)[()]
+    g: Value = gradient if isinstance(gradient, State) else np.asarray(gradient, dtype=t.dtype)[()]
     if g.shape != t.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of "
@@ -88,12 +87,12 @@ def _seed(index: int, t: State, gradient: Any) -> Any:
 
 
 def run(
-    roots: list[tuple[Step, Any]],
+    roots: list[tuple[Step, Value]],
     retain_graph: bool | None,
     create_graph: bool,
     only: set[Step] | None,
-    kind: Kind,
-) -> dict[Step, Any]:
+    kind: Routine,
+) -> dict[Step, Value]:
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
@@ -108,7 +107,7 @@ def run(
     return landed
 
 
-def _alive(kind: Kind, node: Node) -> tuple[Any, tuple[Any, ...]]:
+def _alive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = saved(node)
     cells = watched_cells(node)
@@ -119,7 +118,7 @@ def _alive(kind: Kind, node: Node) -> tuple[Any, tuple[Any, ...]]:
     return (_revived(kind, y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
 
 
-def _revived(kind: Kind, value: Any, edge: Step | None, cell: list[Any] | None) -> Any:
+def _revived(kind: Routine, value: Value, edge: Step | None, cell: list[Value] | None) -> Value:
     """A saved value with its place on the tape, and the version of its memory."""
     if edge is None:
         return value
@@ -133,10 +132,10 @@ def _revived(kind: Kind, value: Any, edge: Step | None, cell: list[Any] | None) 
 
 def backward_from(
     self: State,
-    gradient: Any = None,
+    gradient: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Any = None,
+    inputs: Value = None,
 ) -> None:
     """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
 

@@ -5,19 +5,18 @@ The generator is NumPy's (PCG64): a seed gives other numbers than PyTorch's Mers
 
 from collections.abc import Callable, Mapping
 from operator import index
-from typing import Any
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.ops.row import BOUNDS, spelled
+from gradcheck.values import Array, Value
 
-Array = np.ndarray[Any, Any]
 Maker = Callable[..., Array]
 
 
-def shape_from(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+def shape_from(size: tuple[Value, ...], named: Value = None) -> tuple[int, ...]:
     """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))`, `ones([2, 3])` and `ones(size=(2, 3))`."""
     if named is not None:
         if size:
@@ -28,7 +27,7 @@ def shape_from(size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
 
 
 def _filled(number: float) -> Maker:
-    def maker(*shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
+    def maker(*shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
         if shape and isinstance(shape[-1], type):
             *shape, dtype = shape  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
         return np.full(shape_from(tuple(shape), size), number, dtype)
@@ -37,31 +36,31 @@ def _filled(number: float) -> Maker:
 
 
 def _filled_like(number: float) -> Maker:
-    def maker(x: Any, *, dtype: Any = None) -> Array:
+    def maker(x: Value, *, dtype: Value = None) -> Array:
         return np.full(np.shape(x), number, dtype or np.asarray(x).dtype)
 
     return maker
 
 
-def _full_like(x: Any, fill_value: Any, *, dtype: Any = None) -> Array:
+def _full_like(x: Value, fill_value: Value, *, dtype: Value = None) -> Array:
     return np.full(np.shape(x), fill_value, dtype or np.asarray(x).dtype)
 
 
-def _full(size: Any, fill_value: Any, *, dtype: Any = np.float64) -> Array:
+def _full(size: Value, fill_value: Value, *, dtype: Value = np.float64) -> Array:
     return np.full(shape_from((size,)), fill_value, dtype)
 
 
-def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Any = np.float64) -> Array:
+def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Value = np.float64) -> Array:
     return np.eye(n, m, k, dtype=dtype)
 
 
-def _linspace(*bounds: Any, **named: Any) -> Array:
-    ends: Any = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
+def _linspace(*bounds: Value, **named: Value) -> Array:
+    ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
     made: Array = np.linspace(*ends, *bounds[2:], **spelled(named, BOUNDS))
     return made
 
 
-def _arange(*bounds: Any, **named: Any) -> Array:
+def _arange(*bounds: Value, **named: Value) -> Array:
     made: Array = np.arange(*bounds, **spelled(named, BOUNDS))
     return made
 
@@ -82,7 +81,7 @@ MAKERS: Mapping[str, Maker] = {
 """Arrays from nothing, by PyTorch's names."""
 
 
-def one_hot_array(labels: Any, num_classes: int = -1) -> Array:
+def one_hot_array(labels: Value, num_classes: int = -1) -> Array:
     """Ones at the places of the classes, whole numbers; as many classes as are seen by default.
 
     Raises RuntimeError, in PyTorch's words, for a class out of bounds.
@@ -98,7 +97,7 @@ def one_hot_array(labels: Any, num_classes: int = -1) -> Array:
     return np.asarray(places[..., None] == np.arange(count)).astype(np.int64)
 
 
-def one_hot(labels: Any, num_classes: int = -1) -> Tensor:
+def one_hot(labels: Value, num_classes: int = -1) -> Tensor:
     """`F.one_hot(labels, 3)`."""
     return tensor(one_hot_array(labels, num_classes))
 
@@ -126,19 +125,19 @@ class Generator:
         self.used = True
         return self.rng
 
-    def rand(self, *shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
+    def rand(self, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
         """Evenly from [0, 1)."""
         return np.asarray(self._drawing().random(shape_from(shape, size))).astype(dtype)
 
-    def randn(self, *shape: Any, size: Any = None, dtype: Any = np.float64) -> Array:
+    def randn(self, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
         """From the standard normal distribution."""
         return np.asarray(self._drawing().standard_normal(shape_from(shape, size))).astype(dtype)
 
-    def rand_like(self, x: Any, *, dtype: Any = np.float64) -> Array:
+    def rand_like(self, x: Value, *, dtype: Value = np.float64) -> Array:
         """Evenly from [0, 1), in the shape of x."""
         return self.rand(size=np.shape(x), dtype=dtype)
 
-    def randn_like(self, x: Any, *, dtype: Any = np.float64) -> Array:
+    def randn_like(self, x: Value, *, dtype: Value = np.float64) -> Array:
         """From the standard normal distribution, in the shape of x."""
         return self.randn(size=np.shape(x), dtype=dtype)
 
@@ -146,7 +145,7 @@ class Generator:
         """The whole numbers below n in a random order."""
         return self._drawing().permutation(index(n))
 
-    def randint(self, *bounds: Any, dtype: Any = np.int64, **named: Any) -> Array:
+    def randint(self, *bounds: Value, dtype: Value = np.int64, **named: Value) -> Array:
         """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
         words = ("high", "size") if len(bounds) + len(named) < 3 else ("low", "high", "size")
         given = dict(zip((w for w in words if w not in named), bounds, strict=False)) | named
@@ -201,7 +200,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
-    def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Tensor:
+    def make(*args: Value, requires_grad: bool = False, **kwargs: Value) -> Tensor:
         return tensor(maker(*map(bare, args), **kwargs), requires_grad=requires_grad)
 
     make.__name__ = make.__qualname__ = name

@@ -4,8 +4,6 @@ On the tape a function is one node. Where it has several outputs, each output ha
 that packs its cotangent into a bundle; bundles that meet at the function's node merge.
 """
 
-from collections.abc import Callable
-from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -16,6 +14,7 @@ from gradcheck.engine.tape import OUTPUT, Node, form, noted
 from gradcheck.engine.tensor import Tensor, boxed, track
 from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
+from gradcheck.values import Routine, Value
 
 
 class Context:
@@ -24,24 +23,24 @@ class Context:
     def __init__(self, wanted: tuple[bool, ...]) -> None:
         """Nothing saved yet; `needs_input_grad` says which arguments want a gradient."""
         self.needs_input_grad = wanted
-        self._constant: tuple[Any, ...] = ()
-        self._to_save: tuple[Any, ...] = ()
+        self._constant: tuple[Value, ...] = ()
+        self._to_save: tuple[Value, ...] = ()
         self._saved: tuple[SavedTensor | None, ...] = ()
 
-    def save_for_backward(self, *tensors: Any) -> None:
+    def save_for_backward(self, *tensors: Value) -> None:
         """Keep arguments or outputs for backward; writes to them in between are noticed."""
         self._to_save = tensors
 
     @property
-    def saved_tensors(self) -> tuple[Any, ...]:
+    def saved_tensors(self) -> tuple[Value, ...]:
         """What was saved, in its order; raises RuntimeError where it was overwritten since."""
         return tuple(None if entry is None else entry.tensor() for entry in self._saved)
 
-    def mark_non_differentiable(self, *outputs: Any) -> None:
+    def mark_non_differentiable(self, *outputs: Value) -> None:
         """Outputs that carry no gradient."""
         self._constant = outputs
 
-    def keep(self, outputs: tuple[Any, ...]) -> bool:
+    def keep(self, outputs: tuple[Value, ...]) -> bool:
         """Save what is to be saved, now that the outputs have their nodes; whether there is any."""
         for i, t in enumerate(self._to_save):
             if t is not None and not isinstance(t, Tensor):
@@ -115,22 +114,22 @@ class Function:
     """
 
     @staticmethod
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: Value, **kwargs: Value) -> Value:
         """The value."""
         raise NotImplementedError(advice.NO_FORWARD)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+    def setup_context(ctx: Value, inputs: tuple[Value, ...], output: Value) -> Value:
         """What the context is to remember, where `forward` does not take it."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx: Any, *cotangents: Any) -> Any:
+    def backward(ctx: Value, *cotangents: Value) -> Value:
         """A gradient for every argument of forward."""
         raise NotImplementedError(advice.NO_BACKWARD)
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+    def apply(cls, *args: Value, **kwargs: Value) -> Value:
         """Run forward; put one node on the tape if any argument is tracked."""
         wanted = tuple(map(track, args))
         ctx = Context(wanted)
@@ -144,7 +143,7 @@ class Function:
         return outputs if isinstance(result, tuple) else outputs[0]
 
     @classmethod
-    def _forwarded(cls, ctx: Context, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _forwarded(cls, ctx: Context, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         if cls.setup_context is Function.setup_context:
             return cls.forward(ctx, *args, **kwargs)
         result = cls.forward(*args, **kwargs)
@@ -152,7 +151,7 @@ class Function:
         return result
 
 
-def _own(cls: type[Function], out: Any, args: tuple[Any, ...]) -> Any:
+def _own(cls: type[Function], out: Value, args: tuple[Value, ...]) -> Value:
     """An output as a tensor of its own; memory that it shares must not be written through it."""
     if not isinstance(out, Tensor):
         return out
@@ -165,7 +164,7 @@ def _own(cls: type[Function], out: Any, args: tuple[Any, ...]) -> Any:
     return out
 
 
-def _carries_gradient(out: Any, ctx: Context) -> bool:
+def _carries_gradient(out: Value, ctx: Context) -> bool:
     constant = any(out is other for other in ctx._constant)
     return isinstance(out, Tensor) and out.dtype.kind == "f" and not constant
 
@@ -176,8 +175,8 @@ def _carries_gradient(out: Any, ctx: Context) -> bool:
 def _record(
     cls: type[Function],
     ctx: Context,
-    args: tuple[Any, ...],
-    outputs: tuple[Any, ...],
+    args: tuple[Value, ...],
+    outputs: tuple[Value, ...],
     live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
@@ -199,15 +198,15 @@ def _record(
         MODE.observe(node, outputs[0], args)
 
 
-def _row(cls: type[Function], args: tuple[Any, ...], outputs: tuple[Any, ...]) -> Op:
+def _row(cls: type[Function], args: tuple[Value, ...], outputs: tuple[Value, ...]) -> Op:
     """The op row of one call; its one rule runs the user's backward and hands out its answers."""
     known = tuple(form(out._value) if isinstance(out, Tensor) else None for out in outputs)
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
 
-    def rule(ctx: Any) -> Callable[..., Any]:
-        answers: list[Any] = []
+    def rule(ctx: Value) -> Routine:
+        answers: list[Value] = []
 
-        def pull(position: int, g: Any) -> Any:
+        def pull(position: int, g: Value) -> Value:
             if not answers:  # for all arguments at once
                 parts = _parts(g)
                 alive = any(isinstance(part, Tensor) for part in parts.values())
@@ -233,7 +232,7 @@ class CotangentBundle:
 
     __slots__ = ("dtype", "parts", "shape")
 
-    def __init__(self, parts: dict[int, Any]) -> None:
+    def __init__(self, parts: dict[int, Value]) -> None:
         self.parts = parts
         self.shape, self.dtype = (), None
 
@@ -258,17 +257,17 @@ def _output(node: Node, k: int) -> Node:
     return noted(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
 
 
-def _parts(g: Any) -> dict[int, Any]:
+def _parts(g: Value) -> dict[int, Value]:
     return g.parts if isinstance(g, CotangentBundle) else {0: g}
 
 
 def _gradients(
     cls: type[Function],
     ctx: Context,
-    parts: dict[int, Any],
-    known: tuple[Any, ...],
-    shapes: tuple[Any, ...],
-) -> list[Any]:
+    parts: dict[int, Value],
+    known: tuple[Value, ...],
+    shapes: tuple[Value, ...],
+) -> list[Value]:
     """The user's backward, its answers counted and checked; bare unless the walk is recorded."""
     recorded = any(isinstance(g, Tensor) for g in parts.values())
     cotangents = [_cotangent(parts.get(k), known[k]) for k in range(len(known))]
@@ -288,14 +287,14 @@ def _gradients(
     return [g if g is None or recorded else g._value for g in checked]
 
 
-def _cotangent(g: Any, known: Any) -> Tensor | None:
+def _cotangent(g: Value, known: Value) -> Tensor | None:
     """What arrived at one output; zeros where nothing did, None where it is no tensor."""
     if g is not None:
         return boxed(g)
     return None if known is None else Tensor(np.zeros(*known))
 
 
-def _checked(name: str, i: int, g: Any, shape: tuple[int, ...]) -> Tensor | None:
+def _checked(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor | None:
     """A gradient that can be summed to its argument's shape, as PyTorch silently does."""
     if g is None:
         return None

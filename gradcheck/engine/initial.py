@@ -7,13 +7,13 @@ numbers that are drawn are NumPy's, and not PyTorch's.
 from collections.abc import Callable
 from functools import partial
 from math import prod, sqrt
-from typing import Any
 
 import numpy as np
 
-from gradcheck.engine.factories import Array, Generator
+from gradcheck.engine.factories import Generator
 from gradcheck.engine.recording import no_grad
 from gradcheck.engine.tensor import Tensor
+from gradcheck.values import Array, Routine, Value
 
 Shape = tuple[int, ...]
 
@@ -52,7 +52,7 @@ def _he(
     return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
 
 
-def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
+def filling(generator: Generator) -> dict[str, Routine]:
     """PyTorch's functions: each writes into the parameter that it is given, and returns it."""
 
     def uniform(shape: Shape, a: float = 0.0, b: float = 1.0) -> Array:
@@ -61,11 +61,15 @@ def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
     def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Array:
         return np.asarray(mean + std * generator.randn(shape))
 
-    def evenly(deviation: Callable[..., float], shape: Shape, *args: Any, **named: Any) -> Array:
+    def evenly(
+        deviation: Callable[..., float], shape: Shape, *args: Value, **named: Value
+    ) -> Array:
         bound = sqrt(3) * deviation(shape, *args, **named)
         return uniform(shape, -bound, bound)
 
-    def normally(deviation: Callable[..., float], shape: Shape, *args: Any, **named: Any) -> Array:
+    def normally(
+        deviation: Callable[..., float], shape: Shape, *args: Value, **named: Value
+    ) -> Array:
         return normal(shape, 0.0, deviation(shape, *args, **named))
 
     fillers: dict[str, Callable[..., Array]] = {
@@ -83,6 +87,6 @@ def filling(generator: Generator) -> dict[str, Callable[..., Any]]:
     return {name: partial(_fill, fill) for name, fill in fillers.items()}
 
 
-def _fill(fill: Callable[..., Array], t: Any, *args: Any, **kwargs: Any) -> Any:
+def _fill(fill: Callable[..., Array], t: Value, *args: Value, **kwargs: Value) -> Value:
     with no_grad():
         return t.copy_(Tensor(fill(tuple(t.shape), *args, **kwargs)))

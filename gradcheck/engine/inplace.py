@@ -1,8 +1,6 @@
 """Writing in place: the value changes where it lies, the version is counted, the node replaced."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -12,17 +10,18 @@ from gradcheck.engine.state import State, bare, move_keeper
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.ops.shapes import is_basic
+from gradcheck.values import Params, Value
 
 KINDS = "buif"
 
 
-def _tracked(value: Any) -> bool:
+def _tracked(value: Value) -> bool:
     return isinstance(value, State) and value.requires_grad
 
 
 def write(
-    t: Any, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool = False
-) -> Any:
+    t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns: bool = False
+) -> Value:
     """Replace the value by row(t, *others), bump the version, and take over the node.
 
     An assignment takes any number into its own dtype; arithmetic only within its kind.
@@ -34,9 +33,7 @@ def write(
     return t
 
 
-def _write(
-    t: Any, row: Op, others: tuple[Any, ...], params: Mapping[str, Any], assigns: bool
-) -> None:
+def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns: bool) -> None:
     recorded = MODE.recording and any(map(_tracked, (t, *others)))
     if recorded:
         refuse_if_leaf(t)
@@ -54,7 +51,7 @@ def _write(
         _take_over(t, result)
 
 
-def set_item(t: Any, index: Any, value: Any) -> None:
+def set_item(t: Value, index: Value, value: Value) -> None:
     """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
     index = bare(index)
     if MODE.recording and (_tracked(t) or _tracked(value)):
@@ -72,7 +69,7 @@ def set_item(t: Any, index: Any, value: Any) -> None:
         write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
 
 
-def refuse_if_leaf(t: Any, region: bool = False) -> None:
+def refuse_if_leaf(t: Value, region: bool = False) -> None:
     """PyTorch's refusals of a recorded write; raises RuntimeError."""
     view = t._view
     if view is not None:
@@ -86,7 +83,7 @@ def refuse_if_leaf(t: Any, region: bool = False) -> None:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
 
 
-def _as_it_was(t: Any, row: Op, others: tuple[Any, ...]) -> Any:
+def _as_it_was(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it."""
     wanted = tuple(map(_tracked, (t, *others)))
     keep, _ = row.keeps(wanted)
@@ -94,7 +91,7 @@ def _as_it_was(t: Any, row: Op, others: tuple[Any, ...]) -> Any:
     return type(t)(np.array(t._value) if keep[0] else t._value, t._tracked, node)
 
 
-def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
+def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
     """What is read must not lie partly where is written; raises RuntimeError."""
     for other in map(bare, others):
         arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
@@ -102,7 +99,7 @@ def _refuse_overlap(region: Any, others: tuple[Any, ...]) -> None:
             raise RuntimeError(advice.OVERLAP)
 
 
-def _overlaps_itself(a: Any) -> bool:
+def _overlaps_itself(a: Value) -> bool:
     """Whether entries share their memory: those that an expanded axis repeats."""
     return (
         isinstance(a, np.ndarray)
@@ -111,23 +108,23 @@ def _overlaps_itself(a: Any) -> bool:
     )
 
 
-def _same_place(a: Any, b: Any) -> bool:
+def _same_place(a: Value, b: Value) -> bool:
     """Whether two arrays are one region of memory, seen alike."""
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False
     return _layout(a) == _layout(b)
 
 
-def _family(t: Any) -> Any:
+def _family(t: Value) -> Value:
     """The tensor whose writes this one follows: the base of a view, or itself."""
     return t if t._view is None else t._view.base
 
 
-def _layout(a: Any) -> tuple[Any, ...]:
+def _layout(a: Value) -> tuple[Value, ...]:
     return a.__array_interface__["data"], a.shape, a.strides, a.dtype
 
 
-def _refuse_misfit(t: Any, result: Any, assigns: bool) -> None:
+def _refuse_misfit(t: Value, result: Value, assigns: bool) -> None:
     if result.shape != t.shape:
         raise RuntimeError(
             f"output with shape {list(t.shape)} doesn't match the broadcast shape "
@@ -140,7 +137,7 @@ def _refuse_misfit(t: Any, result: Any, assigns: bool) -> None:
         )
 
 
-def _take_over(t: Any, result: Any) -> None:
+def _take_over(t: Value, result: Value) -> None:
     """The tensor is now what the result's node made; a view hands that on to its base."""
     before, node = t._node, result._node
     if node is not None and node.y is not None:
@@ -180,7 +177,7 @@ FILL_WITH = _replaced("fill_with", "FillBackward3", 2)
 COPY_FROM = _replaced("copy_from", "CopyBackwards", 2)
 
 
-def zero_(t: Any) -> Any:
+def zero_(t: Value) -> Value:
     """Fill with zeros, in place."""
     if UNUSUAL and MODE.ledger is not None:
         MODE.ledger.zero(t, partial(_write, t, ZERO, (), {"value": 0.0}, assigns=True))
@@ -188,7 +185,7 @@ def zero_(t: Any) -> Any:
     return write(t, ZERO, (), {"value": 0.0}, assigns=True)
 
 
-def fill_(t: Any, value: Any) -> Any:
+def fill_(t: Value, value: Value) -> Value:
     """Fill with one number, in place."""
     if not isinstance(value, State):
         return write(t, FILL, (), {"value": value}, assigns=True)
@@ -200,7 +197,7 @@ def fill_(t: Any, value: Any) -> Any:
     return write(t, FILL_WITH, (value,), {}, assigns=True)
 
 
-def copy_(t: Any, source: Any) -> Any:
+def copy_(t: Value, source: Value) -> Value:
     """Copy the entries of another tensor, broadcast and cast, in place."""
     if isinstance(source, int | float):
         source = type(t)(np.asarray(source)[()])
@@ -212,23 +209,23 @@ def copy_(t: Any, source: Any) -> Any:
     return write(t, COPY_FROM, (source,), {}, assigns=True)
 
 
-def add_(t: Any, other: Any, *, alpha: float = 1) -> Any:
+def add_(t: Value, other: Value, *, alpha: float = 1) -> Value:
     """`t += alpha * other`."""
     return write(t, TABLE["add"], (other if alpha == 1 else other * alpha,), {})
 
 
-def sub_(t: Any, other: Any, *, alpha: float = 1) -> Any:
+def sub_(t: Value, other: Value, *, alpha: float = 1) -> Value:
     """`t -= alpha * other`."""
     return write(t, TABLE["subtract"], (other if alpha == 1 else other * alpha,), {})
 
 
-def nth_(t: Any, n: int) -> Any:
+def nth_(t: Value, n: int) -> Value:
     """`t.polygamma_(n)`."""
     row = TABLE["polygamma"]
     return write(t, row, (), row.normal((n, t), {})[1])
 
 
-def assign(t: Any, source: Any) -> None:
+def assign(t: Value, source: Value) -> None:
     """`t.data = source`: other numbers of the same shape, of which the tape hears nothing."""
     came = np.shape(bare(source))
     if t.shape != came:

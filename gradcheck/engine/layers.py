@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from inspect import Parameter as Argument
 from inspect import Signature
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.modules import Module, Parameter
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.ops import TABLE, everything
+from gradcheck.values import Params, Value
 
 __all__ = [
     "ELU", "GELU", "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d",
@@ -27,7 +28,7 @@ __all__ = [
 ]  # fmt: skip
 
 Shape = tuple[int, ...]
-Draw = Callable[[np.random.Generator, Shape], Any]
+Draw = Callable[[np.random.Generator, Shape], Value]
 Drawn = tuple[tuple[Shape, Draw] | None, ...]
 
 
@@ -42,7 +43,7 @@ class Layer(Module):
     """
 
     row: ClassVar[str]
-    settings: ClassVar[Mapping[str, Any]] = {}
+    settings: ClassVar[Params] = {}
     held: ClassVar[tuple[str, ...]] = ()
     draws: ClassVar[bool] = False
     printed: ClassVar[str] = ""
@@ -50,9 +51,9 @@ class Layer(Module):
 
     if TYPE_CHECKING:  # settings and parameters
 
-        def __getattr__(self, name: str) -> Any: ...
+        def __getattr__(self, name: str) -> Value: ...
 
-    def __init_subclass__(cls, row: str = "", **settings: Any) -> None:
+    def __init_subclass__(cls, row: str = "", **settings: Value) -> None:
         """Name the function; the settings come after those of the class above."""
         cls.row = row or getattr(cls, "row", "")
         cls.settings = {**cls.settings, **settings}
@@ -64,7 +65,7 @@ class Layer(Module):
             taken.append(Argument("seed", Argument.KEYWORD_ONLY, default=None))
         cls.__signature__ = Signature(taken)
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Value, **named: Value) -> None:
         """The settings, by position or name; raises TypeError for others."""
         try:
             bound = self.__signature__.bind(*args, **named)
@@ -81,15 +82,15 @@ class Layer(Module):
             for name, how in drawn.items():
                 setattr(self, name, None if how is None else Parameter(how[1](rng, how[0])))
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         """For each parameter its shape and how it is drawn; None where there is none."""
         return ()
 
-    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
         """What the function takes."""
         return (*inputs, *(getattr(self, name) for name in self.held))
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Value) -> Value:
         """The function of the inputs, and of the parameters or the settings."""
         named = {} if self.held else self.chosen
         if self.writes and isinstance(inputs[0], Tensor):
@@ -109,12 +110,12 @@ def evenly(bound: float) -> Draw:
     return lambda rng, shape: rng.uniform(-bound, bound, shape)
 
 
-def ones(rng: np.random.Generator, shape: Shape) -> Any:
+def ones(rng: np.random.Generator, shape: Shape) -> Value:
     """Nothing is drawn: each is 1."""
     return np.ones(shape)
 
 
-def zeros(rng: np.random.Generator, shape: Shape) -> Any:
+def zeros(rng: np.random.Generator, shape: Shape) -> Value:
     """Nothing is drawn: each is 0."""
     return np.zeros(shape)
 
@@ -133,7 +134,7 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
     held, draws = ("weight", "bias"), True
     printed = "in_features={in_features}, out_features={out_features}, bias={has_bias}"
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         width, count, bias, weight = settings
         bound = evenly(1 / math.sqrt(width) if width else 0.0)
         with_bias = bias is not False and bias is not None
@@ -142,7 +143,7 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
             ((count,), _given("bias", bias, bound)) if with_bias else None,
         )
 
-    def forward(self, *inputs: Any) -> Tensor:
+    def forward(self, *inputs: Value) -> Tensor:
         """The layer applied to the last axis of x; raises RuntimeError for another length."""
         (x,), (width, count, *_) = inputs, self.chosen.values()
         if x.shape[-1] != width:
@@ -154,10 +155,10 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
 
 
-def _given(name: str, numbers: Any, draw: Draw) -> Draw:
+def _given(name: str, numbers: Value, draw: Draw) -> Draw:
     """The numbers that are given, where it is not left to the generator."""
 
-    def find(rng: np.random.Generator, shape: Shape) -> Any:
+    def find(rng: np.random.Generator, shape: Shape) -> Value:
         drawn = draw(rng, shape)
         if numbers is None or numbers is True:
             return drawn
@@ -174,7 +175,7 @@ class Embedding(Layer, row="embedding", num_embeddings=..., embedding_dim=...):
 
     held, draws, printed = ("weight",), True, "{num_embeddings}, {embedding_dim}"
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         return ((settings, lambda rng, shape: rng.standard_normal(shape)),)
 
 
@@ -190,17 +191,17 @@ class Conv1d(
     held, draws = ("weight", "bias"), True
     axes = 1
 
-    def _spread(self, setting: Any) -> Any:
+    def _spread(self, setting: Value) -> Value:
         """One number for each axis."""
         return setting if isinstance(setting, str | tuple) else (setting,) * self.axes
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         channels, filters, kernel, *_, groups, bias = settings
         shape = (filters, channels // groups, *self._spread(kernel))
         bound = evenly(1 / math.sqrt(math.prod(shape[1:])))
         return (shape, bound), ((filters,), bound) if bias else None
 
-    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
         return (*super()._arguments(*inputs), *list(self.chosen.values())[3:7])
 
     def __repr__(self) -> str:
@@ -230,7 +231,7 @@ class LayerNorm(
     held = ("weight", "bias")
     printed = "{shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={has_bias}"
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         size, _, affine, bias = settings
         self.shape = tuple(size) if isinstance(size, tuple | list) else (size,)
         return (
@@ -238,7 +239,7 @@ class LayerNorm(
             (self.shape, zeros) if affine and bias else None,
         )
 
-    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
         x, weight, bias = super()._arguments(*inputs)
         return x, self.shape, weight, bias, self.chosen["eps"]
 
@@ -260,13 +261,13 @@ class BatchNorm1d(
     )
     ranks: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         channels, _, _, affine, tracking = settings
         self.running_mean = Tensor(np.zeros(channels)) if tracking else None
         self.running_var = Tensor(np.ones(channels)) if tracking else None
         return (((channels,), ones), ((channels,), zeros)) if affine else (None, None)
 
-    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
         """Input, running numbers, parameters; raises ValueError for another number of axes."""
         x, weight, bias = super()._arguments(*inputs)
         shape = np.shape(bare(x))
@@ -301,13 +302,13 @@ class RNNCell(Layer, row="rnn_tanh_cell", input_size=..., hidden_size=..., bias=
     gates: ClassVar[int] = 1
     states: ClassVar[int] = 1
 
-    def _drawn(self, *settings: Any) -> Drawn:
+    def _drawn(self, *settings: Value) -> Drawn:
         width, hidden, bias = settings
         bound, rows = evenly(1 / math.sqrt(hidden)), self.gates * hidden
         biases = [((rows,), bound) if bias else None] * 2
         return ((rows, width), bound), ((rows, hidden), bound), *biases
 
-    def _arguments(self, *inputs: Any) -> tuple[Any, ...]:
+    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
         x, *state = inputs
         if not state or state[0] is None:
             zero = np.zeros((*np.shape(bare(x))[:-1], self.chosen["hidden_size"]))
@@ -344,7 +345,7 @@ LAYERS: Mapping[str, type[Layer]] = {
 # -- functions without parameters ------------------------------------------------------------------
 
 
-def _function(name: str, row: str, words: str, **settings: Any) -> type[Layer]:
+def _function(name: str, row: str, words: str, **settings: Value) -> type[Layer]:
     """The module of a function that has nothing of its own beside its settings."""
     return type(name, (Layer,), {"__doc__": words, "__module__": __name__}, row=row, **settings)
 
@@ -374,7 +375,7 @@ Flatten = _function(
 class WindowPool(Layer, kernel_size=..., stride=None, padding=0):
     """A number for each window along the last axes."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Value, **named: Value) -> None:
         """The settings; windows lie side by side by default."""
         super().__init__(*args, **named)
         if self.chosen["stride"] is None:
@@ -417,13 +418,13 @@ class Dropout(Layer, row="dropout", p=0.5):
 
     printed = "p={p}, inplace=False"
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Value, **named: Value) -> None:
         """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
         super().__init__(*args, **named)
         if not 0 <= self.p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Value) -> Value:
         """The function of that name, with a mask that is drawn anew."""
         (x,) = inputs
         mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
@@ -436,7 +437,7 @@ class Dropout(Layer, row="dropout", p=0.5):
 class LossLayer(Layer, reduction="mean"):
     """A loss of an input and a target: a number, with the reduction "none" one for each entry."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Value, **named: Value) -> None:
         """`reduction` is "mean", "sum" or "none"; raises ValueError for another."""
         super().__init__(*args, **named)
         if self.reduction not in ("mean", "sum", "none"):
@@ -450,7 +451,7 @@ class LossLayer(Layer, reduction="mean"):
 class MSELoss(LossLayer, row="mse_loss"):
     """The mean (or the sum, or each) of (input - target)**2."""
 
-    def forward(self, *inputs: Any) -> Any:
+    def forward(self, *inputs: Value) -> Value:
         """The loss; warns in PyTorch's words where the shapes differ."""
         came, wanted = (np.shape(bare(each)) for each in inputs)
         if came != wanted:

@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from textwrap import indent
-from typing import Any
 from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_
 from gradcheck.engine.state import clear
 from gradcheck.engine.tensor import Tensor
+from gradcheck.values import Value
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 """What `Parameter` made, by identity: a module counts these among its parameters."""
 
 
-def Parameter(data: Any, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
+def Parameter(data: Value, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
     """A leaf with these numbers that the module which holds it counts among its parameters."""
     numbers = data.detach() if isinstance(data, Tensor) else data
     return mark(tensor(numbers, requires_grad=requires_grad))
@@ -27,7 +27,7 @@ def mark(t: Tensor) -> Tensor:
     return t
 
 
-def is_parameter(value: Any) -> bool:
+def is_parameter(value: Value) -> bool:
     """Whether a value was made by `Parameter`."""
     return isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
 
@@ -38,11 +38,11 @@ class Module:
     training = True
     """What `train()` and `eval()` say; a normalisation of batches looks at it."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Value:
         """What `forward` makes of the arguments."""
         return self.forward(*args, **kwargs)
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Value, **kwargs: Value) -> Value:
         """The value; a subclass says how."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
@@ -125,37 +125,37 @@ class Module:
 class Sequential(Module):
     """Modules one after the other; `net[0]` is the first."""
 
-    def __init__(self, *modules: Any) -> None:
+    def __init__(self, *modules: Value) -> None:
         """The modules, in the order in which they are applied; or a dict of them by name."""
         one = modules[0] if len(modules) == 1 else None
         for name, module in one.items() if isinstance(one, dict) else enumerate(modules):
             setattr(self, str(name), module)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Value) -> Value:
         """Each module applied to what the one before gave."""
         for module in self:
             x = module(x)
         return x
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         own = vars(self).items()
         return (each for name, each in own if name.isdigit() or isinstance(each, Module))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __getitem__(self, k: int) -> Any:
+    def __getitem__(self, k: int) -> Value:
         return list(self)[k]
 
 
 class ModuleList(Sequential):
     """Modules in a list, whose parameters count; what they do is up to the module around."""
 
-    def __init__(self, modules: Iterable[Any] = ()) -> None:
+    def __init__(self, modules: Iterable[Value] = ()) -> None:
         """The modules, in their order."""
         super().__init__(*modules)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Value) -> Value:
         """None: raises NotImplementedError, as PyTorch's does."""
         raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
 
@@ -169,7 +169,7 @@ class ModuleList(Sequential):
             k += n
         return f"ModuleList({chr(10) if lines else ''}{indent(''.join(lines), '  ')})"
 
-    def append(self, module: Any) -> "ModuleList":
+    def append(self, module: Value) -> "ModuleList":
         """Itself, one longer."""
         setattr(self, str(len(self)), module)
         return self

@@ -1,15 +1,14 @@
 """PyTorch's names of the nodes: `MulBackward0` for `multiply`, and which of several it is."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
 from gradcheck.ops.row import Op
 from gradcheck.ops.shapes import is_basic
+from gradcheck.values import Params, Value
 
-Operands = tuple[Any, ...]
-Params = Mapping[str, Any]
+Operands = tuple[Value, ...]
 Name = Callable[[Operands, Params], str]
 
 ALIKE = {
@@ -33,7 +32,7 @@ KNOWN = {row: f"{name}Backward0" for name, rows in ALIKE.items() for row in rows
 KNOWN |= dict.fromkeys(("floor_divide", "heaviside"), "NotImplemented")
 
 
-def _is_number(operand: Any) -> bool:
+def _is_number(operand: Value) -> bool:
     """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
     return operand is None or type(operand) in (int, float)
 

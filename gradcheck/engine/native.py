@@ -6,10 +6,11 @@ tuples or numbers for it (see setup.py), and `tests/engine/test_native.py` holds
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 from weakref import ref
 
 from numpy import ndarray
+
+from gradcheck.values import Value
 
 SPOTS = 64
 CLOCK = count(1)
@@ -20,41 +21,41 @@ def tick() -> int:
     return next(CLOCK)
 
 
-def spot(a: Any) -> int:
+def spot(a: Value) -> int:
     """A number below SPOTS that is the same for arrays of the same shape."""
     return hash(a.shape) % SPOTS
 
 
-def rank(a: Any) -> int:
+def rank(a: Value) -> int:
     """The number of axes of an array or a NumPy number."""
     return a.ndim  # type: ignore[no-any-return]
 
 
-def has_shape(a: Any, shape: tuple[int, ...]) -> bool:
+def has_shape(a: Value, shape: tuple[int, ...]) -> bool:
     """Whether an array or a NumPy number has this shape."""
     return bool(a.shape == shape)
 
 
-def of_type(a: Any, dtype: Any) -> bool:
+def of_type(a: Value, dtype: Value) -> bool:
     """Whether this is an array of this very dtype."""
     return type(a) is ndarray and a.dtype is dtype
 
 
-def has_form(a: Any, form: Any) -> bool:
+def has_form(a: Value, form: Value) -> bool:
     """Whether an array or a NumPy number has this shape and this very dtype."""
     return has_shape(a, form[0]) and a.dtype is form[1]
 
 
-def looks_on(a: Any) -> bool:
+def looks_on(a: Value) -> bool:
     """Whether this is an array in memory that belongs to another."""
     return type(a) is ndarray and a.base is not None
 
 
-def weak(thing: Any) -> Callable[[], Any]:
+def weak(thing: Value) -> Callable[[], Value]:
     """A reference that does not keep the thing alive."""
     return ref(thing)
 
 
-def referent(held: Callable[[], Any]) -> Any:
+def referent(held: Callable[[], Value]) -> Value:
     """What a reference leads to, weak or not; None if that is gone."""
     return held()

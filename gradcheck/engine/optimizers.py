@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from gradcheck.engine.recording import no_grad
 from gradcheck.engine.state import clear, descend, move
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
+from gradcheck.values import Value
 
 SAFE = 1e-6  # PyTorch's, added to the norm that is divided by
 
@@ -37,7 +37,7 @@ class Optimizer:
         _expect(lr >= 0, f"Invalid learning rate: {lr}")
         _expect(weight_decay >= 0, f"Invalid weight_decay value: {weight_decay}")
         self.lr, self.weight_decay = lr, weight_decay
-        self.state: defaultdict[int, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[int, dict[str, Value]] = defaultdict(dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
@@ -51,7 +51,7 @@ class Optimizer:
                 slope = g._value + self.weight_decay * p._value if self.weight_decay else g._value
                 move(p, self.lr * self._direction(slope, index))
 
-    def _direction(self, g: Any, index: int) -> Any:
+    def _direction(self, g: Value, index: int) -> Value:
         """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""
         raise NotImplementedError
 
@@ -87,7 +87,7 @@ class SGD(Optimizer):
         else:
             descend(self.params, self.lr)
 
-    def _direction(self, g: Any, index: int) -> Any:
+    def _direction(self, g: Value, index: int) -> Value:
         if not self.momentum:
             return g
         state = self.state[index]
@@ -118,7 +118,7 @@ class Adam(Optimizer):
             _expect(0 <= beta < 1, f"Invalid beta parameter at index {index}: {beta}")
         self.betas, self.eps = betas, eps
 
-    def _direction(self, g: Any, index: int) -> Any:
+    def _direction(self, g: Value, index: int) -> Value:
         first, second = self.betas
         state = self.state[index]
         state["step"] = n = state.get("step", 0) + 1
@@ -135,7 +135,7 @@ def _expect(condition: bool, complaint: str) -> None:
 # -- clipping: `torch.nn.utils` --------------------------------------------------------------------
 
 
-def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) -> Any:
+def clip_grad_norm_(parameters: Value, max_norm: float, norm_type: float = 2.0) -> Value:
     """Scale all gradients by max_norm / (norm + 1e-6) where that is below 1; the norm before.
 
     The norm is that of all entries together.
@@ -151,14 +151,14 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0) ->
     return total
 
 
-def clip_grad_value_(parameters: Any, clip_value: float) -> None:
+def clip_grad_value_(parameters: Value, clip_value: float) -> None:
     """Bring each entry of the gradients into [-clip_value, clip_value]."""
     with no_grad():
         for g in _grads(parameters):
             g.copy_(TABLE["clip"](g, -clip_value, clip_value))
 
 
-def _grads(parameters: Any) -> list[Any]:
+def _grads(parameters: Value) -> list[Value]:
     """The gradients that are there; of one parameter its own."""
-    given: Iterable[Any] = [parameters] if hasattr(parameters, "grad") else parameters
+    given: Iterable[Value] = [parameters] if hasattr(parameters, "grad") else parameters
     return [p.grad for p in given if p.grad is not None]

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from gradcheck.values import Value
 
 PRECISION = 4
 THRESHOLD = 1000
@@ -23,7 +25,7 @@ class TorchSize(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
 
-def show(value: Any, grad_fn: str, requires_grad: bool) -> str:
+def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
     """`tensor([1., 2.], requires_grad=True)`, `tensor(2., grad_fn=<MulBackward0>)`."""
     array = np.asarray(value)
     suffixes = []
@@ -53,7 +55,7 @@ def _with_suffixes(text: str, suffixes: list[str]) -> str:
     return f"{text})"
 
 
-def _entries(array: Any) -> str:
+def _entries(array: Value) -> str:
     if array.size == 0:
         return "[]"
     short = array.size > THRESHOLD
@@ -68,7 +70,7 @@ def _corners(length: int) -> list[int]:
     return [*range(EDGE), *range(length - EDGE, length)]
 
 
-def _body(array: Any, writer: "Writer", indent: int, short: bool) -> str:
+def _body(array: Value, writer: "Writer", indent: int, short: bool) -> str:
     """Nested rows; long axes of a large tensor abbreviated to three entries on each side."""
     if array.ndim == 0:
         return writer.write(array[()])
@@ -92,17 +94,17 @@ def _wrapped(texts: list[str], indent: int, width: int) -> str:
 class Writer(NamedTuple):
     """How the entries are written, and the width to which they are padded."""
 
-    form: Callable[[Any], str]
+    form: Callable[[Value], str]
     width: int
 
-    def write(self, entry: Any) -> str:
+    def write(self, entry: Value) -> str:
         """One entry."""
         return self.form(entry).rjust(self.width)
 
 
-def _writer(array: Any) -> Writer:
+def _writer(array: Value) -> Writer:
     """PyTorch's way to write these numbers; zeros, nan and inf have no say in the width."""
-    form: Callable[[Any], str] = str
+    form: Callable[[Value], str] = str
     deciding = array
     if array.dtype.kind == "f":
         form, deciding = _float_form(array), array[np.isfinite(array) & (array != 0)]
@@ -110,7 +112,7 @@ def _writer(array: Any) -> Writer:
     return Writer(form, width if array.ndim else 0)
 
 
-def _float_form(array: Any) -> Callable[[Any], str]:
+def _float_form(array: Value) -> Callable[[Value], str]:
     """The choice between `1.`, `1.5000` and `1.0000e+10`."""
     finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
     form = "{:.0f}."

@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any, Self, overload
+from typing import Self, overload
 
-Observe = Callable[[Any, Any, Any], None]
-Disturb = Callable[[Any, Any], Any]
-Walked = Callable[[Any, Any], None]
+from gradcheck.values import Routine, Value
+
+Observe = Callable[[Value, Value, Value], None]
+Disturb = Callable[[Value, Value], Value]
+Walked = Callable[[Value, Value], None]
 
 UNUSUAL: list[None] = []
 """One entry a thread that does not record, or is watched: where it is empty, no mode need be read.
@@ -33,7 +35,7 @@ class Mode(threading.local):
     observe: Observe | None = None
     disturb: Disturb | None = None
     walked: Walked | None = None
-    ledger: Any = None
+    ledger: Value = None
     usual: bool = True
     taken: int = 0
 
@@ -76,16 +78,16 @@ class Recording:
     def __exit__(self, *exc: object) -> None:
         MODE.record(self._before.pop())
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: Routine) -> Routine:
         """The function with the flag set while it runs."""
         if self._at_once:
             MODE.record(self._before[0])
         return _whole(function, self._flag)
 
 
-def _whole(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
+def _whole(function: Routine, flag: bool) -> Routine:
     @wraps(function)
-    def inside(*args: Any, **kwargs: Any) -> Any:
+    def inside(*args: Value, **kwargs: Value) -> Value:
         with Recording(flag):
             return function(*args, **kwargs)
 
@@ -95,8 +97,8 @@ def _whole(function: Callable[..., Any], flag: bool) -> Callable[..., Any]:
 @overload
 def no_grad(function: None = None) -> Recording: ...
 @overload
-def no_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
-def no_grad(function: Callable[..., Any] | None = None) -> Any:
+def no_grad(function: Routine) -> Routine: ...
+def no_grad(function: Routine | None = None) -> Value:
     """Block or decorator inside which nothing is recorded.
 
     Parameters
@@ -124,8 +126,8 @@ def no_grad(function: Callable[..., Any] | None = None) -> Any:
 @overload
 def enable_grad(function: None = None) -> Recording: ...
 @overload
-def enable_grad(function: Callable[..., Any]) -> Callable[..., Any]: ...
-def enable_grad(function: Callable[..., Any] | None = None) -> Any:
+def enable_grad(function: Routine) -> Routine: ...
+def enable_grad(function: Routine | None = None) -> Value:
     """Block or decorator inside which operations are recorded again."""
     return Recording(True) if function is None else Recording(True)(function)
 
@@ -149,7 +151,7 @@ def watched(
     observe: Observe | None = None,
     disturb: Disturb | None = None,
     walked: Walked | None = None,
-    ledger: Any = None,
+    ledger: Value = None,
 ) -> Iterator[None]:
     """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
     before, others = (MODE.observe, MODE.disturb), (MODE.walked, MODE.ledger)

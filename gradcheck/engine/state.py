@@ -25,6 +25,7 @@ from gradcheck.engine.tape import (
     seen_from_outside,
 )
 from gradcheck.ops.row import Op
+from gradcheck.values import Params, Value
 
 
 class State:
@@ -39,15 +40,15 @@ class State:
         "__weakref__", "_grad", "_leaf", "_node", "_tracked", "_value", "_view", "_writes",
     )  # fmt: skip
 
-    def __init__(self, value: Any, tracked: bool = False, node: Node | None = None) -> None:
+    def __init__(self, value: Value, tracked: bool = False, node: Node | None = None) -> None:
         """Wrap a NumPy value; users call `tensor(...)`, and of lists `Tensor` makes floats."""
-        self._value: Any = value if type(value) is not list else np.array(value, np.float64)
+        self._value: Value = value if type(value) is not list else np.array(value, np.float64)
         self._tracked = tracked
         self._node = node
-        self._writes: list[Any] | None = None
+        self._writes: list[Value] | None = None
         self._grad: Self | None = None
         self._leaf: Callable[[], Leaf | None] | None = None
-        self._view: Any = None
+        self._view: Value = None
 
     def _settle(self) -> None:
         """A view follows what has been written to the memory it looks at."""
@@ -108,11 +109,11 @@ class State:
         return self._value.dtype  # type: ignore[no-any-return]
 
     @property
-    def _cell(self) -> list[Any]:
+    def _cell(self) -> list[Value]:
         return cell_of(self)
 
     @_cell.setter
-    def _cell(self, cell: list[Any]) -> None:
+    def _cell(self, cell: list[Value]) -> None:
         self._writes = cell
 
     @property
@@ -136,7 +137,7 @@ class State:
             self._value = np.array(self._value)
 
 
-def wrap(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> Any:
+def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> Value:
     """A tensor of that kind; `kind(value, tracked, node)` without the detour of a call."""
     t: State = kind.__new__(kind)  # type: ignore[call-overload]
     t._value = value
@@ -146,14 +147,14 @@ def wrap(kind: type[Any], value: Any, tracked: bool, node: Node | None) -> Any:
     return t
 
 
-def cell_of(t: State) -> list[Any]:
+def cell_of(t: State) -> list[Value]:
     """The version of a tensor's memory and the name of the last recorded write."""
     if t._writes is None:
         t._writes = [0, ""]
     return t._writes
 
 
-def move(t: State, by: Any) -> None:
+def move(t: State, by: Value) -> None:
     """An unrecorded write into the tensor's memory: it loses `by`."""
     if UNUSUAL and MODE.ledger is not None:
         MODE.ledger.write(t, partial(_moved, t, by))
@@ -161,7 +162,7 @@ def move(t: State, by: Any) -> None:
         _moved(t, by)
 
 
-def _moved(t: State, by: Any) -> None:
+def _moved(t: State, by: Value) -> None:
     if type(t._value) is not ndarray:
         t._share()
     t._value -= by
@@ -183,9 +184,9 @@ def step_of(t: State) -> Step:
 
 def record(  # noqa: PLR0917 - by position: it is called for every op
     row: Op,
-    operands: tuple[Any, ...],
-    params: Mapping[str, Any],
-    values: list[Any],
+    operands: tuple[Value, ...],
+    params: Params,
+    values: list[Value],
     wanted: tuple[bool, ...],
     out: State,
 ) -> None:
@@ -193,7 +194,7 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
     keep, keep_y = row.keeps(wanted)
     edges: list[Step | None] = []
     forms: list[Form] = []
-    watch: list[Any] = []
+    watch: list[Value] = []
     for i, t in enumerate(operands):
         value = values[i]
         forms.append(form(value))
@@ -218,7 +219,7 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
         MODE.observe(node, out, operands)
 
 
-def bare(value: Any) -> Any:
+def bare(value: Value) -> Value:
     """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
     if isinstance(value, State):
         return value._value
@@ -230,7 +231,7 @@ def bare(value: Any) -> Any:
 # -- where gradients land -----------------------------------------------------------------------
 
 
-def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
+def land(landed: Mapping[Step, Value], create_graph: bool) -> None:
     """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
     ledger = MODE.ledger if UNUSUAL else None
     for step, g in landed.items() if ledger is None else ledger.ordered(landed):
@@ -243,13 +244,13 @@ def land(landed: Mapping[Step, Any], create_graph: bool) -> None:
                 ledger.deposit(target, g, partial(_deposit, target, g, create_graph, own))
 
 
-def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
+def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
     """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
-    held: Any = target._grad
+    held: Value = target._grad
     if not target._tracked:  # it was asked for when the graph was made, and is no longer
         return
     if create_graph:
-        live: Any = g if isinstance(g, State) else type(target)(g)
+        live: Value = g if isinstance(g, State) else type(target)(g)
         target._grad = live.clone() if held is None else held + g
     elif held is None:
         mine = type(g) is float64 or (own and type(g) is ndarray)
@@ -260,7 +261,7 @@ def _deposit(target: State, g: Any, create_graph: bool, own: bool) -> None:
         cell_of(held)[0] += 1
 
 
-def descend(parameters: Iterable[State], rate: Any) -> None:
+def descend(parameters: Iterable[State], rate: Value) -> None:
     """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
     for p in parameters:
         t: State = p
@@ -272,8 +273,8 @@ def descend(parameters: Iterable[State], rate: Any) -> None:
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:
-        t: Any = p
-        held: Any = t._grad
+        t: Value = p
+        held: Value = t._grad
         if set_to_none or held is None:
             del t.grad
         else:
@@ -287,7 +288,9 @@ def clear(parameters: Iterable[State], set_to_none: bool) -> None:
 class Removable:
     """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
 
-    def __init__(self, hooks: list[Callable[[Any], Any]], call: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, hooks: list[Callable[[Value], Value]], call: Callable[[Value], Value]
+    ) -> None:
         """Remember where the hook hangs."""
         self._hooks, self._call = hooks, call
 
@@ -310,7 +313,7 @@ class Keeper:
         """Hold the tensor weakly: the graph keeps no value alive for this."""
         self.tensor = ref(tensor)
 
-    def __call__(self, g: Any) -> Any:
+    def __call__(self, g: Value) -> Value:
         """Keep g and pass it on."""
         tensor = self.tensor()
         if tensor is not None:
@@ -321,9 +324,9 @@ class Keeper:
         return g
 
 
-def _keep(tensor: State, g: Any) -> None:
-    held: Any = tensor._grad
-    new: Any = g
+def _keep(tensor: State, g: Value) -> None:
+    held: Value = tensor._grad
+    new: Value = g
     if isinstance(g, State):
         new = g if held is None else held + g
     else:  # unrecorded, and in memory that is nobody else's
@@ -340,7 +343,7 @@ def move_keeper(tensor: State, before: Node | None) -> None:
         hung(tensor._node).append(keeper)
 
 
-def hung(step: Step) -> list[Callable[[Any], Any]]:
+def hung(step: Step) -> list[Callable[[Value], Value]]:
     """The hooks before a step."""
     if step.hooks is None:
         step.hooks = []

@@ -8,7 +8,7 @@ what broadcasting had stretched, **accumulate** adds where paths meet. The right
 functions below; a mistake is one of them said wrong at one site.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappush
@@ -20,8 +20,9 @@ from numpy import float64, ndarray
 from gradcheck.engine import advice, native
 from gradcheck.engine.names import node_name
 from gradcheck.ops.row import Op, pass_on
+from gradcheck.values import Params, Value
 
-Hook = Callable[[Any], Any]
+Hook = Callable[[Value], Value]
 Form = tuple[tuple[int, ...], np.dtype[Any]] | None
 
 MOVES = {
@@ -34,7 +35,7 @@ MOVES = {
 NUMBER_TYPE = np.dtype(np.float64)
 NUMBER: Form = ((), NUMBER_TYPE)
 
-RECENT: list[Any] = [None] * native.SPOTS
+RECENT: list[Value] = [None] * native.SPOTS
 """Form and blank of the float64 arrays seen last, each at its shape's spot."""
 
 
@@ -54,10 +55,10 @@ class Node:
     op: Op
     edges: tuple["Step | None", ...]
     forms: tuple[Form, ...]
-    operands: tuple[Any, ...] | None
-    params: Mapping[str, Any]
-    y: Any
-    watch: tuple[Any, ...] | None
+    operands: tuple[Value, ...] | None
+    params: Params
+    y: Value
+    watch: tuple[Value, ...] | None
     hooks: list[Hook] | None
     span: tuple[int, int] | None
     order: int
@@ -91,9 +92,9 @@ class Leaf:
 
     __slots__ = ("__weakref__", "hooks", "order", "variable")
     edges: tuple["Step | None", ...] = ()
-    next_functions: tuple[Any, ...] = ()
+    next_functions: tuple[Value, ...] = ()
 
-    variable: Any
+    variable: Value
     hooks: list[Hook] | None
     order: int
 
@@ -119,7 +120,7 @@ def seen_from_outside(step: Step) -> tuple[Step, int]:
     return step, 0
 
 
-def saved(node: Node) -> tuple[Any, tuple[Any, ...]]:
+def saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The value and the operands that the node kept, if they are still there and unchanged."""
     expect_saved(node)
     return node.y, node.operands or ()
@@ -131,18 +132,18 @@ def expect_saved(node: Node) -> None:
         raise RuntimeError(advice.FREED)
     watch = () if node.watch is None else node.watch
     for k in range(0, len(watch), 3):
-        cell: list[Any] = watch[k + 1]
+        cell: list[Value] = watch[k + 1]
         if cell[0] != watch[k + 2]:
             raise RuntimeError(_changed(node, watch[k], cell, watch[k + 2]))
 
 
-def watched_cells(node: Node) -> dict[int, list[Any]]:
+def watched_cells(node: Node) -> dict[int, list[Value]]:
     """The version cells of the operands that were saved (-1: of the value)."""
     watch = node.watch or ()
     return dict(zip(watch[::3], watch[1::3], strict=True))
 
 
-def _changed(node: Node, i: Any, cell: list[Any], version: int) -> str:
+def _changed(node: Node, i: Value, cell: list[Value], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]
@@ -159,10 +160,10 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     op: Op,
     edges: tuple[Step | None, ...],
     forms: tuple[Form, ...],
-    operands: tuple[Any, ...],
-    params: Mapping[str, Any],
-    y: Any,
-    watch: tuple[Any, ...] | None,
+    operands: tuple[Value, ...],
+    params: Params,
+    y: Value,
+    watch: tuple[Value, ...] | None,
 ) -> Node:
     """A node with its record; nothing is computed."""
     node: Node = Node.__new__(Node)
@@ -178,7 +179,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     return node
 
 
-def ended(variable: Any) -> Leaf:
+def ended(variable: Value) -> Leaf:
     """The end of the paths to a leaf tensor."""
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
@@ -187,7 +188,7 @@ def ended(variable: Any) -> Leaf:
     return leaf
 
 
-def form(value: Any) -> Form:
+def form(value: Value) -> Form:
     """Shape and dtype of an operand; None for a number of the program's text.
 
     Raises TypeError for complex numbers.
@@ -201,24 +202,24 @@ def form(value: Any) -> Form:
     return (value.shape, value.dtype) if hasattr(value, "dtype") else None
 
 
-def blank(value: Any) -> Any:
+def blank(value: Value) -> Value:
     """A value that no VJP reads, without its memory: only shape and dtype are left of an array."""
     return _blank(value.shape, value.dtype) if type(value) is ndarray else value
 
 
-def stand_in(value: Any) -> tuple[Form, Any]:
+def stand_in(value: Value) -> tuple[Form, Value]:
     """The form of an operand, and its blank."""
     if not native.of_type(value, NUMBER_TYPE):
         return form(value), blank(value)
     spot = native.spot(value)
-    known: tuple[Any, Any] | None = RECENT[spot]
+    known: tuple[Value, Value] | None = RECENT[spot]
     if known is None or not native.has_form(value, known[0]):
         known = RECENT[spot] = form(value), blank(value)
     return known
 
 
 @lru_cache(maxsize=4096)
-def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
@@ -230,30 +231,30 @@ Position = int
 SUM = np.add.reduce
 
 
-def seed(root: Step, g: Any) -> Any:
+def seed(root: Step, g: Value) -> Value:
     """The cotangent at the root: 1 for a scalar, or what the caller gives."""
     return g
 
 
-def pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
     """G . dy/dx_i: the cotangent of operand i, before it is fitted."""
     return node.op.pull(i, g, y, operands, node.params)
 
 
-def fit(node: Node, i: int, g: Any) -> Any:
+def fit(node: Node, i: int, g: Value) -> Value:
     """The cotangent in the operand's own shape and dtype: what was broadcast is summed."""
-    form: Any = node.forms[i]
+    form: Value = node.forms[i]
     if not native.has_shape(g, form[0]):
         g = unbroadcast(g, form[0])
     return g if native.has_form(g, form) or g.dtype == form[1] else g.astype(form[1])
 
 
-def accumulate(node: Step, held: Any, g: Any) -> Any:
+def accumulate(node: Step, held: Value, g: Value) -> Value:
     """Paths that meet add their cotangents."""
     return held + g
 
 
-def unbroadcast(g: Any, shape: Shape) -> Any:
+def unbroadcast(g: Value, shape: Shape) -> Value:
     """Sum g over the axes that broadcasting added or stretched; the adjoint of broadcast_to."""
     extra = native.rank(g) - len(shape)
     if extra > 0:
@@ -263,7 +264,7 @@ def unbroadcast(g: Any, shape: Shape) -> Any:
     return g if native.has_shape(g, shape) else _unstretched(g, shape, extra)
 
 
-def _unstretched(g: Any, shape: Shape, extra: int) -> Any:
+def _unstretched(g: Value, shape: Shape, extra: int) -> Value:
     if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
@@ -274,15 +275,15 @@ def _unstretched(g: Any, shape: Shape, extra: int) -> Any:
 class Verbs:
     """The four verbs as they are to be said in one backward pass."""
 
-    seed: Callable[[Step, Any], Any] = seed
-    pull: Callable[[Node, int, Any, Any, tuple[Any, ...]], Any] = pull
-    fit: Callable[[Node, int, Any], Any] = fit
-    accumulate: Callable[[Step, Any, Any], Any] = accumulate
+    seed: Callable[[Step, Value], Value] = seed
+    pull: Callable[[Node, int, Value, Value, tuple[Value, ...]], Value] = pull
+    fit: Callable[[Node, int, Value], Value] = fit
+    accumulate: Callable[[Step, Value, Value], Value] = accumulate
 
 
 RIGHT = Verbs()
-Roots = list[tuple[Step, Any]]
-Read = Callable[[Node], tuple[Any, tuple[Any, ...]]] | None
+Roots = list[tuple[Step, Value]]
+Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 
 def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
@@ -292,7 +293,7 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     retain: bool = False,
     read: Read = None,
     only: set[Step] | None = None,
-) -> dict[Step, Any]:
+) -> dict[Step, Value]:
     """Cotangents of the leaves (or of the steps in `only`), from seeded roots.
 
     The latest node goes first: operands are older than their op, so everything has arrived at a
@@ -300,12 +301,12 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     the operands where they are not to be as they were saved. Raises RuntimeError, in PyTorch's
     words, where saved values are gone or changed.
     """
-    arrived: dict[Step, Any] = {}
+    arrived: dict[Step, Value] = {}
     for root, g in roots:
         start = verbs.seed(root, g)
         arrived[root] = verbs.accumulate(root, arrived[root], start) if root in arrived else start
     above = None if only is None else _above(only, arrived)
-    landed: dict[Step, Any] = {}
+    landed: dict[Step, Value] = {}
     waiting = [(-root.order, root) for root in arrived if type(root) is Node]
     heapify(waiting)
     node: Node = None  # type: ignore[assignment]
@@ -328,7 +329,7 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
         if above is not None and node not in above:
             continue
         y, operands = _values(node, read)
-        rules: Any = _rules(node, y, operands) if verbs is RIGHT else None
+        rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
             if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
                 continue
@@ -355,7 +356,7 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     return {step: g.copy() if type(g) is ndarray else g for step, g in (landed | leaves).items()}
 
 
-def _values(node: Node, read: Read) -> tuple[Any, tuple[Any, ...]]:
+def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
     """The value and the operands of a node, as they were saved or as they are to be read."""
     if node.watch is not None:
         expect_saved(node)
@@ -364,15 +365,15 @@ def _values(node: Node, read: Read) -> tuple[Any, tuple[Any, ...]]:
     return node.y, node.operands or ()
 
 
-def _rules(node: Node, y: Any, operands: tuple[Any, ...]) -> Any:
+def _rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
     """The rules of a row, one an operand, or what its rule for all operands makes of these."""
-    rules: Any = node.op.vjps
+    rules: Value = node.op.vjps
     return rules if type(rules) is tuple else rules(y, *operands, **node.params)
 
 
 def _piece(  # noqa: PLR0917 - by position: it is called for every edge
-    node: Node, i: Position, g: Any, y: Any, operands: tuple[Any, ...], rules: Any
-) -> Any:
+    node: Node, i: Position, g: Value, y: Value, operands: tuple[Value, ...], rules: Value
+) -> Value:
     """`pull` and `fit` for operand i, without detours."""
     if type(rules) is not tuple:
         piece = rules(i, g)
@@ -394,7 +395,7 @@ def _piece(  # noqa: PLR0917 - by position: it is called for every edge
     return fit(node, i, piece)
 
 
-def hooked(step: Step, g: Any) -> Any:
+def hooked(step: Step, g: Value) -> Value:
     """The cotangent after the hooks that hang on a step."""
     for hook in step.hooks or ():
         g = hook(g)

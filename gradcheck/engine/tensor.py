@@ -11,10 +11,10 @@ arrays, which masks and branches want. Operators and methods come from the table
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy import float64, ndarray
@@ -40,13 +40,13 @@ from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
 from gradcheck.ops.row import Op, handler_of, pass_on
+from gradcheck.values import Params, Routine, Value
 
 __all__ = ["Tensor", "apply", "bare", "boxed", "to", "track"]
 
-Method = Callable[..., Any]
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
-QUICK_UFUNCS: dict[Any, Callable[..., "Tensor"]] = {}
+QUICK_UFUNCS: dict[Value, Callable[..., "Tensor"]] = {}
 """The same by NumPy's functions."""
 
 
@@ -55,29 +55,27 @@ class EntryCount(int):
 
     shape: tuple[int, ...]
 
-    def __call__(self, dim: int | None = None) -> Any:
+    def __call__(self, dim: int | None = None) -> Value:
         """The sizes of the axes, or of one of them."""
         return self.shape if dim is None else self.shape[dim]
 
 
-def track(value: Any) -> bool:
+def track(value: Value) -> bool:
     """Whether gradients flow through this value."""
     return type(value) is Tensor and value.requires_grad
 
 
-def boxed(value: Any) -> "Tensor":
+def boxed(value: Value) -> "Tensor":
     """A tensor around a bare value; a tensor as it is."""
     return value if type(value) is Tensor else Tensor(solid(value))
 
 
-def solid(y: Any) -> Any:
+def solid(y: Value) -> Value:
     """A forward value as an array or a NumPy number."""
     return y if hasattr(y, "dtype") else np.asarray(y)[()]
 
 
-def in_floats(
-    forward: Callable[..., Any], values: tuple[Any, ...], params: Mapping[str, Any], y: Any
-) -> Any:
+def in_floats(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
     """A forward value; float64 also where NumPy makes float16 of small integers."""
     y = solid(y)
     if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
@@ -87,14 +85,14 @@ def in_floats(
     return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
 
 
-def constant(value: Any) -> Any:
+def constant(value: Value) -> Value:
     """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
     if type(value) in (list, tuple, range):
         return np.asarray(value)
     return float(value) if type(value) is Fraction else value
 
 
-def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> "Tensor":
+def apply(row: Op, operands: tuple[Value, ...], params: Params) -> "Tensor":
     """Run an op's forward on bare values and, if anything is tracked, put a node on the tape."""
     quick = QUICKLY.get(row)
     if quick is None or params:
@@ -102,7 +100,7 @@ def apply(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> "Ten
     return quick(*operands)
 
 
-def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> "Tensor":
+def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tensor":
     """`apply` for every row, any number of operands, views, observers and disturbances."""
     for t in operands:
         if type(t) is Tensor and t._view is not None:
@@ -129,20 +127,20 @@ def apply_to_any(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) 
 
 
 FLOAT = np.dtype(np.float64)
-NONE: Mapping[str, Any] = {}
+NONE: Params = {}
 ONE = (True,)
 BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
 A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
 
 
-def raise_to(a: Any, b: Any) -> Any:
+def raise_to(a: Value, b: Value) -> Value:
     """The power a^b; a square is one to NumPy too, but after a detour."""
     plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
     return np.square(a) if plain else np.power(a, b)
 
 
-OPERATOR: dict[Callable[..., Any], Callable[..., Any]] = {
+OPERATOR: dict[Routine, Routine] = {
     np.add: operator.add,
     np.subtract: operator.sub,
     np.multiply: operator.mul,
@@ -160,7 +158,7 @@ def of_one(row: Op) -> Callable[..., "Tensor"]:
     (keep,), keep_y = row.keeps(ONE)
     may_look = not row.elementwise
 
-    def quick(t: Any, params: Mapping[str, Any] = NONE) -> "Tensor":
+    def quick(t: Value, params: Params = NONE) -> "Tensor":
         x: State = t
         if UNUSUAL or x._view is not None:
             return apply_to_any(row, (x,), params)
@@ -196,7 +194,7 @@ def of_two(row: Op) -> Callable[..., "Tensor"]:
     both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
     may_look = not row.elementwise
 
-    def quick(a: Any, b: Any) -> "Tensor":
+    def quick(a: Value, b: Value) -> "Tensor":
         left: State | None = a if type(a) is Tensor else None
         right: State | None = b if type(b) is Tensor else None
         if (
@@ -230,7 +228,7 @@ def of_two(row: Op) -> Callable[..., "Tensor"]:
         else:
             (form_u, blank_u), (form_v, blank_v) = stand_in(u), stand_in(v)
             forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
-        watch: tuple[Any, ...] | None = None
+        watch: tuple[Value, ...] | None = None
         if keep_u or keep_v:
             watch = _watched(left if keep_u else None, right if keep_v else None)
         node = noted(row, (start, other), forms, kept, NONE, None, watch)
@@ -242,9 +240,9 @@ def of_two(row: Op) -> Callable[..., "Tensor"]:
     return quick
 
 
-def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
+def _watched(left: State | None, right: State | None) -> tuple[Value, ...]:
     """The operands whose memory is watched, as a node has them; None stands for a constant."""
-    watch: tuple[Any, ...] = ()
+    watch: tuple[Value, ...] = ()
     if left is not None:
         cell = cell_of(left)
         watch = (0, cell, cell[0])
@@ -254,14 +252,14 @@ def _watched(left: State | None, right: State | None) -> tuple[Any, ...]:
     return watch
 
 
-def _keep(node: Node, y: Any, out: State) -> None:
+def _keep(node: Node, y: Value, out: State) -> None:
     """The value itself is among what the node saves."""
     node.y = y
     seen = -1, cell_of(out), 0
     node.watch = seen if node.watch is None else node.watch + seen
 
 
-def _looks(y: Any, u: Any) -> bool:
+def _looks(y: Value, u: Value) -> bool:
     """Whether a value may lie in an operand's memory."""
     return type(y) is ndarray and (y is u or native.looks_on(y))
 
@@ -303,7 +301,7 @@ CAST = Op(
 )
 
 
-def to(t: "Tensor", dtype: Any) -> "Tensor":
+def to(t: "Tensor", dtype: Value) -> "Tensor":
     """The tensor in another dtype; itself where it has that dtype already."""
     kind = np.dtype(dtype)
     if kind == t.dtype:
@@ -316,13 +314,13 @@ def _inverted(t: "Tensor") -> "Tensor":
     return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
 
 
-def _of_row(row: Op) -> Method:
+def _of_row(row: Op) -> Routine:
     """The op of this tensor and the further arguments, quickly where it has one operand alone."""
     quick = QUICKLY.get(row) if row.operands == 1 else None
     if quick is None:
         return lambda self, *args, **kwargs: apply(row, *row.normal((self, *args), kwargs))
 
-    def method(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
+    def method(self: "Tensor", *args: Value, **kwargs: Value) -> Value:
         if not args and not kwargs:
             return quick(self)
         (x,), params = row.normal((self, *args), kwargs)
@@ -331,11 +329,11 @@ def _of_row(row: Op) -> Method:
     return method
 
 
-def _of_formula(compound: Compound) -> Method:
+def _of_formula(compound: Compound) -> Routine:
     return lambda self, *args, **kwargs: compound(self, *args, **kwargs)  # noqa: PLW0108 - binds
 
 
-def _operators(symbol: str, row: Op) -> dict[str, Method]:
+def _operators(symbol: str, row: Op) -> dict[str, Routine]:
     """`t + other`, `other + t`, `t += other`."""
     quick = QUICKLY[row]
     return {
@@ -345,32 +343,34 @@ def _operators(symbol: str, row: Op) -> dict[str, Method]:
     }
 
 
-def _casting(dtype: Any) -> Method:
+def _casting(dtype: Value) -> Routine:
     return lambda self: to(self, dtype)
 
 
-def _comparing(plain: Callable[[Any, Any], Any]) -> Method:
+def _comparing(plain: Callable[[Value, Value], Value]) -> Routine:
     """`t.eq(other)`: a tensor of truth values."""
     return lambda self, other: boxed(plain(self._value, bare(other)))
 
 
-def _reading(function: Callable[..., Any]) -> Method:
+def _reading(function: Routine) -> Routine:
     return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
 
 
-def _in_place(row: Op) -> Method:
-    def method(self: "Tensor", *args: Any, **kwargs: Any) -> Any:
+def _in_place(row: Op) -> Routine:
+    def method(self: "Tensor", *args: Value, **kwargs: Value) -> Value:
         operands, params = row.normal((self, *args), kwargs)
         return inplace.write(self, row, operands[1:], params)
 
     return method
 
 
-def _methods() -> dict[str, Any]:
+def _methods() -> dict[str, Value]:
     """What the table of ops offers as methods and operators; of two meanings the first stays."""
-    made: dict[str, Any] = {"__slots__": ()}
+    made: dict[str, Value] = {"__slots__": ()}
 
-    def give(names: Iterable[str], row: str, make: Callable[[], Method], own: bool = False) -> None:
+    def give(
+        names: Iterable[str], row: str, make: Callable[[], Routine], own: bool = False
+    ) -> None:
         for name in names:
             if name not in made:
                 method = make()
@@ -402,7 +402,7 @@ def _methods() -> dict[str, Any]:
     return made
 
 
-Methods: Any = type("Methods", (), _methods())
+Methods: Value = type("Methods", (), _methods())
 
 
 class Tensor(State, Methods):  # type: ignore[misc]
@@ -418,7 +418,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     data = property(lambda self: self.detach(), inplace.assign)
     to = astype = to
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: Value) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
         raise TypeError(
             "a Tensor cannot be subclassed: hold it in an object of your own, or write a Function"
@@ -434,7 +434,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __pos__(self) -> Self:
         return self
 
-    def __getitem__(self, index: Any) -> "Tensor":
+    def __getitem__(self, index: Value) -> "Tensor":
         try:
             return apply(TABLE["getitem"], (self,), {"index": bare(index)})
         except IndexError as error:
@@ -446,8 +446,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
         for i in range(len(self._value)):
             yield self[i]._output_of("Unbind", i)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        known: dict[Any, Any] = QUICK_UFUNCS
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
+    ) -> Value:
+        known: dict[Value, Value] = QUICK_UFUNCS
         quick = known.get(ufunc)
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
@@ -467,8 +469,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return apply(row, inputs, {})
 
     def __array_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+        self, function: Value, types: Value, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> Value:
         if function in doors.LIKE:  # a buffer; the number that fills must not lose its gradient
             made = function(bare(args[0]), *args[1:], **kwargs)
             return Tensor(made) if made.dtype.kind == "f" else made
@@ -485,12 +487,12 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return apply(row, operands, params)
 
     @staticmethod
-    def __apply_op__(row: Op, operands: tuple[Any, ...], params: Mapping[str, Any]) -> Any:
+    def __apply_op__(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
         return apply(row, operands, params)
 
     # -- numbers, arrays, truth, text, copies
 
-    def item(self) -> Any:
+    def item(self) -> Value:
         """The Python number of a one-element tensor."""
         if self._value.size != 1:
             raise RuntimeError(
@@ -499,19 +501,19 @@ class Tensor(State, Methods):  # type: ignore[misc]
         MODE.taken += self._tracked
         return self._value.item()
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         """Nested lists of Python numbers."""
         MODE.taken += self._tracked
         return self._value.tolist()
 
-    def numpy(self) -> Any:
+    def numpy(self) -> Value:
         """The NumPy array; refused while gradients are tracked."""
         if self.requires_grad:
             raise RuntimeError(advice.NO_NUMPY)
         self._share()
         return self._value
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+    def __array__(self, dtype: Value = None, copy: Value = None) -> Value:
         if self.requires_grad:
             raise TypeError(advice.NO_ARRAY)
         self._share()
@@ -526,7 +528,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __complex__(self) -> complex:
         return complex(self._number())
 
-    def _number(self) -> Any:
+    def _number(self) -> Value:
         if self.requires_grad:
             raise TypeError(advice.NO_FLOAT)
         if self._value.size != 1:
@@ -548,7 +550,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
             raise TypeError("len() of a 0-d tensor")
         return len(self._value)
 
-    def __contains__(self, element: Any) -> bool:
+    def __contains__(self, element: Value) -> bool:
         if not isinstance(element, State | int | float | np.number):
             raise RuntimeError(
                 "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
@@ -563,7 +565,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, Value]) -> Self:
         twin: Self = memo.setdefault(id(self), self._copied(np.array(self._value)[()]))
         MODE.taken += self._tracked
         if self._grad is not None:
@@ -576,11 +578,11 @@ class Tensor(State, Methods):  # type: ignore[misc]
         twin._cell, twin._grad = self._cell, self._grad
         return twin
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Value:
         self._copied(self._value)
         return type(self), (self._value, self._tracked)
 
-    def _copied(self, value: Any) -> Self:
+    def _copied(self, value: Value) -> Self:
         """A leaf like this one, around another value; refused for what is not a leaf."""
         if not self.is_leaf:
             raise RuntimeError(advice.NO_DEEPCOPY)
@@ -590,22 +592,22 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     __hash__ = object.__hash__
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Value) -> Value:
         return self._value < bare(other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Value) -> Value:
         return self._value <= bare(other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Value) -> Value:
         return self._value > bare(other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Value) -> Value:
         return self._value >= bare(other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: Value) -> Value:
         return False if other is None else self._value == bare(other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: Value) -> Value:
         return True if other is None else self._value != bare(other)
 
     # -- shapes
@@ -684,7 +686,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         if self._node is not None and not self.retains_grad:
             hung(self._node).append(Keeper(self))
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> Removable:
+    def register_hook(self, hook: Callable[[Value], Value]) -> Removable:
         """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -698,14 +700,14 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
         kind = type(self)  # not self: the hook would keep the tensor it hangs on
 
-        def call(g: Any) -> Any:
+        def call(g: Value) -> Value:
             return _answered(hook, g, kind)
 
         hooks.insert(last, call)
         return Removable(hooks, call)
 
 
-def _answered(hook: Callable[[Any], Any], g: Any, box: type[Tensor]) -> Any:
+def _answered(hook: Callable[[Value], Value], g: Value, box: type[Tensor]) -> Value:
     """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
     if isinstance(g, State):
         answer = hook(g)

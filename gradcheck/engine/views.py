@@ -5,9 +5,7 @@ view is a write to a region of the base (PyTorch's CopySlices): the base gets a 
 view of it is derived anew, when it is next asked for, from what the base has become.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +14,11 @@ from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
 from gradcheck.engine.tape import MOVES, Node, blank, noted
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import Numbers, Op, add_back, numbered
+from gradcheck.ops.row import Op, add_back, numbered
 from gradcheck.ops.shapes import is_basic
+from gradcheck.values import Numbers, Params, Value
 
-Path = tuple[Any, Op, Mapping[str, Any]] | None
+Path = tuple[Value, Op, Params] | None
 """The last step of a path, and the path before it: as short to extend as to begin."""
 
 FOREIGN = "Function"
@@ -57,7 +56,7 @@ class View:
             move_keeper(view, before)
 
 
-def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
+def forward(row: Op, x: State, params: Params) -> Value:
     """The value of a row that moves entries: as a view, also where NumPy copies a number out."""
     x._share()
     y = row.forward(x._value, **params)
@@ -69,7 +68,7 @@ def forward(row: Op, x: State, params: Mapping[str, Any]) -> Any:
     return x._value[(*index, ...) if isinstance(index, tuple) else (index, ...)]
 
 
-def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, Any]) -> None:
+def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> None:
     """Make `out` a view if its memory is that of an operand; a copy, if its row gives no views."""
     y = out._value
     if type(y) is not np.ndarray:
@@ -87,7 +86,7 @@ def link(out: State, operands: tuple[Any, ...], row: Op, params: Mapping[str, An
         out._cell = x._cell
 
 
-def _origin(x: State, row: Op, params: Mapping[str, Any]) -> str:
+def _origin(x: State, row: Op, params: Params) -> str:
     """What forbids writing into a view of x that is made now."""
     if not MODE.recording:
         return "no_grad"
@@ -117,7 +116,7 @@ def past_hooks(node: Node | None) -> Node | None:
     return twin
 
 
-def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out: State) -> None:
+def _derive(row: Op, operands: tuple[State, ...], params: Params, out: State) -> None:
     """Record a node for a value that is in memory already."""
     values = [blank(t._value) for t in operands]
     wanted = tuple([t._tracked for t in operands])
@@ -127,7 +126,7 @@ def _derive(row: Op, operands: tuple[State, ...], params: Mapping[str, Any], out
 # -- rows of the engine itself: entries by their places in the base --------------------------------
 
 
-def _places(shape: tuple[int, ...], path: Path) -> Any:
+def _places(shape: tuple[int, ...], path: Path) -> Value:
     """The numbers (from 0) of the entries that a path shows of an array of that shape."""
     steps = []
     while path is not None:

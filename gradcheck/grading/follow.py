@@ -5,7 +5,7 @@ program by the closed form, it gives what this student should have got. Where a 
 for it, at every point; numbers speak for the given point alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from gradcheck.language.run import RunOutcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 Answered = Callable[[Spot, int], Array]
 
@@ -37,7 +37,7 @@ class Among:
     """An answer, and what its student answered to the parts nearer to the loss."""
 
     answer: Value
-    beside: Mapping[str, Value]
+    beside: Params
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class Wrong:
         return box(typed, found.shape)
 
 
-def among(problem: Problem, part: str, given: Mapping[str, Value]) -> Value:
+def among(problem: Problem, part: str, given: Params) -> Value:
     """An answer to a part with all that its judgement depends on; alone, if that is nothing else.
 
     `given` are the answers to all the problem's parts.
@@ -136,7 +136,7 @@ def wrong_parts(key: Key, answer: Among) -> list[Wrong]:
     return [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
 
 
-def _wrong(key: Key, name: str, given: Mapping[str, Value]) -> list[Wrong]:
+def _wrong(key: Key, name: str, given: Params) -> list[Wrong]:
     """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
     if part is None:
@@ -201,7 +201,7 @@ def following(problem: Problem, part: str, given: Sequence[tuple[str, Answered]]
             raise GradcheckError("an answer of another shape leads nowhere")
         runs: list[RunOutcome] = []
 
-        def function(kind: str, inputs: Mapping[str, Value]) -> Value:
+        def function(kind: str, inputs: Params) -> Value:
             runs.append(problem.outcome_on(kind, inputs))
             return runs[-1].value
 

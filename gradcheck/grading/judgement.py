@@ -11,7 +11,7 @@ from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
@@ -52,7 +52,7 @@ FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 class Witness:
     """A point at which the answer is proven to be another one; None: no value there."""
 
-    at: Mapping[str, Value]
+    at: Params
     yours: float | None
     expected: float | None
     index: tuple[int, ...] = ()
@@ -80,7 +80,7 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     places: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    variant: Mapping[str, Value] = field(default_factory=dict)
+    variant: Params = field(default_factory=dict)
     follows: str = ""
     line: int | None = None
 

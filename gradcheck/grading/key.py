@@ -46,7 +46,7 @@ from gradcheck.problem.record import Part, Point, Problem, is_training
 from gradcheck.training import Reference
 from gradcheck.training.preparing import elsewhere, further, programs, run_and_judge
 from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
 LOOK = 64  # bits, for a look at floats
@@ -377,6 +377,6 @@ def _consult_quickly(case: Case) -> Verdict:
     return read(case, opinions)
 
 
-def _bare(gradients: Mapping[str, Value]) -> dict[str, Values]:
+def _bare(gradients: Params) -> dict[str, Values]:
     """Gradients as object arrays of arbs; a single number as a bare arb."""
     return {name: g if g.shape else g.item() for name, g in gradients.items()}

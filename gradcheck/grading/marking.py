@@ -1,6 +1,5 @@
 """An answer marked as a teacher does: with its working, its slips, and what it follows from."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from gradcheck.answers import Formula
@@ -13,7 +12,7 @@ from gradcheck.grading.slips import find_slip
 from gradcheck.grading.working import find_broken, find_unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 RARE = 0.35  # of mistakes that are seen less often than a slip
 
@@ -42,7 +41,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     return _explain_working(key, part, formula, judged)
 
 
-def mark_all(key: Key, given: Mapping[str, Value]) -> dict[str, Judgement]:
+def mark_all(key: Key, given: Params) -> dict[str, Judgement]:
     """Judge the answers to several parts of one problem, by part."""
     asked = (part for part in key.problem.parts if part.name in given)
     return {p.name: mark(key, p, among(key.problem, p.name, given)) for p in asked}

@@ -7,7 +7,7 @@ from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
 from gradcheck.problem.section import mistake_ids
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 UNNAMED = "unnamed"
 
@@ -29,7 +29,7 @@ def faults(ready: Key) -> list[Fault]:
     return [f for entry, id in [*entries, *ready.problem.wrong] for f in _entry(ready, entry, id)]
 
 
-def _entry(ready: Key, entry: Mapping[str, Value], mistake: str | None) -> Iterator[Fault]:
+def _entry(ready: Key, entry: Params, mistake: str | None) -> Iterator[Fault]:
     """The faults of one entry; without a mistake it is to be right."""
     judged = mark_all(ready, entry)
     own = {each.id for each in ready.problem.known_answers}

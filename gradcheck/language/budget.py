@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradcheck.errors import OutOfBudget
 from gradcheck.language.vocabulary import words
 from gradcheck.numbers.exponents import PROGRAM
-from gradcheck.values import Function, Value
+from gradcheck.values import Routine, Value
 
 # -- sizes -----------------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class Meter:
             limit = self.budget.bits
             raise over("bits in one integer", limit, "write a decimal number: `10.0**n`")
 
-    def called(self, function: Function, args: Value, kwargs: Value) -> Value:
+    def called(self, function: Routine, args: Value, kwargs: Value) -> Value:
         """Call a helper, one level deeper."""
         self.step()
         if self.depth >= self.budget.depth:

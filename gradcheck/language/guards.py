@@ -29,10 +29,10 @@ from gradcheck.language.budget import (
 from gradcheck.language.vocabulary import WORDS
 from gradcheck.ops.pytorch import OF_METHODS
 from gradcheck.ops.row import join
-from gradcheck.values import Function, Value
+from gradcheck.values import Routine, Value
 
 # An operation's name: what it does to two values, and what it does in place.
-OPERATIONS: dict[str, tuple[Function, Function]] = {
+OPERATIONS: dict[str, tuple[Routine, Routine]] = {
     "add": (operator.add, operator.iadd),
     "subtract": (operator.sub, operator.isub),
     "multiply": (operator.mul, operator.imul),
@@ -68,7 +68,7 @@ class Guards:
     meter: Meter
     literal: Callable[[Fraction], Value]
 
-    def operation(self, name: str) -> Function:
+    def operation(self, name: str) -> Routine:
         """An operator; between two floats there is nothing to guard."""
         plain = OPERATIONS[name][0]
 
@@ -174,7 +174,7 @@ class Guards:
 
     # -- items, loops, calls ---------------------------------------------------------------------
 
-    def named(self, name: str) -> Function:
+    def named(self, name: str) -> Routine:
         """The guard that the lowering called by a name."""
         return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
@@ -272,7 +272,7 @@ class Guards:
         """`x.size()`, `x.size(0)`."""
         return TorchSize(shape_of(value)) if dim is None else shape_of(value)[dim]
 
-    def function(self, name: str, plain: Function) -> Function:
+    def function(self, name: str, plain: Routine) -> Routine:
         """A function of the vocabulary, within the budget; `add(2, 3)` is what `2 + 3` is."""
         name = name.removeprefix(OF_METHODS)
         is_operator = name in OPERATIONS
@@ -299,7 +299,7 @@ class Guards:
                 self.meter.measure(each)
         self.meter.expect(about_to_make(name, (*args, *kwargs.values())))
 
-    def counted(self, plain: Function, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    def counted(self, plain: Routine, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """A call that counts as a step, and what it makes."""
         self.meter.step()
         made = plain(*args, **kwargs)
@@ -367,9 +367,9 @@ class Builtins:
     """The built-in functions of one run; `find` knows the number kind's functions."""
 
     guards: Guards
-    find: Callable[[str], Function]
+    find: Callable[[str], Routine]
 
-    def named(self, name: str) -> Function:
+    def named(self, name: str) -> Routine:
         """The built-in that a program calls by a name; its calls are steps."""
         plain = BUILTIN[name]
 
@@ -443,7 +443,7 @@ def _is_listing(values: Value) -> bool:
     return hasattr(values, "__iter__") and not hasattr(values, "shape")
 
 
-BUILTIN: dict[str, Function] = {
+BUILTIN: dict[str, Routine] = {
     "range": Builtins.numbers,
     "len": lambda own, values: length(values),
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),

@@ -21,10 +21,10 @@ from gradcheck.ops.formula import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compou
 from gradcheck.ops.later import sympy
 from gradcheck.ops.pytorch import OF_METHODS, OWN
 from gradcheck.ops.row import SPELLINGS, Op
-from gradcheck.values import Function, Value
+from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
-MAKERS: dict[str, Function] = {
+MAKERS: dict[str, Routine] = {
     "zeros": np.zeros,
     "ones": np.ones,
     "full": np.full,
@@ -109,13 +109,13 @@ class NumberKind:
     constant: Callable[[str], Value]
     is_own: Callable[[Value], bool]
     box: Callable[[Value], Value]
-    contexts: Mapping[str, Function]
+    contexts: Mapping[str, Routine]
 
     def literal(self, value: Fraction) -> Value:
         """A decimal number of the text: one tenth is one tenth for the exact kinds."""
         return self.lift(value)
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> Routine:
         """What a word of the vocabulary does to numbers of this kind."""
         if name in ("array", "tensor", "asarray"):
             return self._array
@@ -142,7 +142,7 @@ class NumberKind:
         return self._rounded(row, call) if self.name == "tensor" else call
 
     @staticmethod
-    def _rounded(row: Op | Compound, call: Function) -> Function:
+    def _rounded(row: Op | Compound, call: Routine) -> Routine:
         """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
@@ -195,16 +195,16 @@ class NumberKind:
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain else made
 
-    def _made(self, maker: Function) -> Function:
+    def _made(self, maker: Routine) -> Routine:
         return lambda *args, **kwargs: self._held(maker(*map(bare, args), **kwargs))
 
 
-def _loss(row: Function) -> Function:
+def _loss(row: Routine) -> Routine:
     """`MSELoss()`: the row as a function of two arguments."""
     return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
 
 
-def _unrecorded(name: str) -> Function:
+def _unrecorded(name: str) -> Routine:
     """What has a meaning only where backward calls are recorded."""
 
     def refuse(*args: Value, **kwargs: Value) -> Value:
@@ -222,7 +222,7 @@ def _numbers(values: Value) -> Iterator[Value]:
             yield each
 
 
-def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Mapping[str, Value]) -> bool:
+def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Params) -> bool:
     """Whether a function of whole numbers only moves them, so that they can still be places."""
     if np.asarray(args[0]).dtype.kind not in "bi" or not np.ndim(args[0]):
         return False
@@ -249,7 +249,7 @@ def _symbol(name: str) -> Value:
     return wrap(Symbolic(ball(), atom=expr()))
 
 
-_PLAIN: Mapping[str, Function] = {"no_grad": no_grad, "enable_grad": enable_grad}
+_PLAIN: Mapping[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
 
 KINDS: dict[str, NumberKind] = {
     "float": NumberKind(

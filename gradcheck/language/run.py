@@ -17,9 +17,9 @@ from gradcheck.language.guards import TYPE, Builtins, Guards
 from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
-from gradcheck.values import Function, Value
+from gradcheck.values import Params, Routine, Value
 
-NOTHING: Mapping[str, Function] = MappingProxyType({})
+NOTHING: Mapping[str, Routine] = MappingProxyType({})
 START: Where = (1, 1, 0, 0)
 
 # What went wrong, and what to do about it; first match first.
@@ -56,7 +56,7 @@ class KindOfNumber(Protocol):
     def constant(self, name: str) -> Value:
         """`pi`, `e`, and the vocabulary's other constants."""
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> Routine:
         """A function of the vocabulary, by its own name."""
 
 
@@ -68,18 +68,18 @@ class RunOutcome:
     """
 
     value: Value
-    names: Mapping[str, Value]
+    names: Params
     steps: int = 0
     error: TextError | None = None
 
 
 def run(
     program: Program,
-    inputs: Mapping[str, Value],
+    inputs: Params,
     kind: KindOfNumber,
     budget: Budget,
     *,
-    context: Mapping[str, Function] = NOTHING,
+    context: Mapping[str, Routine] = NOTHING,
     keep_error: bool = False,
 ) -> RunOutcome:
     """Run a program; `context` has the functions of this run alone (`record`, `no_grad`).
@@ -108,14 +108,14 @@ def run(
 
 def _namespace(
     program: Program,
-    inputs: Mapping[str, Value],
+    inputs: Params,
     kind: KindOfNumber,
     meter: Meter,
-    context: Mapping[str, Function],
+    context: Mapping[str, Routine],
 ) -> dict[str, Value]:
     """All that the lowered program can name: its inputs, and meanings under dotted names."""
 
-    def find(name: str) -> Function:
+    def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
     guards = Guards(meter, kind.literal)
@@ -131,7 +131,7 @@ def _namespace(
     return {**inputs, **needs, SPANS: program.spans, "__builtins__": {}}
 
 
-def _variables(namespace: Mapping[str, Value]) -> dict[str, Value]:
+def _variables(namespace: Params) -> dict[str, Value]:
     """The program's own variables, without its helpers."""
     return {
         name: value

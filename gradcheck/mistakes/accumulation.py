@@ -1,10 +1,9 @@
 """The backprop family where contributions add up: paths that meet, operands that were broadcast."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
+from gradcheck.values import Numbers
 
 overwritten_not_accumulated = mistake(
     "overwritten-not-accumulated",
@@ -64,13 +63,13 @@ def _stretched(e: Edge) -> bool:
     return bool(np.shape(e.g) != e.shape)
 
 
-def _other_axis(e: Edge) -> Any:
+def _other_axis(e: Edge) -> Numbers:
     """A matrix summed over the axis that was not stretched."""
     stretched = 0 if len(e.shape) < 2 or e.shape[0] == 1 else 1
     return np.sum(e.g, axis=1 - stretched, keepdims=len(e.shape) == 2)
 
 
-def _one_row(e: Edge, row: int) -> Any:
+def _one_row(e: Edge, row: int) -> Numbers:
     """What one row sends back; what is stretched along other axes is summed."""
     left = e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None]
     left = np.sum(left, axis=tuple(range(np.ndim(left) - len(e.shape))))

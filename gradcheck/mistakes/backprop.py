@@ -1,7 +1,6 @@
 """The backprop family: seed, pull or fit said wrong at one site."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from gradcheck.mistakes.row import (
     mistake,
     pull,
 )
+from gradcheck.values import Numbers
 
 PASSING = frozenset({"add", "subtract", "negative"})
 BINARY = frozenset({"add", "subtract", "multiply", "divide", "power", "matmul"})
@@ -48,7 +48,7 @@ def _equal_axes(e: Edge) -> Sequence[tuple[int, int]]:
     return [(i, j) for j in range(len(shape)) for i in range(j) if shape[i] == shape[j] > 1]
 
 
-def _with_turned(e: Edge, axes: tuple[int, int]) -> Any:
+def _with_turned(e: Edge, axes: tuple[int, int]) -> Numbers:
     """The pull with two axes of the other operand exchanged."""
     turned = np.swapaxes(e.other, *axes)
     return e.rule(e.g, e.y, (turned, e.x) if e.i else (e.x, turned))
@@ -59,12 +59,12 @@ def _count(e: Edge) -> float:
     return float(e.right.size / max(np.size(e.g), 1))
 
 
-def _below(power: int) -> Callable[[Edge], Any]:
+def _below(power: int) -> Callable[[Edge], Numbers]:
     """The derivative of a quotient by what is below, over another power than its square."""
     return lambda e: -e.g * e.other / e.x**power
 
 
-def _one_row(g: Any, row: int) -> Any:
+def _one_row(g: Numbers, row: int) -> Numbers:
     """A cotangent of which one row is left."""
     out = np.zeros_like(g)
     out[..., row, :] = g[..., row, :]
@@ -79,7 +79,7 @@ def _axis(e: Edge) -> int | None:
     return axis if isinstance(axis, int) else None
 
 
-def _one_left(g: Any, axis: Any, k: int) -> Any:
+def _one_left(g: Numbers, axis: Numbers, k: int) -> Numbers:
     """A cotangent of which one slice across an axis is left."""
     out = np.zeros_like(g)
     np.moveaxis(out, axis, 0)[k] = np.moveaxis(g, axis, 0)[k]
@@ -91,7 +91,7 @@ def _statistic(e: Edge) -> bool:
     return e.op in ("mean", "var", "std") and np.size(e.g) > 1
 
 
-def _sign_turned(e: Edge) -> Sequence[Any]:
+def _sign_turned(e: Edge) -> Sequence[Numbers]:
     """The sum or difference that the operand is, with its second summand turned."""
     assert e.inside is not None
     forward, (a, b) = e.inside
@@ -431,7 +431,7 @@ AXES = 3
 CHOICES = 8  # tensors that are tried in one's place
 
 
-def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
+def _like(e: Edge, model: Numbers, known: Sequence[Numbers]) -> Sequence[Numbers]:
     """The nearest tensors of the shape of a model, turned where that fits, but for known ones."""
     found = [
         each
@@ -442,7 +442,7 @@ def _like(e: Edge, model: Any, known: Sequence[Any]) -> Sequence[Any]:
     return found[:CHOICES]
 
 
-def _with_other(e: Edge, tensor: Any) -> Any:
+def _with_other(e: Edge, tensor: Numbers) -> Numbers:
     """The pull with a tensor in the other operand's place."""
     operands = (tensor, e.x) if e.i else (e.x, tensor)
     return e.rule(e.g, e.y, operands)

@@ -4,14 +4,14 @@ Tables map an op to wrong slopes as functions of its argument w and value y.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, function, over
 from gradcheck.mistakes.row import derivative
+from gradcheck.values import Numbers
 
-Derivatives = Mapping[str, tuple[Callable[[Any, Any], Any], ...]]
+Derivatives = Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], ...]]
 
 CONFUSED: Derivatives = {
     "sin": (lambda w, y: 1 / np.cos(w),),
@@ -100,7 +100,7 @@ INVERSES: Derivatives = {
 }
 
 
-def _slope(table: Derivatives, k: int) -> Callable[[Operation], Any]:
+def _slope(table: Derivatives, k: int) -> Callable[[Operation], Numbers]:
     return lambda s: table[s.op][k](s.w, s.y) * s.dw
 
 

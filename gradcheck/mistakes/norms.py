@@ -7,12 +7,12 @@ That of a vector made one long, y = x / |x|, is (g - y sum(g y)) / |x|.
 from functools import partial
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from gradcheck.mistakes.backprop import AS_LARGE
 from gradcheck.mistakes.row import SYMMETRIC, Edge, pull
+from gradcheck.values import Numbers
 
 ROWS = AS_LARGE | {"logsumexp"}
 MEAN = "mean(x, axis=1, keepdims=True)"
@@ -25,7 +25,7 @@ def _example(
     signs: str = "--",
     below: str = ROOT,
     normal: str = f"((x - {MEAN}) / {ROOT})",
-) -> Any:
+) -> Numbers:
     """The pull of a normalisation with something else for a part of it."""
     first, second = mean.format("v"), mean.format(f"v * {normal}")
     wrong = f"(v {signs[0]} {first} {signs[1]} {normal} * {second}) / ({below})"
@@ -36,7 +36,7 @@ def _normal(e: Edge) -> bool:
     return e.op == "normalise"
 
 
-def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Any = "") -> Any:
+def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Numbers = "") -> Numbers:
     """The pull of a normalisation, with factors before its two means, and their axis."""
     axis = e.params["axis"] if axis == "" else axis
     n = _count(e)
@@ -50,7 +50,7 @@ def _count(e: Edge) -> float:
     return float(prod(e.y.shape[k] for k in e.params["axis"]))
 
 
-def other_axes(e: Edge) -> Any:
+def other_axes(e: Edge) -> Numbers:
     """Every choice of axes but those that were normalised."""
     return [c for c in _subsets(np.ndim(e.y)) if c != e.params["axis"]]
 
@@ -60,14 +60,14 @@ def _subsets(axes: int) -> list[tuple[int, ...]]:
     return [c for k in range(1, axes + 1) for c in combinations(range(axes), k)]
 
 
-def _either(factor: Any) -> Any:
+def _either(factor: Numbers) -> Numbers:
     """A factor before the first mean, before the second, before both."""
     return lambda e: [
         (a, b) for a in (1.0, factor(e)) for b in (1.0, factor(e)) if (a, b) != (1.0, 1.0)
     ]
 
 
-def _softmax_along_other(e: Edge, axis: int) -> Any:
+def _softmax_along_other(e: Edge, axis: int) -> Numbers:
     """The pull with a softmax along the wrong axis, and the sums along `axis`."""
     weights = np.exp(e.x - np.max(e.x))
     weights = weights / weights.sum(axis=1 - _axis(e), keepdims=True)
@@ -82,7 +82,7 @@ def _axis(e: Edge) -> int:
     return int(e.params.get("axis", -1)) % 2
 
 
-def _row_sum(e: Edge, weighted: Any, axis: int) -> Any:
+def _row_sum(e: Edge, weighted: Numbers, axis: int) -> Numbers:
     """The pull of softmax, with what is summed over the row, and the axis, to choose."""
     return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
 
@@ -234,7 +234,7 @@ softmax_over_other_axis = pull(
 )
 
 
-def _unit(e: Edge, axis: Any, along: Any) -> Any:
+def _unit(e: Edge, axis: Numbers, along: Numbers) -> Numbers:
     """The pull of a vector made one long, with another axis or another tensor in its sum."""
     return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from gradcheck.values import Array, Numbers
 
 LINEAR = frozenset({"add", "subtract", "negative", "multiply", "divide", "power"})
 EXPONENTS = {"sqrt": 0.5, "square": 2.0, "reciprocal": -1.0}
@@ -98,7 +97,7 @@ class Operation:
         return self.v if self.dv is None else self.u
 
     @property
-    def n(self) -> Any:
+    def n(self) -> Numbers:
         """The constant exponent of a power."""
         return EXPONENTS.get(self.op, self.v)
 
@@ -155,7 +154,7 @@ def of_sum(s: Operation) -> bool:
     return call(s) and s.inner is not None and term(s.inner)
 
 
-def over(a: Any, b: Any) -> Array:
+def over(a: Numbers, b: Numbers) -> Array:
     """The quotient a / b, and 0 where both are 0: there the entry has no part in it."""
     a, b = np.broadcast_arrays(a, b)
     return np.where((a == 0) & (b == 0), 0.0, a / np.where((a == 0) & (b == 0), 1.0, b))

@@ -1,12 +1,12 @@
 """Powers and exponentials gone wrong, and false laws of algebra: (a + b)^n as a^n + b^n."""
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, exponential, of_sum, power, quotient, term
 from gradcheck.mistakes.row import derivative
+from gradcheck.values import Numbers
 
 BASES = {"exp2": 2.0, "log2": 2.0, "log10": 10.0}
 
@@ -236,7 +236,7 @@ def _sign(s: Operation) -> int:
     return -1 if s.op == "subtract" else 1
 
 
-def _raised(s: Operation, i: int, n: Any) -> Any:
+def _raised(s: Operation, i: int, n: Numbers) -> Numbers:
     """A summand to a power; of (x^2)^(1/2) nobody thinks of |x|."""
     summand, base = (s.u, s.v)[i], s.within(i)
     if base is not None and power(base):
@@ -244,7 +244,7 @@ def _raised(s: Operation, i: int, n: Any) -> Any:
     return np.power(summand, n)
 
 
-def _function_split(s: Operation) -> Any:
+def _function_split(s: Operation) -> Numbers:
     """The derivative of f(a) + f(b) for that of f(a + b)."""
     inner = s.inner
     assert inner is not None
@@ -252,7 +252,7 @@ def _function_split(s: Operation) -> Any:
     return sum(sign * s.slope(a) * da for a, da, sign in parts if da is not None)
 
 
-def _slope_split(s: Operation) -> Any:
+def _slope_split(s: Operation) -> Numbers:
     """The right rule, in which the power of the sum was then worked out falsely."""
     n = s.n - 1 if power(s) else -2.0
     inner = s.inner
@@ -262,13 +262,13 @@ def _slope_split(s: Operation) -> Any:
     return s.fw / np.power(s.w, n) * np.where(n < 0, 1 / split, split) * s.dw
 
 
-def _fraction_split(s: Operation) -> Any:
+def _fraction_split(s: Operation) -> Numbers:
     inner = s.inner
     assert inner is not None
     return (1 / inner.u + _sign(inner) / inner.v) * s.dw
 
 
-def _denominator_split(s: Operation) -> Any:
+def _denominator_split(s: Operation) -> Numbers:
     below = s.below
     assert below is not None
     return s.right * s.v**2 / (below.u**2 + _sign(below) * below.v**2)

@@ -10,7 +10,8 @@ the right answer to a wrong one.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+
+from gradcheck.values import Numbers, Params, Routine
 
 
 @dataclass(frozen=True)
@@ -27,26 +28,26 @@ class Edge:
 
     op: str
     i: int
-    g: Any
-    right: Any
-    y: Any
-    operands: tuple[Any, ...]
-    params: Mapping[str, Any]
+    g: Numbers
+    right: Numbers
+    y: Numbers
+    operands: tuple[Numbers, ...]
+    params: Params
     shape: tuple[int, ...]
     elementwise: bool
     shared: bool
-    rule: Callable[..., Any]
-    around: tuple[Any, ...] = ()
-    inside: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    forward: Callable[..., Any] = field(default=lambda *_: None)
+    rule: Routine
+    around: tuple[Numbers, ...] = ()
+    inside: tuple[Routine, tuple[Numbers, ...]] | None = None
+    forward: Routine = field(default=lambda *_: None)
 
     @property
-    def x(self) -> Any:
+    def x(self) -> Numbers:
         """The operand itself."""
         return self.operands[self.i]
 
     @property
-    def other(self) -> Any:
+    def other(self) -> Numbers:
         """The other operand of a binary op."""
         return self.operands[1 - self.i]
 
@@ -58,8 +59,8 @@ class Accumulation:
     `matrix` says that two paths meet, both of them out of products of matrices.
     """
 
-    held: Any
-    g: Any
+    held: Numbers
+    g: Numbers
     matrix: bool = False
 
 
@@ -67,8 +68,8 @@ class Accumulation:
 class Start:
     """The beginning of the way back: the right seed, and the program's value."""
 
-    g: Any
-    value: Any
+    g: Numbers
+    value: Numbers
 
 
 @dataclass(frozen=True)
@@ -81,14 +82,14 @@ class Whole:
     their products; `once()` the first derivatives where second ones are asked for.
     """
 
-    right: Mapping[str, Any]
-    inputs: Mapping[str, Any]
-    value: Callable[[], Any]
-    second: Callable[[str], Any]
-    elsewhere: Callable[[Callable[[Any], Any]], Mapping[str, Any]]
-    others: Callable[[], Mapping[str, Any]]
+    right: Params
+    inputs: Params
+    value: Callable[[], Numbers]
+    second: Callable[[str], Numbers]
+    elsewhere: Callable[[Callable[[Numbers], Numbers]], Params]
+    others: Callable[[], Params]
     sizes: tuple[int, ...]
-    once: Callable[[], Mapping[str, Any]] = dict
+    once: Callable[[], Params] = dict
 
     @property
     def scalar(self) -> bool:
@@ -138,7 +139,7 @@ class Mistake:
 
     id: str
     verb: str
-    wrong: Callable[..., Any]
+    wrong: Routine
     says: str
     example: Example
     where: Callable[..., bool] = lambda *site: True
@@ -149,7 +150,7 @@ class Mistake:
     hidden_by: tuple[str, ...] = ()
     slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    choices: Callable[[Any], Sequence[Any]] | None = None
+    choices: Callable[[Numbers], Sequence[Numbers]] | None = None
 
     @property
     def family(self) -> str:
@@ -186,10 +187,10 @@ def mistake(
     id: str,
     *,
     verb: str,
-    wrong: Callable[..., Any],
+    wrong: Routine,
     says: str,
-    example: tuple[Any, ...],
-    **further: Any,
+    example: tuple[Numbers, ...],
+    **further: Numbers,
 ) -> Mistake:
     """Enter a row into the catalogue."""
     row = Mistake(id, verb, wrong, says, Example(*example), **further)

@@ -1,26 +1,25 @@
 """The backprop family at ops that choose entries: masks, extremes and indices gone wrong."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.mistakes.row import ALL_PASS, ONE_LONG, Edge, pull
 from gradcheck.ops import TABLE
+from gradcheck.values import Numbers
 
 
-def _spread(e: Edge) -> Any:
+def _spread(e: Edge) -> Numbers:
     """The pull of a sum in place of that of an extreme."""
     return TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
 
 
-def _assigned(e: Edge) -> Any:
+def _assigned(e: Edge) -> Numbers:
     """The cotangent written to its places, where it should be added."""
     out = np.zeros(e.shape)
     out[e.params["index"]] = e.g
     return out
 
 
-def _assigned_backwards(e: Edge) -> Any:
+def _assigned_backwards(e: Edge) -> Numbers:
     """The same with the first one last."""
     out = np.zeros(e.shape)
     for k, g in zip(np.asarray(e.params["index"])[::-1], e.g[::-1], strict=True):
@@ -41,14 +40,14 @@ def _entry_of_each_row(e: Edge) -> bool:
     return e.op == "getitem" and lists and len(index) == len(e.shape) > 1  # type: ignore[arg-type]
 
 
-def _to_the_row(e: Edge) -> Any:
+def _to_the_row(e: Edge) -> Numbers:
     """The cotangent of a chosen entry given to its whole row."""
     out = np.zeros(e.shape)
     np.add.at(out, e.params["index"][:-1], np.asarray(e.g)[..., None])
     return out
 
 
-def _by_position(e: Edge) -> Any:
+def _by_position(e: Edge) -> Numbers:
     """The cotangents in the order in which the rows were chosen."""
     out = np.zeros(e.shape)
     n = min(len(out), len(e.g))
@@ -56,7 +55,7 @@ def _by_position(e: Edge) -> Any:
     return out
 
 
-def _to_an_end(e: Edge, end: int) -> Any:
+def _to_an_end(e: Edge, end: int) -> Numbers:
     """The cotangent of an extreme given to the first or the last entry."""
     axis = e.params["axis"]
     out = np.zeros(e.shape)
@@ -64,31 +63,31 @@ def _to_an_end(e: Edge, end: int) -> Any:
     return out
 
 
-def _part(e: Edge, i: int) -> Any:
+def _part(e: Edge, i: int) -> Numbers:
     """The cotangent of the i-th of the arrays that were joined."""
     return TABLE[e.op].pull(i, e.g, e.y, e.operands, e.params)
 
 
-def _in_other_order(e: Edge, order: str) -> Any:
+def _in_other_order(e: Edge, order: str) -> Numbers:
     """A cotangent reshaped columns first, or with its last two axes turned."""
     turned = np.swapaxes(e.g, -1, -2) if order == "turned" else e.g
     return np.reshape(turned, e.shape, order="F" if order == "F" else "C")
 
 
-def _uses(e: Edge) -> Any:
+def _uses(e: Edge) -> Numbers:
     """How often each entry is chosen; 1 where it is not."""
     out = np.zeros(e.shape)
     np.add.at(out, e.params["index"], 1.0)
     return np.maximum(out, 1.0)
 
 
-def _to_the_other(e: Edge) -> Any:
+def _to_the_other(e: Edge) -> Numbers:
     """The pull of the minimum for the maximum, and the other way round."""
     other = TABLE["min" if e.op == "max" else "max"]
     return other.pull(0, e.g, other.forward(e.x, **e.params), (e.x,), e.params)
 
 
-def _cut_at(e: Edge, end: bool) -> Any:
+def _cut_at(e: Edge, end: bool) -> Numbers:
     """What is left of a cotangent if all that was padded is cut away at one end."""
     return e.g[tuple(slice(m - n, m) if end else slice(n) for m, n in _lengths(e))]
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from itertools import combinations
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, fit, pull
+from gradcheck.values import Numbers
 
 COPYING = frozenset({"repeat", "tile", "broadcast_to"})
 AS_LARGE = frozenset({"softmax", "log_softmax"})
@@ -20,7 +20,7 @@ def _keeps_shape(e: Edge) -> bool:
     return not known and np.shape(e.g) == e.shape != ()
 
 
-def _row_sum(e: Edge) -> Any:
+def _row_sum(e: Edge) -> Numbers:
     """What the pull of a softmax, or of its logarithm, takes away from the cotangent."""
     return e.g * (e.y if e.op == "softmax" else 1) - e.right
 
@@ -46,25 +46,25 @@ def _other_places(e: Edge) -> Sequence[int]:
     return [k for k in others if prod(_left(e.shape, (k,))) == np.size(e.g)]
 
 
-def _spread(e: Edge, axis: int) -> Any:
+def _spread(e: Edge, axis: int) -> Numbers:
     g = np.reshape(e.g, _left(e.shape, (axis,)))
     wide = np.broadcast_to(np.expand_dims(g, axis), e.shape)
     return wide / (e.shape[axis] if e.op == "mean" else 1)
 
 
-def _places(e: Edge) -> Any:
+def _places(e: Edge) -> Numbers:
     """For each entry of the value the number of the entry that it is a copy of."""
     return np.ravel(e.forward(np.arange(prod(e.shape)).reshape(e.shape)))
 
 
-def _one_copy(e: Edge, order: int) -> Any:
+def _one_copy(e: Edge, order: int) -> Numbers:
     """The cotangent of the last copy of each entry, or with -1 of the first."""
     out = np.zeros(prod(e.shape))
     out[_places(e)[::order]] = np.ravel(e.g)[::order]
     return out.reshape(e.shape)
 
 
-def _mean_of_copies(e: Edge) -> Any:
+def _mean_of_copies(e: Edge) -> Numbers:
     counts = np.bincount(_places(e), minlength=prod(e.shape)).reshape(e.shape)
     return e.right / np.maximum(counts, 1)
 

@@ -1,11 +1,10 @@
 """Sums, constants and coefficients gone wrong."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
 from gradcheck.mistakes.row import GENERIC, VAGUE, VAGUEST, derivative, mistake
+from gradcheck.values import Numbers
 
 
 def _constant_factor(s: Operation) -> bool:
@@ -13,7 +12,7 @@ def _constant_factor(s: Operation) -> bool:
     return not s.both and not s.summed and s.op in ("multiply", "divide")
 
 
-def _without(s: Operation) -> Any:
+def _without(s: Operation) -> Numbers:
     """The derivative without the constant factor."""
     return s.right * s.v if s.op == "divide" and s.dv is None else s.right / s.c
 

@@ -5,9 +5,9 @@
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from gradcheck.mistakes.row import Example, Mistake
+from gradcheck.values import Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class Deposit:
     """
 
     leaf: int
-    held: Any
-    g: Any
+    held: Numbers
+    g: Numbers
     divisor: float
     together: int
     loss: tuple[int, int] | None = None
@@ -31,7 +31,7 @@ class Clear:
     """A clearing of what is held for the `leaf`-th leaf."""
 
     leaf: int
-    held: Any
+    held: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,9 @@ class Write:
     """
 
     leaf: int
-    before: Any
-    after: Any
-    previous: Any
+    before: Numbers
+    after: Numbers
+    previous: Numbers
     window: int
     together: int
 
@@ -55,7 +55,12 @@ ROUNDING = 1e-9
 
 
 def _row(
-    id: str, verb: str, *wrong: Any, says: str, example: tuple[str, str, str], **further: Any
+    id: str,
+    verb: str,
+    *wrong: Numbers,
+    says: str,
+    example: tuple[str, str, str],
+    **further: Numbers,
 ) -> Mistake:
     """Enter a row; `wrong` are the ways in which the verb can be said wrong.
 
@@ -69,11 +74,11 @@ def _row(
     return row
 
 
-def _added(d: Deposit, g: Any) -> Any:
+def _added(d: Deposit, g: Numbers) -> Numbers:
     return g if d.held is None else d.held + g
 
 
-def _scaled(w: Write, factor: float) -> Any:
+def _scaled(w: Write, factor: float) -> Numbers:
     return w.before + factor * (w.after - w.before)
 
 

@@ -1,7 +1,6 @@
 """Mistakes of the whole answer: each row lists the answers that the mistake could have given."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -15,13 +14,14 @@ from gradcheck.mistakes.row import (
     Whole,
     answer,
 )
+from gradcheck.values import Params
 
-Answer = Mapping[str, Any]
+Answer = Params
 Answers = Iterable[Answer]
 Called = Iterable[tuple[Answer, Mapping[str, str]]]  # with what the words may mention
 
 
-def _times(w: Whole, factor: float) -> Mapping[str, Any]:
+def _times(w: Whole, factor: float) -> Params:
     return {name: factor * g for name, g in w.right.items()}
 
 

@@ -1,13 +1,13 @@
 """PyTorch's `torch.nn.functional`: the ops, by their names."""
 
 from functools import partial
-from typing import Any
 
 from gradcheck.engine.factories import one_hot
 from gradcheck.engine.layers import IN_PLACE
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import everything
 from gradcheck.ops.pytorch import FUNCTIONALS, pytorchs
+from gradcheck.values import Value
 
 __all__ = ["one_hot"]
 
@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
     return sorted({*everything(), "one_hot"})
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Value:
     """The op of that name."""
     found = pytorchs(FUNCTIONALS.get(name, name))
     if found is None:
@@ -28,8 +28,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _in_place(
-    name: str, function: Any, x: Any, *args: Any, inplace: bool = False, **named: Any
-) -> Any:
+    name: str, function: Value, x: Value, *args: Value, inplace: bool = False, **named: Value
+) -> Value:
     """`relu(x, inplace=True)` is `x.relu_()`."""
     if inplace and isinstance(x, Tensor):
         return getattr(x, f"{name}_")(*args, **named)

@@ -11,7 +11,7 @@ from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result,
 from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.row import Composed, Op
-from gradcheck.values import Array, Function, Value
+from gradcheck.values import Array, Routine, Value
 
 
 class Ball(Scalar):
@@ -61,7 +61,7 @@ class Ball(Scalar):
 
     @classmethod
     def by_matrices(
-        cls, rule: Function, signature: str, share: int, operands: tuple[Value, ...]
+        cls, rule: Routine, signature: str, share: int, operands: tuple[Value, ...]
     ) -> Value:
         """A rule on flint's matrices, for each matrix of the stacks (NumPy's `signature`).
 

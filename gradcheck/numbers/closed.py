@@ -10,7 +10,7 @@ from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
 
 from gradcheck.ops.arithmetic import raise_to
-from gradcheck.values import Function, Value
+from gradcheck.values import Routine, Value
 
 
 def polygamma(order: arb, x: arb) -> arb:
@@ -26,7 +26,7 @@ ALIKE = (
     "exp log sqrt sin cos tan sec csc cot asin acos atan atan2 sinh cosh tanh sech csch coth "
     "asinh acosh atanh erf erfc erfinv gamma floor"
 )
-FUNCTIONS: dict[str, Function] = {name: getattr(arb, name) for name in ALIKE.split()} | {
+FUNCTIONS: dict[str, Routine] = {name: getattr(arb, name) for name in ALIKE.split()} | {
     "loggamma": arb.lgamma,
     "polygamma": polygamma,
     "ceiling": arb.ceil,

@@ -5,14 +5,14 @@ that answers what NumPy does not hand to objects (`logaddexp`, LAPACK, our own r
 keeps single numbers wrapped, so that every NumPy function finds its way back here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ClassVar, NoReturn
 
 import numpy as np
 
 from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.row import Composed, Op
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 OPERATORS = {
     "add": "add",
@@ -138,9 +138,7 @@ class Scalars(Array):
             kwargs["out"] = tuple(np.asarray(o) if isinstance(o, Scalars) else o for o in outs)
         return wrap(getattr(ufunc, method)(*plain, **kwargs))
 
-    def __array_function__(
-        self, func: Value, types: Value, args: Value, kwargs: Mapping[str, Value]
-    ) -> Value:
+    def __array_function__(self, func: Value, types: Value, args: Value, kwargs: Params) -> Value:
         if func in BY_COMPOUND:
             return BY_COMPOUND[func](*args, **kwargs)
         row = BY_FUNCTION.get(func)
@@ -176,7 +174,7 @@ class Scalars(Array):
         return self.transpose()
 
     @staticmethod
-    def __apply_op__(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
+    def __apply_op__(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
         return answer(row, operands, params)
 
 
@@ -193,7 +191,7 @@ def wrap(value: Value) -> Value:
     return value
 
 
-def answer(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
+def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
     kind = kind_among(operands)
     if kind is None:
@@ -231,7 +229,7 @@ def lift_entries(kind: type[Scalar], value: Value) -> Value:
     return out.reshape(array.shape).view(Scalars)
 
 
-def _by_numpy(row: Op, operands: tuple[Value, ...], params: Mapping[str, Value]) -> Value:
+def _by_numpy(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     return (row.respelled or row.function)(*operands, **params)
 
 

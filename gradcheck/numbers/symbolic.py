@@ -21,7 +21,7 @@ from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, equip
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
-from gradcheck.values import Function, Value
+from gradcheck.values import Params, Routine, Value
 
 clock = count(1).__next__
 
@@ -141,7 +141,7 @@ def _embedded(row: Op, i: int, argument: Value) -> int | Fraction | None:
 
 
 @lru_cache(maxsize=4096)
-def local(rule: Function, constants: tuple[int | Fraction | None, ...]) -> Local:
+def local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
     """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
     from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
 
@@ -155,7 +155,7 @@ def local(rule: Function, constants: tuple[int | Fraction | None, ...]) -> Local
     )
 
 
-def form_of(row: Op | None) -> Function:
+def form_of(row: Op | None) -> Routine:
     """A row's closed form as a function of SymPy expressions."""
     if row is None or row.symbolic is None or isinstance(row.symbolic, Composed):
         raise TypeError("no closed form of its own")
@@ -188,7 +188,7 @@ def constants(values: Value) -> Scalars:
     return out.view(Scalars)
 
 
-def inputs(values: Mapping[str, Value], wrt: Container[str]) -> dict[str, Scalars]:
+def inputs(values: Params, wrt: Container[str]) -> dict[str, Scalars]:
     """A program's inputs: leaves where they are differentiated, constants where they are not."""
     return {n: leaves(n, v) if n in wrt else constants(v) for n, v in values.items()}
 
@@ -239,7 +239,7 @@ def slope_of(node: Symbolic, i: int) -> Value:
 
 
 @lru_cache(maxsize=4096)
-def _slope_row(row: Op, form: Function, i: int) -> Op:
+def _slope_row(row: Op, form: Routine, i: int) -> Op:
     """The derivative of a row's closed form by its i-th argument, as a row of the line."""
 
     def slope(*args: Value) -> Value:

@@ -5,9 +5,8 @@ differentiated again: the tape records its own walk, the closed form takes SymPy
 of the line, and balls take differences inside of differences.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -20,16 +19,17 @@ from gradcheck.numbers.scalars import Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, stepped
 from gradcheck.opinions.opinion import Case, Rows
+from gradcheck.values import Numbers, Params
 
 STEPS = (200, 208, 216)
 """Powers of two: the steps inside are smaller than those outside, and not felt there."""
 
-Again = Callable[[Any], Any]  # the value y once more, for another x
+Again = Callable[[Numbers], Numbers]  # the value y once more, for another x
 
 
-def by_line(y: Any, x: Any) -> Any:
+def by_line(y: Numbers, x: Numbers) -> Numbers:
     """The chain rule along the line, its slopes being numbers of the line themselves."""
-    seeds: dict[Symbolic, Any] = {}
+    seeds: dict[Symbolic, Numbers] = {}
     for entry in _flat(y):
         if isinstance(entry, Symbolic):
             seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
@@ -37,12 +37,12 @@ def by_line(y: Any, x: Any) -> Any:
     return _shaped([adjoint.get(each, Symbolic.exactly(0)) for each in _flat(x)], x)
 
 
-def by_steps(y: Any, x: Any, again: Again) -> Any:
+def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
     """Differences of each entry, with a bar."""
-    entries: Any = arbs(x)
+    entries: Numbers = arbs(x)
     start = balls(x)
 
-    def total(value: Any) -> arb:
+    def total(value: Numbers) -> arb:
         return arbs(np.sum(value)).item()  # type: ignore[no-any-return]
 
     def along(index: tuple[int, ...]) -> Callable[[arb], arb]:
@@ -70,7 +70,7 @@ def twice(case: Case) -> Case:
     size = sum(int(np.prod(shape, dtype=int)) for shape in shapes.values())
     alone = len(shapes) == 1
 
-    def function(kind: str, inputs: Mapping[str, Any]) -> Any:
+    def function(kind: str, inputs: Params) -> Numbers:
         if kind == "float":
             return np.asarray(bare(function("tensor", _leaves(case, inputs))))
         value = case.function(kind, inputs)
@@ -81,7 +81,7 @@ def twice(case: Case) -> Case:
     return replace(case, function=function, rows=rows)
 
 
-def _first(case: Case, kind: str, inputs: Mapping[str, Any], name: str, value: Any) -> Any:
+def _first(case: Case, kind: str, inputs: Params, name: str, value: Numbers) -> Numbers:
     x = inputs[name]
     if kind == "symbolic":
         return by_line(value, x)
@@ -92,15 +92,15 @@ def _first(case: Case, kind: str, inputs: Mapping[str, Any], name: str, value: A
     return x * 0.0 if g is None else g
 
 
-def _leaves(case: Case, inputs: Mapping[str, Any]) -> dict[str, Tensor]:
+def _leaves(case: Case, inputs: Params) -> dict[str, Tensor]:
     return {n: tensor(np.array(v, float), requires_grad=n in case.wrt) for n, v in inputs.items()}
 
 
-def _flat(x: Any) -> Any:
+def _flat(x: Numbers) -> Numbers:
     return np.asarray(x, dtype=object).ravel()
 
 
-def _shaped(values: list[Any], x: Any) -> Scalars:
+def _shaped(values: list[Numbers], x: Numbers) -> Scalars:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     shaped: Scalars = wrap(out.reshape(np.shape(x)))

@@ -8,7 +8,6 @@ tangent shows in how they change from one step to the next.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -30,7 +29,6 @@ from gradcheck.opinions.floats.lines import along as parts_of
 from gradcheck.opinions.floats.lines import directions as directions_of
 from gradcheck.opinions.limits import BALL_BITS, BALLS, BEND, DIRECTIONS, STEPS
 from gradcheck.opinions.opinion import (
-    Array,
     Case,
     Direction,
     NotScalar,
@@ -42,11 +40,12 @@ from gradcheck.opinions.opinion import (
     unit,
 )  # fmt: skip
 from gradcheck.opinions.rows import by_rows
+from gradcheck.values import Array, Numbers, Params
 
 DOUBLE = 53  # bits of a float64
 
 Along = Callable[[arb], arb]
-Point = Mapping[str, Any]
+Point = Params
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
@@ -93,12 +92,12 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
     return Opinion("differences", estimate(value), ties=RUN.ties, method=method, **found)
 
 
-def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
-    gradients: dict[str, Any] = {}
+def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers]:
+    gradients: dict[str, Numbers] = {}
     slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
     for name in case.wrt:
         found = np.empty(point[name].shape, dtype=object)
-        entries: Any = arbs(point[name])
+        entries: Numbers = arbs(point[name])
         for index in np.ndindex(found.shape):
             along = _along(case, point, {name: unit(case.inputs[name], index)})
             found[index], slope = slope_at(along, here, entries[index], retry)
@@ -108,7 +107,7 @@ def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
     return {"gradients": gradients, "slopes": slopes}
 
 
-def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[str, Any]:
+def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers]:
     found = []
     for along in (parts_of(case, row) for row in directions_of(case, count)):
         slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)

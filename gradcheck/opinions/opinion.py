@@ -4,15 +4,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
 from gradcheck.opinions.limits import EPSILON, HEARD
-
-Array = np.ndarray[Any, Any]
+from gradcheck.values import Array, Numbers, Params
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Case:
     are there to be differentiated by. With `rows` every entry of the value is differentiated.
     """
 
-    function: Callable[[str, Mapping[str, Any]], Any]
+    function: Callable[[str, Params], Numbers]
     inputs: Mapping[str, Array]
     wrt: tuple[str, ...]
     cotangent: Array | None = None
@@ -142,7 +140,7 @@ class Estimate:
         return float(self.error.max(initial=0.0))
 
 
-def estimate(values: Any, errors: Any = 0.0) -> Estimate:
+def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
     """An estimate from arbs, or from floats and their error bars."""
     source = np.asarray(values)
     if source.dtype.kind == "f":
@@ -203,13 +201,13 @@ class Opinion:
     abstains: str = ""
     slopes: Mapping[tuple[str, tuple[int, ...]], Slope] = field(default_factory=dict)
     directions: tuple[Direction, ...] = ()
-    closed: Mapping[str, Any] = field(default_factory=dict)
+    closed: Params = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     ties: int = 0
     method: str = ""
 
 
-def unit(values: Any, index: tuple[int, ...]) -> Array:
+def unit(values: Numbers, index: tuple[int, ...]) -> Array:
     """The direction of one entry of an array."""
     found = np.zeros(np.shape(values))
     found[index] = 1.0
@@ -226,7 +224,7 @@ def estimate_value(case: "Case", value: Array, noise: float) -> Estimate:
     return estimate(np.asarray(value), 4 * EPSILON * np.abs(value) + heard)
 
 
-def contract(value: Any, cotangent: Array | None) -> Any:
+def contract(value: Numbers, cotangent: Array | None) -> Numbers:
     """The scalar that is differentiated: the value itself, or its product with the cotangent."""
     return value if cotangent is None else np.sum(value * cotangent)
 
@@ -241,7 +239,7 @@ class NotScalar(ValueError):
             "write `cotangent: [...]`, or make it one number: sum(...)"
         )
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Numbers:
         return NotScalar, (self.shape,)
 
 

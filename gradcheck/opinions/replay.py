@@ -8,7 +8,6 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isqrt, prod
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,10 +22,10 @@ from gradcheck.numbers.ball import balls, middle
 from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops.row import Op
+from gradcheck.values import Numbers, Params
 
-Array = np.ndarray[Any, Any]
 PRODUCTS = frozenset({"matmul", "dot", "inner", "outer", "tensordot", "einsum", "kron"})
-LIFT: Mapping[str, Callable[[Any], Any]] = {
+LIFT: Mapping[str, Callable[[Numbers], Numbers]] = {
     "ball": balls,
     "symbolic": constants,
     "tensor": np.asarray,
@@ -38,10 +37,10 @@ LIFT: Mapping[str, Callable[[Any], Any]] = {
 class Given:
     """What an op was given, copied; its value, and `place`, where in the text that happened."""
 
-    operands: tuple[Any, ...]
-    params: Mapping[str, Any]
-    value: Any
-    place: Any = None
+    operands: tuple[Numbers, ...]
+    params: Params
+    value: Numbers
+    place: Numbers = None
 
     @property
     def size(self) -> int:
@@ -86,13 +85,13 @@ class Observer:
     `copied` counts entries, so that somebody can set `idle` where nobody asks for them.
     """
 
-    def __init__(self, where: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, where: Callable[[], Numbers] = lambda: None) -> None:
         """Nothing seen yet; `where` says which part of a text is being evaluated."""
         self.where = where
         self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
         self.copied, self.idle = 0, False
 
-    def observe(self, node: Node, out: Any, operands: Sequence[Any]) -> None:
+    def observe(self, node: Node, out: Numbers, operands: Sequence[Numbers]) -> None:
         """Keep a copy of what the op was given."""
         if self.idle:
             return
@@ -117,10 +116,10 @@ class Observer:
 
 def replay(
     record: Record,
-    known: Mapping[Step, Any],
+    known: Mapping[Step, Numbers],
     kind: str,
-    at: Callable[[Any], None] = lambda place: None,
-) -> Any:
+    at: Callable[[Numbers], None] = lambda place: None,
+) -> Numbers:
     """The recorded value on numbers of a kind, its leaves given by step; `at` hears each place."""
     values = dict(known)
     for node in record.nodes:
@@ -134,7 +133,7 @@ def replay(
     return values[record.root]
 
 
-def _applied(node: Node, operands: tuple[Any, ...], given: Given, kind: str) -> Any:
+def _applied(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
     if node.op.name == OUTPUT:
         return operands[0][given.params["index"]]
     function = user_function(node.op)
@@ -153,7 +152,7 @@ def user_function(op: Op) -> type[Function] | None:
     return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
 
-def _inside(function: type[Function], operands: tuple[Any, ...], kind: str) -> Any:
+def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) -> Numbers:
     """What the forward of a user's function does, op by op, on numbers of a kind.
 
     It is recorded on floats: for its own derivative no rule of the user's is asked.
@@ -173,18 +172,18 @@ def _inside(function: type[Function], operands: tuple[Any, ...], kind: str) -> A
     return found if isinstance(result, tuple) else found[0]
 
 
-def _output(observer: Observer, out: Any, leaves: Mapping[Step, Any], kind: str) -> Any:
+def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
     if not _is_tensor(out) or not out.requires_grad:
         return _lifted(bare(out), kind)
     step = out._step()
     return leaves[step] if step in leaves else _chain(observer, step, leaves, kind)
 
 
-def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Any], kind: str) -> Any:
+def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
     return replay(observer.record(step).above(leaves), leaves, kind)
 
 
-def _as_float(value: Any) -> Any:
+def _as_float(value: Numbers) -> Numbers:
     """A float near a number of any kind, to record with."""
     plain = bare(value)
     if not isinstance(plain, np.ndarray) or plain.dtype != object:
@@ -193,23 +192,23 @@ def _as_float(value: Any) -> Any:
     return np.array(numbers, dtype=np.float64).reshape(plain.shape)
 
 
-def _middle(number: Any) -> float:
+def _middle(number: Numbers) -> float:
     return middle(number.value if isinstance(number, Symbolic) else number.bare())
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: Numbers) -> bool:
     return isinstance(value, Tensor)
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: Numbers) -> bool:
     return isinstance(value, np.ndarray | np.generic)
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: Numbers) -> bool:
     return _is_array(value) and value.dtype.kind == "f"
 
 
-def _lifted(value: Any, kind: str) -> Any:
+def _lifted(value: Numbers, kind: str) -> Numbers:
     """A constant of the program as a number of the kind; places and truth values stay."""
     return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
 

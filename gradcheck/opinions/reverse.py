@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from gradcheck.engine.recording import MODE, watched
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
-from gradcheck.opinions.opinion import Array, Case, NotScalar, Opinion, estimate, reason
+from gradcheck.opinions.opinion import Case, NotScalar, Opinion, estimate, reason
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.opinions.rows import by_rows, stack_rows
 from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
+from gradcheck.values import Array, Numbers
 
 Run = tuple[Array, dict[str, Array]]  # the value, and the gradients by name
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
@@ -74,7 +74,7 @@ def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
     return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
-def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
+def once(case: Case, verbs: Verbs = RIGHT, rng: Numbers = None) -> Run:
     """One forward and one backward pass: the bare value, and the gradient of each wrt input.
 
     Of a case with rows there is one of each for every row.
@@ -85,7 +85,7 @@ def once(case: Case, verbs: Verbs = RIGHT, rng: Any = None) -> Run:
     return _runs([case], verbs, rng)[0]
 
 
-def _runs(cases: Sequence[Case], verbs: Verbs = RIGHT, rng: Any = None) -> list[Run]:
+def _runs(cases: Sequence[Case], verbs: Verbs = RIGHT, rng: Numbers = None) -> list[Run]:
     """One forward pass, and a backward pass for the cotangent of each case."""
     case = cases[0]
     values = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
@@ -114,19 +114,21 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _disturbed(cases: Sequence[Case], rng: Any) -> list[Run]:
+def _disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
     alone = cases[0].cotangent is None
 
-    def disturb(row: Op, y: Any) -> Any:
+    def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
         rounds = row.rounds and number.dtype.kind == "f"
         return number * noise(rng, number.shape) if rounds else y
 
-    def noisy_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def noisy_pull(
+        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
+    ) -> Numbers:
         piece = pull(node, i, g, y, operands)
         return piece * noise(rng, piece.shape) if node.op.rounds else piece
 
-    def noisy_seed(root: Step, g: Any) -> Any:
+    def noisy_seed(root: Step, g: Numbers) -> Numbers:
         return g if alone else g * noise(rng, np.shape(g))
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)

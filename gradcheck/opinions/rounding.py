@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, ROW, SPREAD_SAFETY, UNITS
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array
 
 
 def noise(

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array, Case, Opinion, Rows, Slope, estimate
+from gradcheck.opinions.opinion import Case, Opinion, Rows, Slope, estimate
+from gradcheck.values import Array, Params
 
 P = ParamSpec("P")
 
@@ -44,7 +45,7 @@ def gradients_by_rows(
     return asked
 
 
-def stack_rows(case: Case, found: Sequence[Mapping[str, Any]]) -> dict[str, Array]:
+def stack_rows(case: Case, found: Sequence[Params]) -> dict[str, Array]:
     """The gradients of all entries as one array a part: the axes of the value come first."""
     assert case.rows is not None
     out = {}

@@ -1,9 +1,8 @@
 """The closed form's opinion: SymPy's slopes chained along the straight line, in ball arithmetic."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -24,7 +23,6 @@ from gradcheck.opinions.limits import (
     WRITTEN_OUT,
 )
 from gradcheck.opinions.opinion import (
-    Array,
     Case,
     Direction,
     NotScalar,
@@ -33,9 +31,10 @@ from gradcheck.opinions.opinion import (
     estimate,
     reason,
     unit,
-)  # fmt: skip
+)
 from gradcheck.opinions.rows import by_rows, gradients_by_rows
 from gradcheck.ops.later import sympy
+from gradcheck.values import Array, Numbers, Params
 
 
 @by_rows
@@ -129,7 +128,7 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
 
 def gradients_from(
     case: Case,
-    own: Callable[[], Mapping[str, Any]],
+    own: Callable[[], Params],
     given: Sequence[tuple[str, Array]],
     bits: int,
 ) -> dict[str, Array]:
@@ -215,7 +214,7 @@ def _gathered(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
     return out.reshape(leaves.shape)
 
 
-def _closed(end: Any, leaves: dict[str, Scalars], case: Case) -> dict[str, Any]:
+def _closed(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:
     """Closed forms as SymPy expressions by input name; None where they would not be readable.
 
     The derivative by a value of the program's own is written with that value's name.
@@ -243,7 +242,7 @@ def _nothing(leaves: dict[str, Scalars], case: Case) -> "dict[Symbolic, sympy.Ex
     return dict.fromkeys(found, sympy.Integer(0))
 
 
-def _each(leaves: Scalars, form: Any) -> Any:
+def _each(leaves: Scalars, form: Numbers) -> Numbers:
     out = np.empty(leaves.shape, dtype=object)
     for index in np.ndindex(leaves.shape):
         out[index] = form(np.asarray(leaves)[index])

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watched
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, walk
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.opinions.opinion import Array, Case, NotScalar
+from gradcheck.opinions.opinion import Case, NotScalar
+from gradcheck.values import Array, Numbers
 
 Leaves = Mapping[str, Tensor]
 
@@ -26,11 +26,11 @@ class Tape:
 
     case: Case
     root: Step
-    seed: Any
-    value: Any
+    seed: Numbers
+    value: Numbers
     leaves: Leaves
     nodes: Sequence[Node]
-    values: Mapping[Node, tuple[Any, tuple[Any, ...]]]
+    values: Mapping[Node, tuple[Numbers, tuple[Numbers, ...]]]
 
     @cached_property
     def uses(self) -> Counter[Step]:
@@ -44,7 +44,7 @@ class Tape:
         below = ((n, e) for n in self.nodes for e in n.edges if isinstance(e, Leaf))
         return frozenset(node for node, leaf in below if id(leaf.variable) in zeros)
 
-    def back(self, verbs: Verbs = RIGHT, only: set[Step] | None = None) -> dict[Step, Any]:
+    def back(self, verbs: Verbs = RIGHT, only: set[Step] | None = None) -> dict[Step, Numbers]:
         """The cotangents of the leaves (or of `only`) from one pass back; it may be repeated."""
         return walk([(self.root, self.seed)], verbs=verbs, retain=True, only=only)
 
@@ -53,7 +53,7 @@ class Tape:
         """The gradients of one right pass."""
         return self.gradients(self.back())
 
-    def gradients(self, landed: Mapping[Step, Any]) -> dict[str, Array]:
+    def gradients(self, landed: Mapping[Step, Numbers]) -> dict[str, Array]:
         """The gradient of every wrt input from what landed at the leaves."""
         return gradients_at(self.leaves, landed, self.case.wrt)
 
@@ -64,9 +64,9 @@ def record(case: Case) -> Tape | None:
     Where every entry of the value is asked for, the pass back is that of their sum.
     """
     nodes: list[Node] = []
-    values: dict[Node, tuple[Any, tuple[Any, ...]]] = {}
+    values: dict[Node, tuple[Numbers, tuple[Numbers, ...]]] = {}
 
-    def observe(node: Node, out: Tensor, operands: Any) -> None:
+    def observe(node: Node, out: Tensor, operands: Numbers) -> None:
         node.span = case.where()
         nodes.append(node)
         values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
@@ -87,7 +87,7 @@ def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
     return {name: tensor(v, requires_grad=name in case.wrt) for name, v in values.items()}
 
 
-def seed_of(value: Array, cotangent: Array | None) -> Any:
+def seed_of(value: Array, cotangent: Array | None) -> Numbers:
     """The cotangent to begin with, of the shape of the value; NotScalar where one is missing."""
     if cotangent is not None:
         return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
@@ -97,13 +97,13 @@ def seed_of(value: Array, cotangent: Array | None) -> Any:
 
 
 def gradients_at(
-    leaves: Leaves, landed: Mapping[Step, Any], wrt: tuple[str, ...]
+    leaves: Leaves, landed: Mapping[Step, Numbers], wrt: tuple[str, ...]
 ) -> dict[str, Array]:
     """What landed at each leaf; zeros where no path leads to it."""
     found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
     return {name: _landed(found.get(id(leaves[name])), leaves[name]) for name in wrt}
 
 
-def _landed(g: Any, leaf: Tensor) -> Array:
+def _landed(g: Numbers, leaf: Tensor) -> Array:
     """What landed at a leaf, in memory of its own; zeros where nothing did."""
     return np.zeros(leaf.shape) if g is None else np.asarray(g, dtype=np.float64)

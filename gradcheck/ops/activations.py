@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -12,7 +11,8 @@ from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Numbers, Pull, op, pass_on, unary
+from gradcheck.ops.row import Composed, Pull, op, pass_on, unary
+from gradcheck.values import Call, Numbers
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
@@ -176,11 +176,11 @@ log_softmax = op(
 
 def _layer(
     x: Numbers,
-    normalized_shape: Any = None,
+    normalized_shape: Numbers = None,
     weight: Numbers = None,
     bias: Numbers = None,
     eps: float = 1e-5,
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> Call:
     """PyTorch's order; over the last axis unless a shape is given."""
     size = normalized_shape
     axes = 1 if size is None or isinstance(size, int) else len(size)
@@ -188,7 +188,7 @@ def _layer(
     return operands, {"axis": tuple(range(-axes, 0)), "eps": eps}
 
 
-def standard(x: Numbers, axis: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def standard(x: Numbers, axis: tuple[int, ...], eps: float) -> tuple[Numbers, Numbers]:
     """The entries less their mean over the root of their variance plus eps, and that root."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     root = np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)

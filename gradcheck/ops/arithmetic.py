@@ -2,25 +2,14 @@
 
 import operator
 from functools import partial
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
 from gradcheck.ops.later import sympy, sympys
-from gradcheck.ops.row import (
-    POSITIVE,
-    REAL_LINE,
-    TABLE,
-    Composed,
-    Numbers,
-    Op,
-    Vjp,
-    flat,
-    op,
-    pass_on,
-)
+from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, Vjp, flat, op, pass_on
+from gradcheck.values import Call, Numbers
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
 
@@ -216,7 +205,7 @@ xlogy = op(
 # -- choices -------------------------------------------------------------------------------------
 
 
-def keep(g: Numbers, chosen: Any) -> Numbers:
+def keep(g: Numbers, chosen: Numbers) -> Numbers:
     """`np.where(chosen, g, 0.0)`; of plain arrays by their bits, without a branch an entry.
 
     Where entries are chosen at random a processor guesses every other branch wrong, which takes
@@ -253,13 +242,13 @@ sign = op(
 )
 
 
-def _of_two(function: Any, stays: Any, vjps: tuple[Vjp, Vjp]) -> Op:
+def _of_two(function: Numbers, stays: Numbers, vjps: tuple[Vjp, Vjp]) -> Op:
     """The row of a choice of one of two: of the first where it `stays` before the second."""
     chosen = Composed(lambda a, b: a if stays(a, b) else b)
     return op(function, vjps, exact=chosen, kinks="a = b", rounds=False)
 
 
-def _first(wins: Any, b: Numbers) -> Numbers:
+def _first(wins: Numbers, b: Numbers) -> Numbers:
     """1 where the first wins or the second is not a number."""
     return (wins | np.isnan(b)) * 1.0
 
@@ -322,8 +311,13 @@ nan_to_num = op(
 
 
 def _bounded(
-    x: Numbers, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    x: Numbers,
+    a_min: Numbers = None,
+    a_max: Numbers = None,
+    *,
+    min: Numbers = None,
+    max: Numbers = None,
+) -> Call:
     """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
     bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
     sides = tuple(side for side, v in bounds.items() if np.ndim(v) or hasattr(v, "shape"))
@@ -331,13 +325,17 @@ def _bounded(
     return (x, *(bounds[side] for side in sides)), fixed | {"sides": sides}
 
 
-def _ends(bounds: tuple[Any, ...], sides: tuple[str, ...], fixed: dict[str, Any]) -> list[Any]:
+def _ends(
+    bounds: tuple[Numbers, ...], sides: tuple[str, ...], fixed: dict[str, Numbers]
+) -> list[Numbers]:
     """The lower and the upper bound, wherever they stand; None where there is none."""
     at = fixed | dict(zip(sides, bounds, strict=True))
     return [at["low"], at["high"]]
 
 
-def _clip_rule(y: Numbers, x: Numbers, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Any:
+def _clip_rule(
+    y: Numbers, x: Numbers, *bounds: Numbers, sides: tuple[str, ...], **fixed: Numbers
+) -> Numbers:
     """1 inside and on the bounds; a bound has the gradient where it is taken."""
 
     def pull(i: int, g: Numbers) -> Numbers:
@@ -353,7 +351,9 @@ def _clip_rule(y: Numbers, x: Numbers, *bounds: Any, sides: tuple[str, ...], **f
     return pull
 
 
-def _clip_defined(x: Numbers, *bounds: Any, sides: tuple[str, ...], **fixed: Any) -> Numbers:
+def _clip_defined(
+    x: Numbers, *bounds: Numbers, sides: tuple[str, ...], **fixed: Numbers
+) -> Numbers:
     """The bound where x is beyond it; where they cross, the upper one."""
     ends = _ends(bounds, sides, fixed)
     low, high = (None if isinstance(end, float) and np.isinf(end) else end for end in ends)

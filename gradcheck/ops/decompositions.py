@@ -10,7 +10,6 @@ decomposition", 2016), where vectors are known up to their sign, and by distinct
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from flint import arb_mat
@@ -19,10 +18,9 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.matrices import STEPS, of_matrices
 from gradcheck.ops.reductions import others
-from gradcheck.ops.row import ABSTAINS, Composed, Numbers, Op, op
+from gradcheck.ops.row import ABSTAINS, Composed, Op, op
 from gradcheck.ops.shapes import seen
-
-Matrix = np.ndarray[Any, Any]
+from gradcheck.values import Array, Numbers
 
 MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
 LARGEST = 20  # rows; entry by entry, in Python, an elimination takes n^3 numbers
@@ -64,7 +62,7 @@ def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     return _each_matrix(g * y) * np.linalg.inv(a).mT
 
 
-def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
+def _stacked(rule: Callable[[Array], Numbers]) -> Callable[[Numbers], Numbers]:
     """A rule for one matrix, applied to each of a stack."""
 
     def of_stack(a: Numbers) -> Numbers:
@@ -77,11 +75,11 @@ def _stacked(rule: Callable[[Matrix], Any]) -> Callable[[Any], Any]:
     return of_stack
 
 
-def _det_by_minors(a: Matrix) -> Any:
+def _det_by_minors(a: Array) -> Numbers:
     """Expansion by rows from the last: one minor for each set of columns, no division."""
-    minors: dict[tuple[int, ...], Any] = {(): 1}
+    minors: dict[tuple[int, ...], Numbers] = {(): 1}
     for row in reversed(range(len(a))):
-        larger: dict[tuple[int, ...], Any] = {}
+        larger: dict[tuple[int, ...], Numbers] = {}
         for columns in combinations(range(len(a)), len(a) - row):
             pairs = ((columns[:k] + columns[k + 1 :], c) for k, c in enumerate(columns))
             terms = [(-1) ** k * a[row, c] * minors[rest] for k, (rest, c) in enumerate(pairs)]
@@ -90,7 +88,7 @@ def _det_by_minors(a: Matrix) -> Any:
     return next(iter(minors.values()))
 
 
-def _log_of_square(determinant: Any) -> Any:
+def _log_of_square(determinant: Numbers) -> Numbers:
     """The logarithm of |d| without a branch: half that of the square."""
     return np.log(determinant * determinant) / 2
 
@@ -134,12 +132,12 @@ def logdet(a: Numbers) -> Numbers:
 # -- inverses and systems ------------------------------------------------------------------------
 
 
-def _magnitude(entry: Any) -> float:
+def _magnitude(entry: Numbers) -> float:
     """How large an entry is here, for the choice of a pivot only."""
-    return abs(float(getattr(entry, "value", entry)))
+    return abs(float(entry.value if hasattr(entry, "value") else entry))
 
 
-def _inverse_by_elimination(a: Matrix) -> Matrix:
+def _inverse_by_elimination(a: Array) -> Array:
     """Gauss and Jordan, with the largest entry of each column as its pivot."""
     n = len(a)
     work = np.concatenate([a, np.eye(n, dtype=int).astype(object)], axis=1)
@@ -172,7 +170,7 @@ def _solved(a: Numbers, g: Numbers, rank: int) -> Numbers:
     return np.linalg.solve(a, g[..., None])[..., 0]
 
 
-def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Any:
+def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """Minus g y^T, solved, where b was one vector or a matrix of columns."""
     rank = b.ndim
 
@@ -220,7 +218,7 @@ def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
     return _symmetric(back.mT @ ((y.mT @ g) * half) @ back)
 
 
-def _cholesky_by_rows(a: Matrix) -> Matrix:
+def _cholesky_by_rows(a: Array) -> Array:
     """Row by row: what is left of each entry, divided by the pivot above it."""
     low = np.zeros(a.shape, dtype=object)
     for i in range(len(a)):
@@ -230,7 +228,7 @@ def _cholesky_by_rows(a: Matrix) -> Matrix:
     return low
 
 
-def _half(low: Any, upper: bool) -> Any:
+def _half(low: Numbers, upper: bool) -> Numbers:
     return _turned(low) if upper else low
 
 
@@ -299,13 +297,13 @@ def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
 # -- singular values and vectors, the inverse of what is not square ------------------------------
 
 
-def _twist(vectors: Any, g: Numbers, s: Any) -> Numbers:
+def _twist(vectors: Numbers, g: Numbers, s: Numbers) -> Numbers:
     """The part of a cotangent that turns the vectors among themselves."""
     inner = _turned(vectors) @ g
     return _off(inner - _turned(inner)) / _differences(s * s)
 
 
-def _beside(vectors: Any, g: Numbers) -> Numbers:
+def _beside(vectors: Numbers, g: Numbers) -> Numbers:
     """The part of a cotangent that leaves the space of the vectors."""
     return g - vectors @ (_turned(vectors) @ g)
 

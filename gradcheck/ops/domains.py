@@ -4,14 +4,12 @@ The words of the rows' cells `undefined`, `unseen` and `kinks`. Each rule sees b
 true only if it holds all over them.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from flint import arb
 
 from gradcheck.ops.row import Interval, Op
-
-Rule = Callable[..., Any]
+from gradcheck.values import Routine
 
 
 def pole(x: arb) -> bool:
@@ -76,7 +74,7 @@ def _beyond_one(x: arb, *_: arb) -> arb:
     return abs(x) - 1
 
 
-KNOTS: dict[str, Rule] = {
+KNOTS: dict[str, Routine] = {
     "a = b": difference,
     "integers": _beyond_one,
     "half-integers": _beyond_one,
@@ -86,7 +84,7 @@ KNOTS: dict[str, Rule] = {
 """What is zero at (one of) the kinks that a row's words name."""
 
 
-def knots(kinks: tuple[float, ...] | str) -> Iterator[Rule]:
+def knots(kinks: tuple[float, ...] | str) -> Iterator[Routine]:
     """For each kink of a row what is zero there, of the op's arguments; of many, the first."""
     if isinstance(kinks, str):
         yield from [KNOTS[kinks]] if kinks in KNOTS else []

@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
 from gradcheck.ops.later import sympy, sympys
-from gradcheck.ops.row import POSITIVE, Composed, Interval, Numbers, Op, flat, inf, op, unary
+from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, unary
+from gradcheck.values import Numbers, Routine
 
 HALF_TURN = np.pi / 2
 LN2, LN10 = math.log(2), math.log(10)
@@ -168,7 +168,7 @@ acoth = unary(
 HIGHEST = 100  # order of a polygamma
 
 
-def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]:
+def _each(function: Callable[[float], float], pole: float) -> Routine:
     """A function of one number, applied to each entry; `pole` where it has none."""
 
     def guarded(x: float) -> float:
@@ -183,16 +183,16 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[..., Any]
     return lambda x: np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
 
-def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Callable[..., Any]:
+def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
     """A function of balls as one of floats, entry by entry; where it has no number, its `pole`."""
 
-    def rounded(x: float, **params: Any) -> float:
+    def rounded(x: float, **params: Numbers) -> float:
         if not math.isfinite(x):
             return math.nan
         y = function(arb(x), **params)
         return float(y.mid()) if y.is_finite() else pole(x, **params)
 
-    def forward(x: Numbers, **params: Any) -> Numbers:
+    def forward(x: Numbers, **params: Numbers) -> Numbers:
         loop = np.frompyfunc(lambda entry: rounded(float(entry), **params), 1, 1)
         return np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
@@ -229,7 +229,7 @@ def _pole_of_psi(x: float, n: int = 0) -> float:
     return math.inf if n % 2 else -math.inf
 
 
-def _psi(x: arb, n: int = 0) -> Any:
+def _psi(x: arb, n: int = 0) -> Numbers:
     """The n-th derivative of digamma; left of zero by reflection, whose part repeats itself."""
     if n == 0:
         return x.digamma()
@@ -246,7 +246,7 @@ digamma: Op = _of_gamma(
 )  # fmt: skip
 
 
-def _order(n: Any) -> int:
+def _order(n: Numbers) -> int:
     """A whole number that is no hostile amount of work."""
     if not 0 <= int(n) <= HIGHEST:
         raise ValueError(f"polygamma takes an order from 0 to {HIGHEST} - {int(n)} came")
@@ -266,11 +266,11 @@ polygamma: Op = op(
 # -- rounding: flat between the jumps ------------------------------------------------------------
 
 
-def _flat(name: str) -> Callable[[Any], Any]:
+def _flat(name: str) -> Callable[[Numbers], Numbers]:
     """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
 
     @cache
-    def kind() -> Any:
+    def kind() -> Numbers:
         known = getattr(sympy, name)
         return type(known)(name, (known,), {"fdiff": lambda self, argindex=1: sympy.S.Zero})
 

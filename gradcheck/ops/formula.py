@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Signature, signature
-from typing import Any
 
 from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, join, spelled
+from gradcheck.values import Call, Numbers, Params, Routine
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,21 +19,19 @@ class Compound:
     """
 
     name: str
-    function: Callable[..., Any] | None
-    meaning: Callable[..., Any]
+    function: Routine | None
+    meaning: Routine
     school: tuple[str, ...] = ()
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Numbers, **kwargs: Numbers) -> Numbers:
         """NumPy's function on plain numbers, its meaning on every other kind."""
         kwargs = spelled(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
             return self.meaning(*map(join, args), **{k: join(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
 
-    def in_order(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def in_order(self, args: Sequence[Numbers], kwargs: Params) -> Call:
         """A call's arguments by position, with the defaults; TypeError where they do not fit."""
         call = self._signature.bind(*args, **spelled(kwargs, self.words))
         call.apply_defaults()
@@ -49,7 +47,7 @@ ANSWERED = frozenset({"average", "median", "nansum", "ptp"})
 COMPOUNDS: dict[str, Compound] = {}
 FORMULA_SPELLINGS: dict[str, str] = {}
 """Further spellings of the formulas, and the names that they stand for."""
-BY_COMPOUND: dict[Callable[..., Any], Compound] = {}
+BY_COMPOUND: dict[Routine, Compound] = {}
 
 
 def everything() -> dict[str, Op | Compound]:
@@ -60,11 +58,11 @@ def everything() -> dict[str, Op | Compound]:
 
 
 def compound(
-    function: Callable[..., Any] | None,
-    meaning: Callable[..., Any],
+    function: Routine | None,
+    meaning: Routine,
     name: str = "",
-    also: Iterable[Callable[..., Any]] = (),
-    **more: Any,
+    also: Iterable[Routine] = (),
+    **more: Numbers,
 ) -> Compound:
     """Enter a function that is said in terms of rows; it has NumPy's name, its meaning's, or one.
 
@@ -81,6 +79,6 @@ def compound(
     return entry
 
 
-def composed(**more: Any) -> Callable[[Callable[..., Any]], Compound]:
+def composed(**more: Numbers) -> Callable[[Routine], Compound]:
     """The decorator of a formula of other ops, entered under the name of what it decorates."""
     return lambda meaning: compound(more.pop("function", None), meaning, **more)

@@ -1,8 +1,9 @@
 """SymPy, imported when something of it is first read: no other import takes as long."""
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gradcheck.values import Numbers, Routine
 
 __all__ = ["sympy", "sympys"]
 
@@ -13,7 +14,7 @@ class _Later:
     def __init__(self, name: str) -> None:
         self._module = name
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Numbers:
         found = getattr(import_module(self._module), name)
         setattr(self, name, found)
         return found
@@ -25,10 +26,10 @@ else:
     sympy = _Later("sympy")
 
 
-def sympys(name: str) -> Callable[..., Any]:
+def sympys(name: str) -> Routine:
     """SymPy's function of this name; a row can name it before it is there."""
 
-    def function(*args: Any) -> Any:
+    def function(*args: Numbers) -> Numbers:
         return getattr(sympy, name)(*args)
 
     return function

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from string import ascii_letters
-from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.formula import composed
 from gradcheck.ops.matrices import product, sum_products, write_out
-from gradcheck.ops.row import Composed, Numbers, Op, op
+from gradcheck.ops.row import Composed, Op, op
 from gradcheck.ops.shapes import scatter
-
-Call = tuple[tuple[Any, ...], dict[str, Any]]
+from gradcheck.values import Call, Numbers
 
 
 def _left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
@@ -61,7 +59,7 @@ def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]
 
 
 def _pulled(
-    g: Numbers, shape: tuple[int, ...], own: str, others: list[tuple[str, Any]], out: str
+    g: Numbers, shape: tuple[int, ...], own: str, others: list[tuple[str, Numbers]], out: str
 ) -> Numbers:
     """The einsum of g with the other operands; letters that only stand here are spread out.
 
@@ -79,7 +77,7 @@ def _pulled(
     return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))
 
 
-def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Any:
+def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Numbers:
     def pull(i: int, g: Numbers) -> Numbers:
         terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
         own = terms.pop(i)
@@ -93,7 +91,7 @@ def _summed_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
     return sum_products(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
-def _subscripted(subscripts: Any, *operands: Numbers, optimize: Any = False) -> Call:
+def _subscripted(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
     if not isinstance(subscripts, str):
         return _lettered((subscripts, *operands))
     if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
@@ -101,7 +99,7 @@ def _subscripted(subscripts: Any, *operands: Numbers, optimize: Any = False) -> 
     return operands, {"subscripts": subscripts}
 
 
-def _lettered(given: tuple[Any, ...]) -> Call:
+def _lettered(given: tuple[Numbers, ...]) -> Call:
     """NumPy's other form, `einsum(a, [0, 1], b, [1, 2], [0, 2])`: numbers for letters."""
     terms = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
     if not all(isinstance(term, list | tuple) for term in terms):
@@ -136,10 +134,10 @@ def _letters(first: int, second: int, over: Axes) -> tuple[str, str, str]:
     return "".join(a), "".join(b), "".join(c for c in a + b if c not in shared)
 
 
-def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
+def _contraction(function: Numbers, over: Callable[..., Axes], **cells: Numbers) -> Op:
     """The row of a sum over axes of a and b, which `over` finds from their ranks."""
 
-    def back(i: int, g: Numbers, shape: tuple[int, ...], other: Any, how: Any) -> Numbers:
+    def back(i: int, g: Numbers, shape: tuple[int, ...], other: Numbers, how: Numbers) -> Numbers:
         ranks = (len(shape), np.ndim(other)) if i == 0 else (np.ndim(other), len(shape))
         *terms, out = _letters(*ranks, over(*ranks, **how))
         return _pulled(g, shape, terms[i], [(terms[1 - i], other)], out)
@@ -147,7 +145,7 @@ def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
     left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
     right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
 
-    def in_balls(a: Numbers, b: Numbers, **how: Any) -> Numbers:
+    def in_balls(a: Numbers, b: Numbers, **how: Numbers) -> Numbers:
         *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
         return sum_products(terms, out, a, b)
 
@@ -155,7 +153,7 @@ def _contraction(function: Any, over: Callable[..., Axes], **cells: Any) -> Op:
     return op(function, (left, right), ball=ball, elementwise=False, operands=2, **cells)
 
 
-def _over(first: int, second: int, axes: Any) -> Axes:
+def _over(first: int, second: int, axes: Numbers) -> Axes:
     """The axes that tensordot sums over, as two lists of the same length."""
     if isinstance(axes, int):
         return range(first - axes, first), range(axes)
@@ -250,7 +248,7 @@ cross = op(
 
 
 @composed(function=np.linalg.multi_dot, school=("chain_matmul",))
-def multi_dot(arrays: Sequence[Any], *more: Any) -> Any:
+def multi_dot(arrays: Sequence[Numbers], *more: Numbers) -> Numbers:
     """The product of all matrices, from left to right; the first and the last may be vectors."""
     y, *rest = (arrays, *more) if more else arrays
     for each in rest:
@@ -271,6 +269,6 @@ def matrix_power(a: Numbers, n: int) -> Numbers:
 
 
 @composed()
-def normalize(x: Numbers, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Numbers:
+def normalize(x: Numbers, p: float = 2.0, axis: Numbers = 1, eps: float = 1e-12) -> Numbers:
     """X over its p-norm along an axis (at least eps)."""
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

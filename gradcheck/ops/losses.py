@@ -2,18 +2,17 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.activations import sigmoid
 from gradcheck.ops.formula import composed
 from gradcheck.ops.reductions import logsumexp, plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import REAL_LINE, Composed, Interval, Numbers, Pull, op
+from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, op
+from gradcheck.values import Call, Numbers, Routine
 
 Shape = tuple[int, ...]
-Call = tuple[tuple[Any, ...], dict[str, Any]]
-REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+REDUCTIONS: dict[str, Callable[[Numbers], Numbers]] = {
     "mean": np.mean,
     "sum": np.sum,
     "none": lambda losses: losses,
@@ -22,14 +21,14 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
 
-def reduce_loss(losses: Any, reduction: str) -> Any:
+def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
     """The losses, their mean or their sum; raises TypeError for another word."""
     if reduction not in REDUCTIONS:
         raise TypeError(f"reduction={reduction!r}: 'mean', 'sum' or 'none' was expected")
     return REDUCTIONS[reduction](losses)
 
 
-def refuse_old(size_average: Any, reduce: Any) -> None:
+def refuse_old(size_average: Numbers, reduce: Numbers) -> None:
     """Raises TypeError for PyTorch's old words of a reduction."""
     if size_average is not None or reduce is not None:
         raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
@@ -47,26 +46,28 @@ def plain(weights: Numbers) -> Numbers:
 
 def _pair(
     name: str,
-    loss: Callable[..., Any],
-    slopes: tuple[Callable[..., Any], Callable[..., Any]],
-    defined: Callable[..., Any] | None = None,
-    **cells: Any,
-) -> Any:
+    loss: Routine,
+    slopes: tuple[Routine, Routine],
+    defined: Routine | None = None,
+    **cells: Numbers,
+) -> Numbers:
     """The row of a loss that compares two arrays entry by entry, and then reduces.
 
     `slopes` are the loss's by a and by b; `defined` is the loss in exact numbers, where it is not
     said as it is in floats.
     """
 
-    def rule(slope: Callable[..., Any]) -> Any:
-        def vjp(y: Numbers, a: Numbers, b: Numbers, reduction: str = "mean", **how: Any) -> Pull:
+    def rule(slope: Routine) -> Numbers:
+        def vjp(
+            y: Numbers, a: Numbers, b: Numbers, reduction: str = "mean", **how: Numbers
+        ) -> Pull:
             size = math.prod(np.broadcast_shapes(np.shape(a), np.shape(b)))
             share = float(size) if reduction == "mean" else 1.0
             return lambda g: g / share * slope(a, b, **how)
 
         return vjp
 
-    def whole(formula: Callable[..., Any]) -> Any:
+    def whole(formula: Routine) -> Numbers:
         return lambda a, b, reduction="mean", **how: reduce_loss(formula(a, b, **how), reduction)
 
     left, right = slopes
@@ -113,8 +114,8 @@ def _alike(
     a: Numbers,
     b: Numbers,
     weight: Numbers = None,
-    size_average: Any = None,
-    reduce: Any = None,
+    size_average: Numbers = None,
+    reduce: Numbers = None,
     reduction: str = "mean",
     pos_weight: Numbers = None,
 ) -> Call:
@@ -195,11 +196,11 @@ binary_cross_entropy_with_logits = _pair(
 
 def _classified(
     x: Numbers,
-    target: Any,
+    target: Numbers,
     weight: Numbers = None,
-    size_average: Any = None,
+    size_average: Numbers = None,
     ignore_index: int = -100,
-    reduce: Any = None,
+    reduce: Numbers = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Call:
@@ -258,17 +259,17 @@ def _share(g: Numbers, shape: Shape, reduction: str) -> Numbers:
     return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
 
 
-def _logs(x: Numbers, total: Callable[..., Any] = logsumexp) -> Numbers:
+def _logs(x: Numbers, total: Routine = logsumexp) -> Numbers:
     """The logarithms of softmax over the classes."""
     return x - total(x, _classes(np.shape(x)), keepdims=True)
 
 
-def _times(logs: Any, w: Numbers) -> Numbers:
+def _times(logs: Numbers, w: Numbers) -> Numbers:
     """Their product, and 0 where a class has no weight: its logarithm may be infinite."""
     return w * np.where(np.equal(w, 0), 0.0, logs)
 
 
-def _cross_rule(y: Numbers, x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Any:
+def _cross_rule(y: Numbers, x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
     """softmax(x) - w, where the weights of a sample need not add to 1."""
 
     def back(g: Numbers) -> Numbers:
@@ -278,10 +279,10 @@ def _cross_rule(y: Numbers, x: Numbers, w: Numbers, *, reduction: str, labels: N
     return back
 
 
-def _of_classes(name: str, rule: Any, logs: Callable[..., Any], total: Any, exact: Any) -> Any:
+def _of_classes(name: str, rule: Numbers, logs: Routine, total: Numbers, exact: Numbers) -> Numbers:
     """The row of a loss that spends the logarithms which `logs` finds."""
 
-    def whole(total: Any, times: Any) -> Any:
+    def whole(total: Numbers, times: Numbers) -> Numbers:
         def loss(x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
             spent = np.sum(times(logs(x, total), w), axis=_classes(np.shape(x)))
             return reduce_loss(-spent, reduction)

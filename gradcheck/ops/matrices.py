@@ -3,15 +3,15 @@
 NumPy would go through an object array product by product in Python, some hundred times slower.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.row import Composed, Numbers
+from gradcheck.ops.row import Composed
+from gradcheck.values import Numbers, Routine
 
 PRODUCTS = 400
 """So many products, within a matrix product, take as long as making one ball in Python."""
@@ -21,7 +21,7 @@ WRITTEN_OUT = 100_000
 """The most products that a closed form is made of."""
 
 
-def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Composed:
+def of_matrices(rule: Routine, signature: str, share: int) -> Composed:
     """A ball cell that a rule on `arb_mat`s serves, for each matrix of a stack.
 
     `signature` is NumPy's, "(n,k),(k,m)->(n,m)"; `share` steps of the rule cost as much as a ball.
@@ -29,7 +29,7 @@ def of_matrices(rule: Callable[..., Any], signature: str, share: int) -> Compose
 
     def cell(*operands: Numbers) -> Numbers:
         entries = (e for v in operands for e in np.asarray(v, dtype=object).flat)
-        kind: Any = next(type(e) for e in entries if hasattr(type(e), "by_matrices"))
+        kind: Numbers = next(type(e) for e in entries if hasattr(type(e), "by_matrices"))
         return kind.by_matrices(rule, signature, share, operands)
 
     return Composed(cell)
@@ -82,7 +82,7 @@ def _repeats(term: str) -> bool:
     return len(set(term)) < len(term)
 
 
-def _stretched(terms: Sequence[str], operands: Sequence[Any]) -> bool:
+def _stretched(terms: Sequence[str], operands: Sequence[Numbers]) -> bool:
     """Whether a letter stands for axes of different lengths: NumPy repeats those of one entry."""
     axes = {
         pair for t, v in zip(terms, operands, strict=True) for pair in zip(t, v.shape, strict=True)
@@ -90,7 +90,7 @@ def _stretched(terms: Sequence[str], operands: Sequence[Any]) -> bool:
     return len(axes) > len({letter for letter, _ in axes})
 
 
-def _kept(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Any]:
+def _kept(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Numbers]:
     """An operand without the letters that stand nowhere else: their axes are summed."""
     alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
     return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 from operator import index
-from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.activations import sigmoid, softmax, standard
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Numbers
 from gradcheck.ops.shapes import seen
+from gradcheck.values import Numbers
 
 
 @composed()
@@ -23,13 +22,13 @@ def linear(x: Numbers, weight: Numbers, bias: Numbers = None) -> Numbers:
 # -- windows along the last axes -----------------------------------------------------------------
 
 
-def _each(value: Any, count: int) -> tuple[int, ...]:
+def _each(value: Numbers, count: int) -> tuple[int, ...]:
     """A setting for each of so many axes: one number, or one an axis."""
     given = tuple(value) if isinstance(value, tuple | list) else (value,)
     return tuple(map(index, given * count if len(given) == 1 else given))
 
 
-def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: bool) -> Any:
+def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: bool) -> Numbers:
     """The places of windows that step along an axis, below 0 or beyond its end where padded."""
     room = length + 2 * pad - dilation * (size - 1) - 1
     count = (-(-room // stride) if ceil else room // stride) + 1
@@ -40,7 +39,7 @@ def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: 
     return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
 
 
-def _taken(x: Numbers, windows: Sequence[Any]) -> Numbers:
+def _taken(x: Numbers, windows: Sequence[Numbers]) -> Numbers:
     """X with each of its last axes as two: which window, which place in it.
 
     A place outside of the array stands for one that the window has anyway.
@@ -58,9 +57,9 @@ def _convolved(
     x: Numbers,
     weight: Numbers,
     bias: Numbers = None,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
+    stride: Numbers = 1,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
     groups: int = 1,
     *,
     count: int,
@@ -99,8 +98,13 @@ def _convolved(
 
 
 def _pool_windows(
-    x: Numbers, kernel: Sequence[int], stride: Any, padding: Any, dilation: Any, ceil: bool
-) -> list[Any]:
+    x: Numbers,
+    kernel: Sequence[int],
+    stride: Numbers,
+    padding: Numbers,
+    dilation: Numbers,
+    ceil: bool,
+) -> list[Numbers]:
     """The windows of a pool along each axis; raises RuntimeError where the padding is too wide."""
     count = len(kernel)
     pads, spread = _each(padding, count), _each(dilation, count)
@@ -113,10 +117,10 @@ def _pool_windows(
 
 def _max_pool(
     x: Numbers,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
+    kernel_size: Numbers,
+    stride: Numbers = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
     ceil_mode: bool = False,
     *,
     count: int,
@@ -127,7 +131,7 @@ def _max_pool(
 
 
 def _avg_pool(
-    x: Numbers, kernel_size: Any, stride: Any = None, padding: Any = 0, *, count: int
+    x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0, *, count: int
 ) -> Numbers:
     """The mean of each window, over what lies in the array and its padding."""
     kernel, pads = _each(kernel_size, count), _each(padding, count)
@@ -159,8 +163,8 @@ def _scaled(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
 @composed()
 def batch_norm(
     x: Numbers,
-    running_mean: Any,
-    running_var: Any,
+    running_mean: Numbers,
+    running_var: Numbers,
     weight: Numbers = None,
     bias: Numbers = None,
     training: bool = False,
@@ -181,7 +185,7 @@ def batch_norm(
     return _scaled(standard(x, axes, eps)[0], weight, bias)
 
 
-def _keep(running: Any, new: Any, momentum: float) -> None:
+def _keep(running: Numbers, new: Numbers, momentum: float) -> None:
     """A running number moved towards a new one, where it lies."""
     if running is not None:
         running[...] = (1 - momentum) * running + momentum * new
@@ -191,21 +195,21 @@ def _keep(running: Any, new: Any, momentum: float) -> None:
 
 
 @composed()
-def embedding(input: Any, weight: Numbers) -> Numbers:
+def embedding(input: Numbers, weight: Numbers) -> Numbers:
     """The rows of the weight at these places."""
     return weight[seen(input)]
 
 
 @composed()
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: Numbers,
+    key: Numbers,
+    value: Numbers,
+    attn_mask: Numbers = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
-) -> Any:
+) -> Numbers:
     """softmax(Q K^T / sqrt(d)) V; a mask of truths keeps, one of numbers is added."""
     if dropout_p:
         raise TypeError("attention draws nothing here: leave dropout_p out")
@@ -216,7 +220,7 @@ def scaled_dot_product_attention(
     return _attention(scores, attn_mask) @ value
 
 
-def _attention(scores: Any, mask: Numbers) -> Numbers:
+def _attention(scores: Numbers, mask: Numbers) -> Numbers:
     """Softmax of the scores, where a mask of truths says no 0."""
     if mask is None:
         return softmax(scores, axis=-1)
@@ -255,7 +259,9 @@ def dropout(
 # -- one step of a recurrent network, with PyTorch's order of the gates --------------------------
 
 
-def _gates(x: Numbers, h: Numbers, weights: Sequence[Any], count: int) -> list[tuple[Any, Any]]:
+def _gates(
+    x: Numbers, h: Numbers, weights: Sequence[Numbers], count: int
+) -> list[tuple[Numbers, Numbers]]:
     """What the input and the state say at each gate."""
     w_ih, w_hh, b_ih, b_hh = weights
     parts = (
@@ -274,8 +280,13 @@ def rnn_tanh_cell(
 
 @composed()
 def lstm_cell(
-    x: Numbers, state: Any, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
-) -> tuple[Any, Any]:
+    x: Numbers,
+    state: Numbers,
+    w_ih: Numbers,
+    w_hh: Numbers,
+    b_ih: Numbers = None,
+    b_hh: Numbers = None,
+) -> tuple[Numbers, Numbers]:
     """The next (h, c): c' = f c + i tanh(g), h' = o tanh(c'); the gates are i, f, g, o."""
     h, c = state
     i, f, g, o = (a + b for a, b in _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 4))

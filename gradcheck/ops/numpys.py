@@ -1,12 +1,11 @@
 """NumPy's everyday functions, and PyTorch's of single entries, that are formulas of the rows."""
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import BOUNDS, Numbers, join
+from gradcheck.ops.row import BOUNDS, join
 from gradcheck.ops.shapes import along, seen
+from gradcheck.values import Numbers
 
 # -- of single entries ---------------------------------------------------------------------------
 
@@ -16,7 +15,9 @@ compound(None, lambda x: np.log(x / (1 - x)), "logit")
 
 
 @composed(function=np.nanmean)
-def nanmean(x: Numbers, axis: Any = None, *, keepdims: bool = False, dtype: Any = None) -> Numbers:
+def nanmean(
+    x: Numbers, axis: Numbers = None, *, keepdims: bool = False, dtype: Numbers = None
+) -> Numbers:
     """The mean of what is a number."""
     bare = seen(x)
     there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(np.shape(bare), dtype=bool)
@@ -28,7 +29,7 @@ def nanmean(x: Numbers, axis: Any = None, *, keepdims: bool = False, dtype: Any 
 
 
 @composed(function=np.quantile)
-def quantile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False) -> Numbers:
+def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     """What a share q of the entries lies below, straight between two sorted neighbours."""
     shape = np.shape(x)
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -49,7 +50,7 @@ def quantile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False
 
 
 @composed(function=np.percentile)
-def percentile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = False) -> Numbers:
+def percentile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     """What q hundredths of the entries lie below."""
     share = np.stack(q) if isinstance(q, list | tuple) else q
     return quantile.meaning(x, share / 100, axis, keepdims=keepdims)
@@ -58,7 +59,7 @@ def percentile(x: Numbers, q: Numbers, axis: Any = None, *, keepdims: bool = Fal
 @composed(function=np.cov)
 def cov(
     m: Numbers, y: Numbers = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
-) -> Any:
+) -> Numbers:
     """Covariances of the rows (of the columns, if not `rowvar`), over n - 1."""
 
     def as_rows(v: Numbers) -> Numbers:
@@ -84,7 +85,7 @@ def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
 
 
 @composed(function=np.trapezoid, school=("trapz",))
-def trapezoid(y: Numbers, x: Numbers = None, dx: Any = 1.0, axis: int = -1) -> Numbers:
+def trapezoid(y: Numbers, x: Numbers = None, dx: Numbers = 1.0, axis: int = -1) -> Numbers:
     """The integral of samples, straight between them."""
     n, rank = np.shape(y)[axis], np.ndim(y)
     right, left = y[along(y, axis, slice(1, n))], y[along(y, axis, slice(0, max(n - 1, 0)))]
@@ -94,7 +95,7 @@ def trapezoid(y: Numbers, x: Numbers = None, dx: Any = 1.0, axis: int = -1) -> N
     return np.sum(step * (left + right) / 2, axis=axis)
 
 
-def _slope(f: Any, h: Numbers, axis: int) -> Numbers:
+def _slope(f: Numbers, h: Numbers, axis: int) -> Numbers:
     """Differences over both neighbours; at the ends over one of them."""
     f = np.moveaxis(f, axis, -1)
     if np.ndim(h) == 0:
@@ -110,7 +111,7 @@ def _slope(f: Any, h: Numbers, axis: int) -> Numbers:
 
 
 @composed(function=np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
+def gradient(f: Numbers, *varargs: Numbers, axis: Numbers = None) -> Numbers:
     """Slopes of samples along one axis, or along each."""
     axes = range(np.ndim(f)) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
     steps = list(varargs or [1.0]) * (len(axes) if len(varargs) < 2 else 1)
@@ -119,7 +120,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None) -> Any:
 
 
 @composed(function=np.interp)
-def interp(x: Numbers, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Numbers:
+def interp(
+    x: Numbers, xp: Numbers, fp: Numbers, left: Numbers = None, right: Numbers = None
+) -> Numbers:
     """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
     xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
     n = np.shape(xp)[0]
@@ -177,8 +180,14 @@ def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Number
 
 @composed(function=np.linspace, words=BOUNDS)
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, *, dtype: Any = None, axis: int = 0
-) -> Any:
+    start: Numbers,
+    stop: Numbers,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    dtype: Numbers = None,
+    axis: int = 0,
+) -> Numbers:
     """So many numbers from start to stop, evenly."""
     steps = max(num - 1 if endpoint else num, 1)
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
@@ -192,7 +201,12 @@ def linspace(
 
 @composed(function=np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Numbers, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: Numbers,
+    window_shape: Numbers,
+    axis: Numbers = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Numbers:
     """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
     sizes = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
@@ -204,7 +218,9 @@ def sliding_window_view(
 
 
 @composed(function=np.meshgrid)
-def meshgrid(*vectors: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Any:
+def meshgrid(
+    *vectors: Numbers, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> Numbers:
     """Each vector along an axis of its own; NumPy's "xy" lets the first lie along the second."""
     if len(vectors) == 1 and isinstance(vectors[0], list | tuple):
         vectors = tuple(vectors[0])
@@ -223,13 +239,13 @@ def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
     return np.concatenate([join(x), join(values)], axis=axis)
 
 
-def _of_line(x: Numbers, axis: int | None) -> tuple[Any, int]:
+def _of_line(x: Numbers, axis: int | None) -> tuple[Numbers, int]:
     """An array and an axis; of no axis all entries in a row."""
     return (np.ravel(x), 0) if axis is None else (x, axis)
 
 
 @composed(function=np.delete)
-def delete(x: Numbers, obj: Any, axis: int | None = None) -> Numbers:
+def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
     """Without the entries at these places."""
     x, axis = _of_line(x, axis)
     return np.take(x, np.delete(np.arange(np.shape(x)[axis]), seen(obj)), axis=axis)

@@ -1,13 +1,14 @@
 """Entries picked, filled in, added to, put in order: PyTorch's words for indexing and sorting."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcheck.ops.arithmetic import maximum, minimum
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Numbers, handler_of
+from gradcheck.ops.row import handler_of
 from gradcheck.ops.shapes import along, seen
+from gradcheck.values import Numbers
 
 
 def _lined(x: Numbers) -> Numbers:
@@ -20,7 +21,7 @@ def _like(y: Numbers, x: Numbers) -> Numbers:
     return np.reshape(y, ()) if np.ndim(x) == 0 else y
 
 
-def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
+def _each_along(axis: int, index: Numbers) -> tuple[Numbers, ...]:
     """The index of `gather`: on one axis as given, on the others one's own."""
     grid = list(np.indices(index.shape, sparse=True))
     grid[axis] = index
@@ -28,7 +29,7 @@ def _each_along(axis: int, index: Any) -> tuple[Any, ...]:
 
 
 @composed()
-def gather(x: Numbers, axis: int, index: Any, *, sparse_grad: bool = False) -> Numbers:
+def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) -> Numbers:
     """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
     index = seen(index)
     picked = _lined(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
@@ -36,21 +37,22 @@ def gather(x: Numbers, axis: int, index: Any, *, sparse_grad: bool = False) -> N
 
 
 @composed()
-def masked_fill(x: Numbers, mask: Numbers, value: Any) -> Numbers:
+def masked_fill(x: Numbers, mask: Numbers, value: Numbers) -> Numbers:
     """`masked_fill(x, mask, value)`: the value where the mask holds."""
     return np.where(seen(mask).astype(bool), value, x)
 
 
 @composed(function=None, name="select", also=(np.select,))
-def select(x: Numbers, *how: Any, **named: Any) -> Numbers:
+def select(x: Numbers, *how: Numbers, **named: Numbers) -> Numbers:
     """`select(x, dim, place)`; of lists NumPy's: the first choice whose condition holds."""
     if isinstance(x, list | tuple):
         return _chosen(x, *how, **named)
-    axis, place = (*how, *(named[k] for k in ("axis", "index") if k in named))
+    given = [named[k] for k in ("axis", "index") if k in named]
+    axis, place = list(how) + given
     return x[along(x, axis, int(place))]
 
 
-def _chosen(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
+def _chosen(condlist: Numbers, choicelist: Numbers, default: Numbers = 0.0) -> Numbers:
     """NumPy's `select`: from the last condition to the first, each takes precedence."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -66,11 +68,11 @@ def _chosen(condlist: Any, choicelist: Any, default: Any = 0.0) -> Any:
 class Picked(NamedTuple):
     """Values, and the places they stood at."""
 
-    values: Any
-    indices: Any
+    values: Numbers
+    indices: Numbers
 
 
-def _at(x: Numbers, places: Any, axis: int, keepdims: bool) -> Picked:
+def _at(x: Numbers, places: Numbers, axis: int, keepdims: bool) -> Picked:
     """The entries at one place of each line, and those places."""
     values = np.take_along_axis(_lined(x), places, axis)
     if keepdims or np.ndim(x) == 0:
@@ -78,8 +80,8 @@ def _at(x: Numbers, places: Any, axis: int, keepdims: bool) -> Picked:
     return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
 
 
-def _extreme(name: str, of_two: Any, place: Any) -> None:
-    def first(x: Numbers, axis: Any, keepdims: bool = False) -> Numbers:
+def _extreme(name: str, of_two: Numbers, place: Numbers) -> None:
+    def first(x: Numbers, axis: Numbers, keepdims: bool = False) -> Numbers:
         if handler_of((axis,)) or np.ndim(axis):
             return of_two(x, axis)
         places = np.expand_dims(place(seen(_lined(x)), axis=axis), axis)
@@ -128,7 +130,7 @@ def topk(x: Numbers, k: int, axis: int = -1, largest: bool = True, sorted: bool 
 
 
 @composed(function=np.partition)
-def partition(x: Numbers, kth: Any, axis: int | None = -1) -> Numbers:
+def partition(x: Numbers, kth: Numbers, axis: int | None = -1) -> Numbers:
     """Sorted: one of the orders that NumPy's `partition` may give; its own places are followed."""
     if axis is None:
         x, axis = np.ravel(x), -1

@@ -8,14 +8,15 @@ for `x.name(...)`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcheck.ops.formula import everything
-from gradcheck.ops.row import BY_SPELLING, TABLE, Numbers, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, spelled
+from gradcheck.values import Numbers, Params, Routine
 
-Meant = Callable[[Sequence[Any], Mapping[str, Any]], bool]
+Meant = Callable[[Sequence[Numbers], Params], bool]
 
 UNKNOWN = object()
 """An argument whose value is not in the text."""
@@ -31,10 +32,10 @@ class Differing(NamedTuple):
     cure: str
     here: str = ""
 
-    def around(self, found: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def around(self, found: Routine, name: str) -> Routine:
         """NumPy's function, but for calls that PyTorch reads otherwise: its own, or TypeError."""
 
-        def careful(x: Numbers, *args: Any, **named: Any) -> Numbers:
+        def careful(x: Numbers, *args: Numbers, **named: Numbers) -> Numbers:
             if not self.meant(args, named):
                 return found(x, *args, **named)
             if self.here:
@@ -44,29 +45,29 @@ class Differing(NamedTuple):
         return careful
 
 
-def _always(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _always(args: Sequence[Numbers], named: Params) -> bool:
     return True
 
 
-def _without_divisor(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _without_divisor(args: Sequence[Numbers], named: Params) -> bool:
     return not named.keys() & {"correction", "unbiased", "ddof"}
 
 
-def _with_more(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _with_more(args: Sequence[Numbers], named: Params) -> bool:
     return bool(args or named)
 
 
-def along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def along(args: Sequence[Numbers], named: Params) -> bool:
     """`x.max(dim=0)`: an axis in PyTorch's word."""
     return bool(named.keys() & {"dim", "keepdim"})
 
 
-def _without_numpys_axis(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _without_numpys_axis(args: Sequence[Numbers], named: Params) -> bool:
     """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
     return "axis" not in named
 
 
-def _divided_along(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _divided_along(args: Sequence[Numbers], named: Params) -> bool:
     return along(args, named) and _without_divisor(args, named)
 
 
@@ -75,7 +76,7 @@ def _without_axis(most: int) -> Meant:
     return lambda args, named: len(args) <= most and not named.keys() & set(AXES)
 
 
-def _of_all_entries(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _of_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     """A norm with an order by which NumPy would mean the norm of a matrix."""
     orders = [*args[:1], *(named[k] for k in named if k == "ord")]
     axes = [*args[1:2], *(named[k] for k in named if k in AXES)]
@@ -83,7 +84,7 @@ def _of_all_entries(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
     return not harmless and (not axes or isinstance(axes[0], tuple | list))
 
 
-def _unturned(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
+def _unturned(args: Sequence[Numbers], named: Params) -> bool:
     """`x.transpose(0, 1)`: the order of the axes to NumPy, two axes to exchange to PyTorch."""
     return len(args) == 2 and tuple(args) not in TURNED
 
@@ -167,12 +168,12 @@ METHODS: Mapping[str, Differing] = {
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
 
 
-def where(x: Numbers, condition: Any, other: Any) -> Numbers:
+def where(x: Numbers, condition: Numbers, other: Numbers) -> Numbers:
     """`x.where(condition, other)`: x where the condition holds, else the other."""
     return TABLE["where"](condition, x, other)
 
 
-def transpose(x: Numbers, *axes: Any, **named: Any) -> Numbers:
+def transpose(x: Numbers, *axes: Numbers, **named: Numbers) -> Numbers:
     """`x.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
     if len(axes) == 2 and np.ndim(x) > 2:
         return TABLE["swapaxes"](x, *axes)
@@ -182,30 +183,35 @@ def transpose(x: Numbers, *axes: Any, **named: Any) -> Numbers:
 
 
 def norm(
-    x: Numbers, p: Numbers = None, axis: Any = None, keepdims: bool = False, *, ord: Any = None
+    x: Numbers,
+    p: Numbers = None,
+    axis: Numbers = None,
+    keepdims: bool = False,
+    *,
+    ord: Numbers = None,
 ) -> Numbers:
     """`x.norm(p, dim, keepdim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
     return TABLE["norm"](x, ord, axis, keepdims, p=p)
 
 
-def cross(x: Numbers, other: Any, axis: int | None = None) -> Numbers:
+def cross(x: Numbers, other: Numbers, axis: int | None = None) -> Numbers:
     """`x.cross(other)`: over PyTorch's axis, the first of length 3, unless one is given."""
     if axis is None:
         axis = np.shape(x).index(3) if 3 in np.shape(x) else -1
     return TABLE["cross"](x, other, axis=axis)
 
 
-def add(x: Numbers, other: Any, *, alpha: float = 1) -> Numbers:
+def add(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
     """`x.add(other, alpha=2)`: x + alpha other."""
     return TABLE["add"](x, other if alpha == 1 else alpha * other)
 
 
-def subtract(x: Numbers, other: Any, *, alpha: float = 1) -> Numbers:
+def subtract(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
     """`x.sub(other, alpha=2)`: x - alpha other."""
     return TABLE["subtract"](x, other if alpha == 1 else alpha * other)
 
 
-def divide(x: Numbers, other: Any, *, rounding_mode: str | None = None) -> Numbers:
+def divide(x: Numbers, other: Numbers, *, rounding_mode: str | None = None) -> Numbers:
     """`x.div(other, rounding_mode="floor")`: the quotient, or what is left of it by "trunc"."""
     if rounding_mode not in (None, "trunc", "floor"):
         raise TypeError(f"div: rounding_mode={rounding_mode!r} is neither 'trunc' nor 'floor'")
@@ -215,7 +221,7 @@ def divide(x: Numbers, other: Any, *, rounding_mode: str | None = None) -> Numbe
     return TABLE["trunc"](quotient) if rounding_mode else quotient
 
 
-def squeeze(x: Numbers, axis: Any = None) -> Numbers:
+def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
     """`x.squeeze(0)`: the axis is gone if it has one entry, as PyTorch has it."""
     if axis is None:
         return TABLE["squeeze"](x)
@@ -233,7 +239,7 @@ def polygamma(x: Numbers, n: int) -> Numbers:
 
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
-OWN: Mapping[str, Callable[..., Any]] = {
+OWN: Mapping[str, Routine] = {
     method.__name__: method
     for method in (where, transpose, norm, cross, add, subtract, divide, squeeze, polygamma)
 }
@@ -242,7 +248,7 @@ AS_FUNCTIONS = frozenset({"transpose", "norm", "cross", "add", "subtract", "divi
 """Those that PyTorch has as functions of the same meaning."""
 
 
-def pytorchs(name: str) -> Callable[..., Any] | None:
+def pytorchs(name: str) -> Routine | None:
     """What PyTorch's function of that name is here, None where there is none.
 
     Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
@@ -257,6 +263,6 @@ def pytorchs(name: str) -> Callable[..., Any] | None:
     return lambda x, *args, **named: (found if "axis" in named else careful)(x, *args, **named)
 
 
-def in_pytorchs_order(own: Callable[..., Any]) -> Callable[..., Any]:
+def in_pytorchs_order(own: Routine) -> Routine:
     """A function of OWN, in any spelling of its keywords."""
     return lambda x, *args, **named: own(x, *args, **spelled(named))

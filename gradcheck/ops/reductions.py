@@ -7,18 +7,17 @@ NumPy's default, where PyTorch's own is n - 1.
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import prod as product
-from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.formula import composed
-from gradcheck.ops.row import Composed, Numbers, Op, Pull, op
+from gradcheck.ops.row import Composed, Op, Pull, op
 from gradcheck.ops.shapes import seen
+from gradcheck.values import Call, Numbers
 
 FLOAT = np.dtype(np.float64)
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
-Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 # -- axes that are gone, and cotangents spread over them again ------------------------------------
 
@@ -52,7 +51,7 @@ def repeat_along(g: Numbers, shape: Shape) -> Numbers:
 
 
 @lru_cache(maxsize=4096)
-def _ones(shape: Shape) -> Any:
+def _ones(shape: Shape) -> Numbers:
     return np.broadcast_to(1.0, shape)
 
 
@@ -103,7 +102,7 @@ def _sum_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False)
 def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """NumPy's mean, without the detours that other dtypes ask for."""
     if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
-        total: Any = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
+        total: Numbers = np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
         return total / (x.size if axis is None else count(x.shape, axis))
     return np.mean(x, axis=axis, keepdims=keepdims)
 
@@ -122,7 +121,7 @@ def _extreme_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = Fa
     return lambda g: spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
 
 
-def _extreme(word: str, function: Any, also: Any) -> Op:
+def _extreme(word: str, function: Numbers, also: Numbers) -> Op:
     return _along(
         function, (_extreme_rule,), name=word, also=(also,), kinks="ties", rounds=False,
         school=(f"a{word}",),
@@ -178,7 +177,7 @@ logsumexp = _along(
 # -- variances ------------------------------------------------------------------------------------
 
 
-def _freedom(shape: Shape, axis: Axis, ddof: float) -> Any:
+def _freedom(shape: Shape, axis: Axis, ddof: float) -> Numbers:
     """The divisor n - ddof, where 0 gives what NumPy gives: inf or nan."""
     return np.float64(count(shape, axis) - ddof)
 
@@ -230,7 +229,9 @@ std = _varying(
 
 
 @composed(function=np.nansum)
-def nansum(x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Any = None) -> Numbers:
+def nansum(
+    x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Numbers = None
+) -> Numbers:
     """The sum of what is a number."""
     bare = seen(x)
     numbers = x if bare.dtype.kind != "f" else np.where(np.isnan(bare), 0.0, x)
@@ -238,13 +239,13 @@ def nansum(x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Any 
 
 
 @composed(function=np.median)
-def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
     """The mean of the two middle entries in order; entries that tie with one share its gradient."""
     rows = gather_along(x, axis)
     bare, n = seen(rows), rows.shape[-1]
     ordered = np.sort(bare, axis=-1)
 
-    def entry(k: int) -> Any:
+    def entry(k: int) -> Numbers:
         same = np.equal(bare, ordered[..., k : k + 1])
         return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
 
@@ -311,7 +312,7 @@ def _cumprod_rule(y: Numbers, x: Numbers, axis: int | None = None) -> Pull:
 
 
 def _differences(
-    x: Numbers, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
+    x: Numbers, n: int = 1, axis: int = -1, prepend: Numbers = None, append: Numbers = None
 ) -> Call:
     """With what stands before and behind, joined to x."""
     around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
@@ -324,7 +325,7 @@ def _differences(
     return (x,), {"n": n, "axis": axis}
 
 
-def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Any:
+def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Numbers:
     """Each difference goes to its two neighbours, n times (as many as there were entries)."""
     times = np.minimum(n, x.shape[axis])
 
@@ -357,16 +358,16 @@ sort = _running(np.sort, (_sort_rule,), kinks="ties", rounds=False)
 
 # -- norms ---------------------------------------------------------------------------------------
 
-OF_MATRIX: dict[Any, tuple[float, int]] = {
+OF_MATRIX: dict[Numbers, tuple[float, int]] = {
     1: (np.inf, 0), -1: (-np.inf, 0), np.inf: (np.inf, 1), -np.inf: (-np.inf, 1),
 }  # fmt: skip
 """A norm of matrices: the norm of a vector, of the sums along the first or the second axis."""
-SPECTRAL: dict[Any, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
+SPECTRAL: dict[Numbers, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
 """A norm of matrices: the norm of a vector, of the singular values."""
 
 
 def _lengths(
-    x: Numbers, ord: Any = None, axis: Axis = None, keepdims: bool = False, *, p: Numbers = None
+    x: Numbers, ord: Numbers = None, axis: Axis = None, keepdims: bool = False, *, p: Numbers = None
 ) -> Call:
     """The call with its defaults: over one axis a vector's norm, over two a matrix's.
 
@@ -383,7 +384,7 @@ def _lengths(
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
 
 
-def _of_matrix(x: Numbers, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Call:
+def _of_matrix(x: Numbers, ord: Numbers, axes: tuple[int, ...], keepdims: bool) -> Call:
     """A norm of matrices as one of a vector that is found first."""
     if ord in SPECTRAL:
         x, ord = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False), SPECTRAL[ord]
@@ -400,7 +401,7 @@ def _of_matrix(x: Numbers, ord: Any, axes: tuple[int, ...], keepdims: bool) -> C
     return (x,), {"ord": ord, "axis": across, "keepdims": keepdims}
 
 
-def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Any, Any]:
+def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Numbers, Numbers]:
     """The operand and its order where PyTorch's `p=` is meant."""
     if np.ndim(x) == 1 or (axis is not None and np.size(axis) == 1):
         return x, p
@@ -414,7 +415,7 @@ def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Any,
     )
 
 
-def _slope(y: Numbers, x: Numbers, ord: Any, axis: Axis) -> Numbers:
+def _slope(y: Numbers, x: Numbers, ord: Numbers, axis: Axis) -> Numbers:
     """dy/dx of a vector norm; y has its axes. PyTorch's conventions: 0 at 0, ties share."""
     if ord in (None, "fro", 2):
         return np.where(np.equal(y, 0), 0.0, x / np.where(np.equal(y, 0), 1.0, y))
@@ -427,14 +428,14 @@ def _slope(y: Numbers, x: Numbers, ord: Any, axis: Axis) -> Numbers:
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
 
 
-def _norm_rule(y: Numbers, x: Numbers, *, ord: Any, axis: Axis, keepdims: bool) -> Pull:
+def _norm_rule(y: Numbers, x: Numbers, *, ord: Numbers, axis: Axis, keepdims: bool) -> Pull:
     return lambda g: (
         spread(g, x.shape, axis, keepdims)
         * _slope(spread(y, x.shape, axis, keepdims), x, ord, axis)
     )
 
 
-def _norm_defined(x: Numbers, ord: Any, axis: Axis, keepdims: bool) -> Numbers:
+def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbers:
     """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
     if ord in (None, "fro", 2):
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))

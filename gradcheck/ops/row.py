@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.later import sympys
+from gradcheck.values import Call, Numbers, Params, Routine
 
-Numbers: TypeAlias = Any
-"""A number or an array of any kind: floats, balls, closed forms, tensors; no static type fits."""
 Pull = Callable[..., Numbers]  # g, or i and g, to the cotangent that leaves
 Vjp = Callable[..., Pull]
 
@@ -46,17 +45,17 @@ class Composed:
     For an elementwise op the function maps scalars to a scalar; otherwise arrays to an array.
     """
 
-    function: Callable[..., Any]
+    function: Routine
 
 
-def _abstain(*operands: Numbers, **params: Any) -> Numbers:
+def _abstain(*operands: Numbers, **params: Numbers) -> Numbers:
     raise OutOfBudget("this function has no counterpart in these numbers")
 
 
 ABSTAINS = Composed(_abstain)
 """The cell of a row that has no counterpart: the opinion of that kind of number abstains."""
 
-Cell = Callable[..., Any] | Composed | None
+Cell = Routine | Composed | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +74,9 @@ class Op:
     """
 
     name: str
-    forward: Callable[..., Any]
+    forward: Routine
     vjps: tuple[Vjp | None, ...] | Vjp
-    function: Callable[..., Any]
+    function: Routine
     symbolic: Cell = None
     ball: Cell = None
     domain: Interval | tuple[Interval, ...] = REAL_LINE
@@ -87,16 +86,16 @@ class Op:
     elementwise: bool = True
     operands: int | None = 1
     params: tuple[str, ...] = ()
-    arrange: Callable[..., tuple[tuple[Any, ...], dict[str, Any]]] | None = None
-    respelled: Callable[..., Any] | None = None
+    arrange: Callable[..., Call] | None = None
+    respelled: Routine | None = None
     rounds: bool = True
     neutral: float | None = None
     school: tuple[str, ...] = ()
     grad_fn: str = ""
     _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
-    _bound: dict[tuple[tuple[str, Any], ...], "Op"] = field(default_factory=dict)
+    _bound: dict[tuple[tuple[str, Numbers], ...], "Op"] = field(default_factory=dict)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Numbers, **kwargs: Numbers) -> Numbers:
         """Apply the op to whatever kind of number arrives."""
         handler = handler_of(args)
         if handler is None and self.arrange is None:
@@ -115,9 +114,7 @@ class Op:
         """The row's name."""
         return f"<op {self.name}>"
 
-    def normal(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def normal(self, args: Sequence[Numbers], kwargs: Params) -> Call:
         """Split a call into operands and parameters; parameters are named and in NumPy's words."""
         kwargs = spelled(kwargs)
         if self.arrange is not None:
@@ -141,7 +138,12 @@ class Op:
         return tuple(args[:count]), params
 
     def pull(
-        self, i: int, g: Numbers, y: Numbers, operands: tuple[Any, ...], params: Mapping[str, Any]
+        self,
+        i: int,
+        g: Numbers,
+        y: Numbers,
+        operands: tuple[Numbers, ...],
+        params: Params,
     ) -> Numbers:
         """G . dy/dx_i: the cotangent of operand i; raises RuntimeError where there is no rule."""
         rules = self.vjps
@@ -160,7 +162,7 @@ class Op:
         """Which operands, and whether `y`, the VJPs of the wanted operands close over."""
         found = self._keeps.get(wanted)
         if found is None:
-            rules: Any = self.vjps
+            rules: Numbers = self.vjps
             if type(rules) is tuple:
                 rules = {r for r, want in zip(rules, wanted, strict=False) if want and r}
             else:
@@ -171,7 +173,7 @@ class Op:
             found = self._keeps[wanted] = kept, any(y for _, y in read)
         return found
 
-    def bound(self, params: Mapping[str, Any]) -> "Op":
+    def bound(self, params: Params) -> "Op":
         """The row with its parameters filled in: a function of its operands alone."""
         if not params:
             return self
@@ -182,7 +184,7 @@ class Op:
             self._bound[key] = self._filled_in(params)
         return self._bound[key]
 
-    def _filled_in(self, params: Mapping[str, Any]) -> "Op":
+    def _filled_in(self, params: Params) -> "Op":
         """A copy whose cells have these parameters."""
         return replace(
             self,
@@ -220,7 +222,7 @@ def kept_by(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
 
 
 TABLE: dict[str, Op] = {}
-BY_FUNCTION: dict[Callable[..., Any], Op] = {}
+BY_FUNCTION: dict[Routine, Op] = {}
 BY_SPELLING: dict[str, str] = {}
 """Further spellings of the rows, and the names that they stand for."""
 SPELLINGS = {
@@ -236,14 +238,14 @@ NO_WORDS: Mapping[str, str] = {}
 
 
 def op(
-    function: Callable[..., Any],
+    function: Routine,
     vjps: tuple[Vjp | None, ...] | Vjp,
     *,
     name: str = "",
-    forward: Callable[..., Any] | None = None,
-    also: Iterable[Callable[..., Any]] = (),
+    forward: Routine | None = None,
+    also: Iterable[Routine] = (),
     exact: Cell = None,
-    **cells: Any,
+    **cells: Numbers,
 ) -> Op:
     """Enter a row; `also` are further NumPy functions that mean the same op.
 
@@ -267,11 +269,11 @@ def op(
 
 
 def unary(
-    function: Callable[..., Any] | str,
-    slope: Callable[..., Any],
-    closed: str | Callable[..., Any] | None = None,
-    ball: Callable[..., Any] | None = None,
-    **cells: Any,
+    function: Routine | str,
+    slope: Routine,
+    closed: str | Routine | None = None,
+    ball: Routine | None = None,
+    **cells: Numbers,
 ) -> Op:
     """Enter a smooth function of one number: its slope is a function of `x`, of `y`, or `y, x`.
 
@@ -291,7 +293,7 @@ def unary(
     return op(function, (_times(slope),), **cells)
 
 
-def _times(slope: Callable[..., Any]) -> Vjp:
+def _times(slope: Routine) -> Vjp:
     """The rule of an op of one number from its slope."""
     code: CodeType | None = getattr(slope, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code else ("x",)
@@ -306,29 +308,30 @@ def _times(slope: Callable[..., Any]) -> Vjp:
     return lambda y, x, **how: lambda g: g * slope(x, **how)
 
 
-def pass_on(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
+def pass_on(y: Numbers, *operands: Numbers, **params: Numbers) -> Routine:
     """The rule of a sum: the cotangent goes on as it came."""
     return lambda g: g
 
 
-def flat(y: Numbers, *operands: Numbers, **params: Any) -> Callable[..., Any]:
+def flat(y: Numbers, *operands: Numbers, **params: Numbers) -> Routine:
     """The rule of what does not change with its argument: 0, where infinity arrives too."""
     return lambda g: np.where(np.zeros(g.shape, dtype=bool), g, 0.0)
 
 
-def moving(function: Callable[..., Any], vjp: Vjp | None = None, **cells: Any) -> Op:
+def moving(function: Routine, vjp: Vjp | None = None, **cells: Numbers) -> Op:
     """Enter a row whose op puts the entries of one array elsewhere, as they are.
 
     Its own rule, if it has one, is a short cut: the rule of all is to move the entries' numbers.
     """
     rule = vjp or _moved_back(cells.get("forward") or function)
-    return op(function, (rule,), **{"elementwise": False, "rounds": False} | cells)
+    usual: Params = {"elementwise": False, "rounds": False}
+    return op(function, (rule,), **{**usual, **cells})
 
 
-def _moved_back(forward: Callable[..., Any]) -> Vjp:
+def _moved_back(forward: Routine) -> Vjp:
     """Every cotangent to the entry it came from; where several came from one, they add."""
 
-    def rule(y: Numbers, x: Numbers, **params: Any) -> Callable[..., Any]:
+    def rule(y: Numbers, x: Numbers, **params: Numbers) -> Routine:
         shape = x.shape
 
         def back(g: Numbers) -> Numbers:
@@ -342,12 +345,12 @@ def _moved_back(forward: Callable[..., Any]) -> Vjp:
     return rule
 
 
-def numbered(shape: tuple[int, ...]) -> Any:
+def numbered(shape: tuple[int, ...]) -> Numbers:
     """The number of each entry, from 1 on, laid out as the entries are."""
     return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
 
 
-def add_back(g: Numbers, shape: tuple[int, ...], places: Any) -> Numbers:
+def add_back(g: Numbers, shape: tuple[int, ...], places: Numbers) -> Numbers:
     """Cotangents added up at the numbers (from 0) of the entries that they belong to."""
     size = int(np.prod(shape, dtype=int))
     return np.reshape(TABLE["scatter"](g, shape=(size,), index=(places,)), shape)
@@ -356,18 +359,18 @@ def add_back(g: Numbers, shape: tuple[int, ...], places: Any) -> Numbers:
 # -- calls ---------------------------------------------------------------------------------------
 
 
-def _double(dtype: Any) -> bool:
+def _double(dtype: Numbers) -> bool:
     """Whether a dtype is the one that everything has here."""
     return bool(np.dtype(dtype) == np.float64)
 
 
-def _filled(cell: Cell, params: Mapping[str, Any]) -> Cell:
+def _filled(cell: Cell, params: Params) -> Cell:
     if isinstance(cell, Composed):
         return Composed(partial(cell.function, **params))
     return None if cell is None else partial(cell, **params)
 
 
-def spelled(kwargs: Mapping[str, Any], own: Mapping[str, str] = NO_WORDS) -> dict[str, Any]:
+def spelled(kwargs: Params, own: Mapping[str, str] = NO_WORDS) -> dict[str, Numbers]:
     """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple.
 
     `own` are further words of the one function that is called.
@@ -378,7 +381,7 @@ def spelled(kwargs: Mapping[str, Any], own: Mapping[str, str] = NO_WORDS) -> dic
     return spelled
 
 
-def join(value: Any) -> Any:
+def join(value: Numbers) -> Numbers:
     """A list in which numbers of a kind stand, as the array that NumPy makes of it.
 
     `prod([x, x + 1])` is a product of two; what has no common shape stays a list.
@@ -390,14 +393,14 @@ def join(value: Any) -> Any:
     return TABLE["stack"](values) if alike else values
 
 
-def _as_array(value: Any) -> Any:
+def _as_array(value: Numbers) -> Numbers:
     """A list of numbers as NumPy takes it."""
     found = join(value)
     plain = type(found) in (list, tuple) and handler_of(found) is None
     return np.asarray(found) if plain else found
 
 
-def handler_of(args: Iterable[Any]) -> Callable[..., Any] | None:
+def handler_of(args: Iterable[Numbers]) -> Routine | None:
     """The `__apply_op__` of the first number kind among the arguments; looks inside sequences."""
     for arg in args:
         found = getattr(type(arg), "__apply_op__", None)

@@ -1,10 +1,9 @@
 """SciPy's special functions as rows, where a program uses them: SciPy itself is never imported."""
 
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from gradcheck.ops.row import BY_FUNCTION, TABLE, Op
+from gradcheck.values import Routine
 
 SAME = {
     "cbrt": "cbrt",
@@ -25,7 +24,7 @@ SAME = {
 zero it has no real value."""
 
 
-def row_of(function: Callable[..., Any]) -> Op | None:
+def row_of(function: Routine) -> Op | None:
     """The row of one of NumPy's functions, or of SciPy's once SciPy is loaded."""
     row = BY_FUNCTION.get(function)
     if row is None:

@@ -3,33 +3,32 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Numbers, Op, Pull, add_back, moving, numbered, op, pass_on
+from gradcheck.ops.row import Op, Pull, add_back, moving, numbered, op, pass_on
+from gradcheck.values import Call, Numbers
 
 Shape = tuple[int, ...]
-Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 # -- other shapes --------------------------------------------------------------------------------
 
 
-def _numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _numbers(args: tuple[Numbers, ...]) -> tuple[Numbers, ...]:
     """`reshape(2, 3)` and `reshape((2, 3))` mean the same."""
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
 def _shaped(
-    x: Numbers, *sizes: Any, shape: Any = None, newshape: Any = None, order: str = "C"
+    x: Numbers, *sizes: Numbers, shape: Numbers = None, newshape: Numbers = None, order: str = "C"
 ) -> Call:
     if order != "C":
         raise TypeError(f"reshape follows rows only - transpose first instead of order='{order}'")
     return (x,), {"shape": _numbers(sizes or (newshape if shape is None else shape,))}
 
 
-def _in_own_shape(y: Numbers, x: Numbers, **how: Any) -> Pull:
+def _in_own_shape(y: Numbers, x: Numbers, **how: Numbers) -> Pull:
     """The rule of what gives all entries in their order another shape."""
     shape = x.shape
     return lambda g: np.reshape(g, shape)
@@ -54,12 +53,12 @@ copy = moving(np.copy, pass_on, school=("clone",))
 # -- other orders --------------------------------------------------------------------------------
 
 
-def _ordered(x: Numbers, *order: Any, axes: Any = None, axis: Any = None) -> Call:
+def _ordered(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
     order = order or (axis if axes is None else axes,)
     return (x,), {"axes": None if order == (None,) else _numbers(order)}
 
 
-def _back(axes: Any) -> Any:
+def _back(axes: Numbers) -> Numbers:
     """The order of axes that undoes an order."""
     return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
 
@@ -95,17 +94,17 @@ rot90 = moving(np.rot90, params=("k", "axes"))
 # -- entries by their places ---------------------------------------------------------------------
 
 
-def is_basic(index: Any) -> bool:
+def is_basic(index: Numbers) -> bool:
     """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
 
 
-def _is_place(part: Any) -> bool:
+def _is_place(part: Numbers) -> bool:
     return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
-def _scattered(g: Numbers, shape: Shape, index: Any) -> Numbers:
+def _scattered(g: Numbers, shape: Shape, index: Numbers) -> Numbers:
     out = np.zeros(shape, g.dtype)
     if is_basic(index):
         out[index] = g
@@ -114,7 +113,7 @@ def _scattered(g: Numbers, shape: Shape, index: Any) -> Numbers:
     return out
 
 
-def _written(x: Numbers, value: Any, index: Any) -> Numbers:
+def _written(x: Numbers, value: Numbers, index: Numbers) -> Numbers:
     given = np.asarray(value)
     exact = given.dtype.kind == "O"  # numbers of an exact kind into plain ones
     out = np.array(x, dtype=object if exact else None)
@@ -122,7 +121,7 @@ def _written(x: Numbers, value: Any, index: Any) -> Numbers:
     return out
 
 
-def _sent_to_last(g: Numbers, index: Any) -> Numbers:
+def _sent_to_last(g: Numbers, index: Numbers) -> Numbers:
     """The cotangents of what was written; of several writes to one entry only the last stays."""
     if is_basic(index):
         return g[index]
@@ -134,7 +133,7 @@ def _sent_to_last(g: Numbers, index: Any) -> Numbers:
     return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
 
 
-def _scattering(y: Numbers, x: Numbers, index: Any) -> Pull:
+def _scattering(y: Numbers, x: Numbers, index: Numbers) -> Pull:
     shape = x.shape
     return lambda g: scatter(g, shape=shape, index=index)
 
@@ -189,7 +188,7 @@ def _slab(g: Numbers, axis: int, start: int, stop: int) -> Numbers:
     return g[tuple(where)]
 
 
-def _as_arrays(arrays: Numbers, axis: int = 0, **how: Any) -> Call:
+def _as_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
     """The arrays, and the axis; another dtype than float64 is refused."""
     given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
     if given or how.keys() - {"dtype", "casting", "out"}:
@@ -221,27 +220,27 @@ stack = _joining(
 
 
 @composed(function=np.hstack)
-def hstack(arrays: Numbers, **how: Any) -> Numbers:
+def hstack(arrays: Numbers, **how: Numbers) -> Numbers:
     """Side by side: vectors along their only axis, others along the second."""
     lines = [np.atleast_1d(a) for a in arrays]
     return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1, **how)
 
 
 @composed(function=np.vstack)
-def vstack(arrays: Numbers, **how: Any) -> Numbers:
+def vstack(arrays: Numbers, **how: Numbers) -> Numbers:
     """One below the other; vectors are rows."""
     return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0, **how)
 
 
 @composed(function=np.column_stack)
-def column_stack(arrays: Numbers, **how: Any) -> Numbers:
+def column_stack(arrays: Numbers, **how: Numbers) -> Numbers:
     """Side by side; vectors are columns."""
     columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in arrays]
     return np.concatenate(columns, axis=1, **how)
 
 
 @composed(function=np.dstack)
-def dstack(arrays: Numbers, **how: Any) -> Numbers:
+def dstack(arrays: Numbers, **how: Numbers) -> Numbers:
     """One behind the other, along a third axis."""
     return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2, **how)
 
@@ -258,7 +257,7 @@ REPEATING = ("edge", "reflect", "symmetric", "wrap")
 
 
 def _padding(
-    x: Numbers, pad_width: Any, mode: str = "constant", constant_values: float = 0.0
+    x: Numbers, pad_width: Numbers, mode: str = "constant", constant_values: float = 0.0
 ) -> Call:
     """Constants or entries of x around; what computes others is refused."""
     if mode in REPEATING:
@@ -272,7 +271,7 @@ def _padding(
 
 
 def _pad_rule(
-    y: Numbers, x: Numbers, pad_width: Any, mode: Any = "", constant_values: float = 0.0
+    y: Numbers, x: Numbers, pad_width: Numbers, mode: Numbers = "", constant_values: float = 0.0
 ) -> Pull:
     """The middle of g, without what stands around it; or all of it to where it came from."""
     shape = x.shape
@@ -294,7 +293,7 @@ pad = moving(
 # -- cut apart -----------------------------------------------------------------------------------
 
 
-def _pieces(x: Numbers, sections: Any, axis: int, cut: Any) -> list[Any]:
+def _pieces(x: Numbers, sections: Numbers, axis: int, cut: Numbers) -> list[Numbers]:
     """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
     bounds = [
         (k[0], k[-1] + 1) if len(k) else (0, 0) for k in cut(np.arange(x.shape[axis]), sections)
@@ -302,7 +301,7 @@ def _pieces(x: Numbers, sections: Any, axis: int, cut: Any) -> list[Any]:
     return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
 
 
-_cut: Any
+_cut: Numbers
 for _cut in (np.split, np.array_split):
     compound(
         _cut,
@@ -317,7 +316,7 @@ for _cut, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
     )
 
 
-def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:
+def _outputs(maker: str, parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
     """Views that one function gives; a number that remembers is told which of them it is."""
     return tuple(
         part._output_of(maker, i) if hasattr(part, "_output_of") else part
@@ -326,13 +325,13 @@ def _outputs(maker: str, parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 @composed(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
-def unbind(x: Numbers, axis: int = 0) -> tuple[Any, ...]:
+def unbind(x: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
     return _outputs("Unbind", (x[along(x, axis, i)] for i in range(np.shape(x)[axis])))
 
 
 @composed()
-def split_along(x: Numbers, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
+def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
     lengths, n = split_size_or_sections, np.shape(x)[axis]
     maker = "SplitWithSizes"
@@ -352,7 +351,7 @@ def split_along(x: Numbers, split_size_or_sections: Any, axis: int = 0) -> tuple
 
 
 @composed()
-def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Any, ...]:
+def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Numbers, ...]:
     """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
     n = np.shape(x)[axis]
     return split_along(x, -(-n // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
@@ -373,7 +372,7 @@ def flatten(x: Numbers, start_dim: int = 0, end_dim: int = -1) -> Numbers:
 
 
 @composed()
-def expand(x: Numbers, *sizes: Any, size: Any = None, implicit: bool = False) -> Numbers:
+def expand(x: Numbers, *sizes: Numbers, size: Numbers = None, implicit: bool = False) -> Numbers:
     """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
     given = _numbers(sizes if size is None else (size,))
     own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
@@ -393,18 +392,20 @@ reshape_as = compound(
 
 
 @composed(function=np.broadcast_arrays, school=("broadcast_tensors",))
-def broadcast_arrays(*arrays: Numbers) -> tuple[Any, ...]:
+def broadcast_arrays(*arrays: Numbers) -> tuple[Numbers, ...]:
     """All arguments in the shape that they broadcast to."""
     shape = np.broadcast_shapes(*map(np.shape, arrays))
     return tuple(np.broadcast_to(each, shape) for each in arrays)
 
 
-PYTORCHS_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+PYTORCHS_MODES: dict[str, Numbers] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """PyTorch's words for what is put around, and NumPy's."""
 
 
 @composed(school=("constant_pad_nd",))
-def pad_last(x: Numbers, pad: Sequence[int], mode: Any = "constant", value: Any = None) -> Numbers:
+def pad_last(
+    x: Numbers, pad: Sequence[int], mode: Numbers = "constant", value: Numbers = None
+) -> Numbers:
     """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
     if not isinstance(mode, str):
         mode, value = "constant", mode
@@ -419,9 +420,9 @@ def pad_last(x: Numbers, pad: Sequence[int], mode: Any = "constant", value: Any 
     return np.pad(x, around, mode=PYTORCHS_MODES[mode])
 
 
-def along(x: Numbers, axis: int, place: Any) -> tuple[Any, ...]:
+def along(x: Numbers, axis: int, place: Numbers) -> tuple[Numbers, ...]:
     """The index that takes `place` on one axis and everything on the others."""
-    where: list[Any] = [slice(None)] * max(np.ndim(x), 1)
+    where: list[Numbers] = [slice(None)] * max(np.ndim(x), 1)
     where[axis] = place
     return tuple(where)
 

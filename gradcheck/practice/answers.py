@@ -17,7 +17,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic, slope_of, write_out
 from gradcheck.opinions.limits import READABLE
-from gradcheck.opinions.opinion import Array
+from gradcheck.values import Array
 
 BITS = 64
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -15,7 +15,7 @@ from flint import arb, ctx, fmpq
 
 from gradcheck.errors import TextError
 from gradcheck.numbers.exponents import DECIMAL
-from gradcheck.values import Array, Function, Value
+from gradcheck.values import Array, Routine, Value
 
 LITERAL = re.compile(r"[-+\d.eE_\s]*")
 
@@ -58,7 +58,7 @@ def exact_number(value: Value) -> Fraction:
     return Fraction(repr(value) if isinstance(value, float) else value)
 
 
-EXACT: dict[type[ast.AST], Function] = {
+EXACT: dict[type[ast.AST], Routine] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

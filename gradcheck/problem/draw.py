@@ -21,7 +21,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem.domain import without_value
 from gradcheck.problem.record import Input, Point, Problem
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 Scale = tuple[float, float]
 Path = tuple[str, ...]
@@ -157,7 +157,7 @@ def _size(varying: Sequence[Input]) -> int:
 
 
 def _all_candidates(
-    problem: Problem, fixed: Mapping[str, Value], varying: Sequence[Input], count: int
+    problem: Problem, fixed: Params, varying: Sequence[Input], count: int
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
@@ -179,7 +179,7 @@ def typed_numbers(tree: ast.AST) -> list[Fraction]:
 
 
 def _candidates(
-    fixed: Mapping[str, Value],
+    fixed: Params,
     drawn: Sequence[Input],
     rng: np.random.Generator,
     scales: Sequence[Scale],

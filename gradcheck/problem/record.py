@@ -18,7 +18,7 @@ from gradcheck.language.program import assignments, places
 from gradcheck.language.run import run
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case, Rows
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 Point = Mapping[str, Array]
 T = TypeVar("T")
@@ -71,7 +71,7 @@ class Part:
 class Known:
     """Wrong answers by part that a teacher has met, with words and a name of their own."""
 
-    answer: Mapping[str, Value]
+    answer: Params
     says: str
     id: str
 
@@ -99,8 +99,8 @@ class Problem:
     brackets: str = "strict"
     chain: str = "lenient"
     follow_through: bool = True
-    right: tuple[Mapping[str, Value], ...] = ()
-    wrong: tuple[tuple[Mapping[str, Value], str], ...] = ()
+    right: tuple[Params, ...] = ()
+    wrong: tuple[tuple[Params, str], ...] = ()
     known_answers: tuple[Known, ...] = ()
     form: str = "any"
     tolerance: float = 0.0
@@ -108,7 +108,7 @@ class Problem:
     file: str = ""
     line: int = 0
     choices: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
-    variant: Mapping[str, Value] = field(default_factory=dict)
+    variant: Params = field(default_factory=dict)
 
     @cached_property
     def seed(self) -> int:
@@ -176,7 +176,7 @@ class Problem:
             return replace(case, rows=Rows(np.shape(self.value_on("float", floats))))
         return replace(case, zeros=frozenset(self.made)) if self.made else case
 
-    def value_on(self, kind: str, inputs: Mapping[str, Value]) -> Value:
+    def value_on(self, kind: str, inputs: Params) -> Value:
         """The program's value on numbers of a kind, a list as an array.
 
         Raises TextError or OutOfBudget.
@@ -185,7 +185,7 @@ class Problem:
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(value) if several else value
 
-    def outcome_on(self, kind: str, inputs: Mapping[str, Value]) -> RunOutcome:
+    def outcome_on(self, kind: str, inputs: Params) -> RunOutcome:
         """The value and all variables after a run on numbers of a kind."""
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places

@@ -19,7 +19,7 @@ from gradcheck.opinions.opinion import pair
 from gradcheck.problem.arrays import exact_array, exact_number
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import USUAL, Input, Known, Part, Problem, too_large, unnameable
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
     from gradcheck.problem.model import InputModel, ProblemModel, SetModel
@@ -284,7 +284,7 @@ class Section:
 
     # -- answers -----------------------------------------------------------------------------------
 
-    def wrong(self, names: Sequence[str]) -> Iterator[tuple[Mapping[str, Value], str]]:
+    def wrong(self, names: Sequence[str]) -> Iterator[tuple[Params, str]]:
         """The answers judged wrong, each with the mistake to be named."""
         for k, each in enumerate(self.model.wrong):
             answer = self.by_part(("wrong", k, "answer"), each.answer, names)
@@ -301,7 +301,7 @@ class Section:
             id = f"{each.id}-{k + 1}" if each.id == "known" and several else each.id
             yield Known(answer, each.says, id)
 
-    def by_part(self, path: Place, answer: Value, names: Sequence[str]) -> Mapping[str, Value]:
+    def by_part(self, path: Place, answer: Value, names: Sequence[str]) -> Params:
         """An answer by the names of its parts; of the only part it may stand alone."""
         if isinstance(answer, dict):
             for name in answer.keys() - set(names):

@@ -12,14 +12,13 @@ accents are encoded count: NFKC, case folded, single blanks.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count, islice
 from math import prod
 
 from gradcheck.problem.record import Problem
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 Draw = tuple[int, ...]  # of each input with choices the number of its value
 FORMAT = "gradcheck variant 1"
@@ -97,7 +96,7 @@ def draw_of(problem: Problem) -> Draw:
     return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
 
 
-def fill(text: str, variant: Mapping[str, Value]) -> str:
+def fill(text: str, variant: Params) -> str:
     r"""A text in which `{a}` is the value, and `{a:+}` the value with its sign: `+ 3`, `- 2`.
 
     After `^`, `_`, `}` or a command of LaTeX the braces stay: `x^{a}` becomes `x^{12}`.

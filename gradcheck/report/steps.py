@@ -7,12 +7,12 @@ import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from gradcheck.opinions.opinion import Array
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import fold_lines, in_signs, legend, matrix
 from gradcheck.texts.notation import Notation
 from gradcheck.texts.steps import ChainStep, Steps
 from gradcheck.texts.trees import PREFIX
+from gradcheck.values import Array
 
 
 def steps_shown(steps: Steps) -> RenderableType:

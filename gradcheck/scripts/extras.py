@@ -1,6 +1,6 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 
 class Recurrent(Module):
@@ -88,7 +88,7 @@ class NLLLoss(Module):
         return pytorchs("nll_loss")(x, y, **self.named)  # type: ignore[misc]
 
 
-NN: Mapping[str, Value] = {
+NN: Params = {
     "GRU": GRU,
     "LSTM": LSTM,
     "NLLLoss": NLLLoss,
@@ -114,7 +114,7 @@ def _register(self: Module, name: str, value: Value, persistent: bool = True) ->
     setattr(self, name, value)
 
 
-METHODS: Mapping[str, Value] = {
+METHODS: Params = {
     **dict.fromkeys(("to", "cpu", "cuda", "float", "double", "half", "share_memory"), _itself),
     "add_module": _register,
     "apply": _applied,
@@ -204,14 +204,14 @@ def _state(self: Optimizer) -> dict[str, Value]:
     return {"state": dict(self.state), "lr": self.lr}
 
 
-def _restore(self: Optimizer, state_dict: Mapping[str, Value]) -> None:
+def _restore(self: Optimizer, state_dict: Params) -> None:
     """`optimizer.load_state_dict(...)`."""
     self.state.update(state_dict["state"])
     self.lr = state_dict["lr"]
 
 
-OPTIM: Mapping[str, Value] = {"AdamW": AdamW, "RMSprop": RMSprop}
-SCHEDULERS: Mapping[str, Value] = {"StepLR": StepLR}
+OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
+SCHEDULERS: Params = {"StepLR": StepLR}
 
 
 def equip() -> None:

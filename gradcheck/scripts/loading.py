@@ -8,7 +8,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 
 class Dataset:
@@ -86,7 +86,7 @@ def collate(examples: Sequence[Value]) -> Value:
     return list(examples)
 
 
-DATA: Mapping[str, Value] = {
+DATA: Params = {
     "DataLoader": DataLoader,
     "Dataset": Dataset,
     "TensorDataset": TensorDataset,

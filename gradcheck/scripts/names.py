@@ -1,12 +1,12 @@
 """What the leaves of a script are called: the names by which its own variables hold them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gradcheck.engine.modules import Module
 from gradcheck.engine.tape import Leaf, Step
 from gradcheck.engine.tensor import Tensor
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 DEEPEST = 3
 MANY = 2_000  # entries of lists and attributes that are looked through
@@ -15,7 +15,7 @@ MANY = 2_000  # entries of lists and attributes that are looked through
 class LeafNames:
     """Finds names among the variables that a line of the script can see, the nearest first."""
 
-    def __init__(self, *scopes: Mapping[str, Value]) -> None:
+    def __init__(self, *scopes: Params) -> None:
         """`scopes` are the local and the global variables."""
         self.scopes = scopes
         self.known: dict[int, str] = {}
@@ -33,7 +33,7 @@ class LeafNames:
         self.given[name] += 1
         return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
 
-    def _tensors(self, scope: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    def _tensors(self, scope: Params) -> Iterator[tuple[str, Value]]:
         left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
         for name, value, _ in left:  # `net.weight` says more than the `p` of a loop
             if isinstance(value, Module):

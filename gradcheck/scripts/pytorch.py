@@ -12,7 +12,7 @@ from types import ModuleType
 
 from gradcheck.engine.tensor import Tensor
 from gradcheck.scripts import extras, loading, tensors
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 LIBRARY = "torch"
 MODULES: Mapping[str, str] = {
@@ -31,7 +31,7 @@ MODULES: Mapping[str, str] = {
     "torch.func": "gradcheck.func",
 }
 """What each module of PyTorch is here."""
-OWN: Mapping[str, Mapping[str, Value]] = {
+OWN: Mapping[str, Params] = {
     "torch": tensors.TORCH,
     "torch.nn": extras.NN,
     "torch.optim": extras.OPTIM,

@@ -18,7 +18,7 @@ from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, boxed
 from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.pytorch import pytorchs
-from gradcheck.values import Function, Value
+from gradcheck.values import Params, Routine, Value
 
 FLOAT = np.dtype(np.float64)
 DTYPES: Mapping[str, np.dtype[Any]] = {
@@ -110,7 +110,7 @@ def _as_floats(made: Tensor, requires_grad: bool) -> Tensor:
     return made.requires_grad_() if requires_grad else made
 
 
-def _known(silent: Mapping[str, Value]) -> None:
+def _known(silent: Params) -> None:
     strange = [name for name in silent if name not in SILENT]
     if strange:
         raise TypeError(f"got an unexpected keyword argument '{strange[0]}'")
@@ -177,7 +177,7 @@ def manual_seed(seed: int) -> ScriptGenerator:
     return GENERATOR  # type: ignore[return-value]
 
 
-def _boxed(function: Function) -> Function:
+def _boxed(function: Routine) -> Routine:
     """A question about numbers, whose answer is a tensor without a derivative."""
 
     def ask(*args: Value, dim: Value = None, keepdim: bool = False, **named: Value) -> Value:
@@ -193,7 +193,7 @@ def _boxed(function: Function) -> Function:
     return ask
 
 
-def _picking(name: str) -> Function:
+def _picking(name: str) -> Routine:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
     def pick(x: Value, *args: Value, **named: Value) -> Value:
@@ -210,11 +210,11 @@ def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
 
-def _sizes(function: Function) -> Function:
+def _sizes(function: Routine) -> Routine:
     return lambda *args, **named: bool(function(*map(bare, args), **named))
 
 
-ASKED: Mapping[str, Function] = {
+ASKED: Mapping[str, Routine] = {
     "argmax": np.argmax,
     "argmin": np.argmin,
     "argsort": np.argsort,
@@ -272,7 +272,7 @@ TORCH: dict[str, Value] = {
     "FloatTensor": partial(_typed, FLOAT),
     "LongTensor": partial(_typed, np.dtype(np.int64)),
 }
-CUDA: Mapping[str, Value] = {
+CUDA: Params = {
     "is_available": lambda: False,
     "device_count": lambda: 0,
     "manual_seed": lambda seed: None,
@@ -306,7 +306,7 @@ def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
 NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
 
 
-def _filled(draw: Function) -> Callable[..., Tensor]:
+def _filled(draw: Routine) -> Callable[..., Tensor]:
     """`w.normal_(0, 0.1)`."""
 
     def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Tensor:
@@ -328,7 +328,7 @@ def _comparison(name: str) -> Callable[[Tensor, Value], Value]:
     return compare
 
 
-METHODS: Mapping[str, Value] = {
+METHODS: Params = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: TORCH[name] for name in ASKED},
     **PICKING,

@@ -1,10 +1,9 @@
 """Assertions for test suites: `assert_gradient` and `assert_vjp` on unmodified NumPy functions."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from gradcheck.testing.limits import RTOL
 from gradcheck.testing.program import UserProgram, program_of
 from gradcheck.testing.purity import as_it_came, impure, not_linear, pull_back
 from gradcheck.testing.result import Result
+from gradcheck.values import Params, Routine, Value
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
@@ -33,8 +33,8 @@ SPOILT = (
     "backward writes into the cotangent that it is given: sound where nobody else reads it; "
     "pure=True refuses it"
 )
-Extra = Sequence[Sequence[Any]]
-NONE: Mapping[str, Any] = MappingProxyType({})
+Extra = Sequence[Sequence[Value]]
+NONE: Params = MappingProxyType({})
 
 
 class GradientError(AssertionError):
@@ -56,14 +56,14 @@ class GradientError(AssertionError):
 
 @np.errstate(all="ignore")
 def check(
-    f: Callable[..., Any],
-    *args: Any,
-    gradient: Any = None,
+    f: Routine,
+    *args: Value,
+    gradient: Value = None,
     wrt: int | Sequence[int] | None = None,
     seed: int = 0,
     rtol: float = RTOL,
     at: Extra = (),
-    kwargs: Mapping[str, Any] = NONE,
+    kwargs: Params = NONE,
     explain: float = 3.0,
 ) -> Result:
     """Three opinions on f at some arguments; a claimed gradient is judged.
@@ -131,7 +131,7 @@ def check(
         program.kept.put_back()
 
 
-def assert_gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Result:
+def assert_gradient(f: Routine, *args: Value, **options: Value) -> Result:
     """As `check`, but raises what is wrong, where and by how much.
 
     Parameters
@@ -156,18 +156,18 @@ def assert_gradient(f: Callable[..., Any], *args: Any, **options: Any) -> Result
 
 
 def assert_vjp(
-    forward: Callable[..., Any],
-    backward: Callable[..., Any],
-    *args: Any,
+    forward: Routine,
+    backward: Routine,
+    *args: Value,
     wrt: int | Sequence[int] | None = None,
     seed: int = 0,
     rtol: float = RTOL,
     at: Extra = (),
-    kwargs: Mapping[str, Any] = NONE,
+    kwargs: Params = NONE,
     explain: float = 3.0,
     cache: bool | None = None,
-    params: Any = None,
-    grads: Any = None,
+    params: Value = None,
+    grads: Value = None,
     pure: bool = False,
 ) -> Result:
     """Judge a backward pass against the three opinions; raises GradientError.
@@ -225,12 +225,12 @@ def assert_vjp(
         weights = (params, getattr(owner, "grads", None) if grads is None else grads)
         if weights[1] is None:
             raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
-    how: dict[str, Any] = {"seed": seed, "rtol": rtol, "explain": explain, "at": at}
+    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain, "at": at}
     how |= {"kwargs": kwargs, "cache": cache, "weights": weights, "pure": pure}
     return _raised(_vjp(forward, backward, args, wrt, **how))
 
 
-def _checked(rtol: float, at: Any, explain: float) -> None:
+def _checked(rtol: float, at: Value, explain: float) -> None:
     """ValueError for what is no tolerance, no list of points, no time."""
     if not (isinstance(rtol, int | float) and 0 <= rtol < np.inf):
         raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
@@ -240,7 +240,7 @@ def _checked(rtol: float, at: Any, explain: float) -> None:
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
 
 
-def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
+def _judged_theirs(theirs: Foreign, wrt: Value, **options: Value) -> Result:
     places = theirs.wrt if wrt is None else wrt
     result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
     return replace(result, notes=(*result.notes, theirs.note))
@@ -248,18 +248,18 @@ def _judged_theirs(theirs: Foreign, wrt: Any, **options: Any) -> Result:
 
 @np.errstate(all="ignore")
 def _vjp(
-    forward: Any,
-    backward: Any,
-    args: tuple[Any, ...],
-    wrt: Any,
+    forward: Value,
+    backward: Value,
+    args: tuple[Value, ...],
+    wrt: Value,
     *,
     seed: int,
     rtol: float,
     explain: float,
     at: Extra = (),
-    kwargs: Mapping[str, Any] = NONE,
+    kwargs: Params = NONE,
     cache: bool | None = None,
-    weights: tuple[Any, Any] | None = None,
+    weights: tuple[Value, Value] | None = None,
     pure: bool = False,
 ) -> Result:
     began = time.thread_time()

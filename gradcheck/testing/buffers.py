@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
 
 from gradcheck.language.kinds import KINDS
+from gradcheck.values import Array, Routine, Value
 
 MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 GATHERERS = ("array", "asarray", "fromiter")
@@ -28,12 +28,11 @@ LIBRARIES = frozenset(
 )
 OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
 MOST = 1000  # parts of a container that is looked into
-Function = Callable[..., Any]
-Makers = Mapping[str, Function]  # what is called with a maker of NumPy's and its arguments
+Makers = Mapping[str, Routine]  # what is called with a maker of NumPy's and its arguments
 EPSILON = float(np.finfo(np.float64).eps)
 LONGEST = 56  # characters of a line of source in a message
 NOT_THEIRS = ("gradcheck", "numpy")
-Look = Callable[[Any], Any]
+Look = Callable[[Value], Value]
 
 
 def makers_of(kind: str) -> Makers:
@@ -49,11 +48,13 @@ class Copies:
     """
 
     def __init__(self, makers: Makers) -> None:
-        self._made: dict[int, tuple[Any, Any]] = {}  # and the original, that its id stays its own
+        self._made: dict[
+            int, tuple[Value, Value]
+        ] = {}  # and the original, that its id stays its own
         self._numpy = _Numpy(makers)
         self._makers = {id(getattr(np, name)): getattr(self._numpy, name) for name in makers}
 
-    def of(self, thing: Any) -> Any:
+    def of(self, thing: Value) -> Value:
         """The copy of a thing, or the thing itself where nothing in it makes arrays."""
         if thing is np:
             return self._numpy
@@ -64,7 +65,7 @@ class Copies:
             self._made[id(thing)] = thing, self._copied(thing)
         return self._made[id(thing)][1]
 
-    def _copied(self, thing: Any) -> Any:
+    def _copied(self, thing: Value) -> Value:
         if isinstance(thing, FunctionType):
             return self._function(thing) if _is_theirs(thing) else thing
         if isinstance(thing, MethodType):
@@ -99,11 +100,11 @@ class Copies:
                 continue
         return made
 
-    def _container(self, thing: Any) -> Any:
+    def _container(self, thing: Value) -> Value:
         if isinstance(thing, tuple):
             parts = tuple(map(self.of, thing))
             return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
-        made: Any = type(thing)()
+        made: Value = type(thing)()
         self._made[id(thing)] = thing, made
         if isinstance(thing, dict):
             made.update({key: self.of(value) for key, value in thing.items()})
@@ -132,7 +133,7 @@ class Copies:
             setattr(made, name, type(method)(inner) if wrapped else inner)
         return made
 
-    def _object(self, thing: Any) -> Any:
+    def _object(self, thing: Value) -> Value:
         """An object of such a class: a copy that shares its arrays, of the class that is one."""
         own = type(thing)
         made_of = self.of(own) if type(getattr(thing, "__dict__", None)) is dict else own
@@ -147,7 +148,7 @@ class Copies:
         return made
 
 
-def _is_theirs(thing: Any) -> bool:
+def _is_theirs(thing: Value) -> bool:
     """Whether a function, class or module is the user's."""
     named = thing.__name__ if isinstance(thing, ModuleType) else (thing.__module__ or "")
     installed = isinstance(thing, ModuleType) and "site-packages" in str(
@@ -170,7 +171,7 @@ class _Module:
     def __init__(self, module: ModuleType, copies: Copies) -> None:
         self._module, self._copies = module, copies
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         return self._copies.of(getattr(self._module, name))
 
 
@@ -181,11 +182,11 @@ class _Numpy:
         for name, maker in makers.items():
             setattr(self, name, partial(maker, getattr(np, name)))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         return getattr(np, name)
 
 
-def _filled(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
+def _filled(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     made = maker(*args, **kwargs)
     if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
         made = made.astype(np.float64)
@@ -193,7 +194,7 @@ def _filled(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
     return KINDS[kind].box(made) if plain else made
 
 
-def _gathered(kind: str, maker: Function, *args: Any, **kwargs: Any) -> Any:
+def _gathered(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     """A list of numbers of the kind stays so, as their array; anything else is NumPy's."""
     if not args:
         return maker(**kwargs)
@@ -217,7 +218,7 @@ class Coarse:
         self.place = self.text = ""
         self.unit = EPSILON
 
-    def look(self, value: Any) -> Any:
+    def look(self, value: Value) -> Value:
         """The value, seen."""
         dtype = getattr(value, "dtype", None)
         if dtype is not None and dtype.kind == "f" and dtype.itemsize < np.dtype(float).itemsize:
@@ -235,7 +236,7 @@ class Coarse:
         return f"{told}\n{self.text}" if self.text else told
 
 
-def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
+def coarse_inside(run: Callable[[Makers, Look], Value]) -> Coarse:
     """What is coarser than float64 while a program runs.
 
     `run` runs it with makers of arrays that are looked at; its arguments go through what it is
@@ -243,13 +244,15 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
     """
     found = Coarse()
 
-    class SeenArray(np.ndarray[Any, Any]):
+    class SeenArray(Array):
         """An array whose makes are looked at."""
 
-        def __array_finalize__(self, obj: Any) -> None:
+        def __array_finalize__(self, obj: Value) -> None:
             found.look(self)
 
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        def __array_ufunc__(
+            self, ufunc: Value, method: str, *inputs: Value, **kwargs: Value
+        ) -> Value:
             outs = kwargs.get("out", ())
             for each in (*inputs, *outs):
                 found.look(each)
@@ -260,15 +263,15 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
                 return outs[0] if len(outs) == 1 else outs
             return tuple(map(seen, made)) if isinstance(made, tuple) else seen(made)
 
-    def _bare(value: Any) -> Any:
+    def _bare(value: Value) -> Value:
         return value.view(np.ndarray) if isinstance(value, SeenArray) else value
 
-    def seen(value: Any) -> Any:
+    def seen(value: Value) -> Value:
         found.look(value)
         plain = isinstance(value, np.ndarray) and value.dtype.kind == "f"
         return np.array(value).view(SeenArray) if plain else value
 
-    def made(maker: Callable[..., Any], *given: Any, **kwargs: Any) -> Any:
+    def made(maker: Routine, *given: Value, **kwargs: Value) -> Value:
         return found.look(maker(*given, **kwargs))
 
     try:
@@ -283,7 +286,7 @@ def coarse_inside(run: Callable[[Makers, Look], Any]) -> Coarse:
 
 def _place() -> tuple[str, str]:
     """File and line of the innermost line of the user's, and its text."""
-    frame: Any = sys._getframe(2)
+    frame: Value = sys._getframe(2)
     while frame is not None:
         owner = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if owner not in NOT_THEIRS:

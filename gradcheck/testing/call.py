@@ -13,10 +13,11 @@ from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
 from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.program import ALONE, UserProgram, is_tree
+from gradcheck.values import Array, Params, Routine, Value
 
 DOUBLE = np.dtype(np.float64)
 BY_NAME = (
@@ -40,7 +41,7 @@ class Call:
     """A program and the arrays it is called with: which are differentiated."""
 
     program: UserProgram
-    args: tuple[Any, ...]
+    args: tuple[Value, ...]
     wrt: tuple[int, ...]
     beside: bool = False  # whether it is no point of the user's, but one next to it
     closed: bool = False  # whether the program is run on floats alone
@@ -55,11 +56,11 @@ class Call:
         """The names of the differentiated arguments, in their order."""
         return tuple(self.names[i] for i in self.wrt)
 
-    def fresh(self) -> list[Any]:
+    def fresh(self) -> list[Value]:
         """Copies of the arguments, so that nothing done to them lasts."""
         return list(map(_copied, self.args))
 
-    def moved(self, factors: Mapping[int, Array]) -> list[Any]:
+    def moved(self, factors: Mapping[int, Array]) -> list[Value]:
         """Copies of the arguments, some of them multiplied, in the floats that they were."""
         args = self.fresh()
         for i, factor in factors.items():
@@ -81,21 +82,21 @@ class Call:
         return np.array(self.plain(), dtype=np.float64) if doubles else None
 
     @cached_property
-    def _ran(self) -> tuple[Any, Sequence[Any]]:
+    def _ran(self) -> tuple[Value, Sequence[Value]]:
         args = self.fresh()
         return copy.copy(self.program.value(*args)), args  # it may give the same memory each time
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         """What the function gives for the arguments that were handed over, asked once."""
         return self._ran[0]
 
     @property
-    def left(self) -> Sequence[Any]:
+    def left(self) -> Sequence[Value]:
         """The arguments as the function left them."""
         return self._ran[1]
 
-    def answered(self, value: Any, left: Sequence[Any]) -> "Call":
+    def answered(self, value: Value, left: Sequence[Value]) -> "Call":
         """The same call, which has been run already."""
         if isinstance(value, np.ndarray | np.floating | float):
             self.__dict__["_ran"] = value, left
@@ -110,7 +111,7 @@ class Call:
         args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in self.args)
         return replace(self, args=tuple(args))
 
-    def grain(self, *more: Any) -> float:
+    def grain(self, *more: Value) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
         kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if is_float(a)}
         return max(map(_unit, kinds), default=_unit(DOUBLE))
@@ -119,7 +120,7 @@ class Call:
     def coarse(self) -> Coarse:
         """What is coarser than float64 inside the function, where its arguments are not."""
 
-        def run(makers: Makers, seen: Look) -> Any:
+        def run(makers: Makers, seen: Look) -> Value:
             return self.program.with_makers(makers).value(*map(seen, self.fresh()))
 
         return coarse_inside(run)
@@ -142,7 +143,7 @@ class Call:
         return source.file_of(self.program.forward)
 
     @cached_property
-    def on(self) -> Callable[[str, Mapping[str, Any]], Any]:
+    def on(self) -> Callable[[str, Params], Value]:
         """The function on numbers of a kind, the other arguments as they are.
 
         It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
@@ -150,7 +151,7 @@ class Call:
         """
         helped = False
 
-        def run(kind: str, inputs: Mapping[str, Any]) -> Any:
+        def run(kind: str, inputs: Params) -> Value:
             nonlocal helped
             if kind == "float":
                 return self._on(self.program, kind, inputs)
@@ -179,17 +180,17 @@ class Call:
         """Whether a copy was run that fills buffers with other numbers."""
         return "fills" in vars(self)
 
-    def _on(self, program: UserProgram, kind: str, inputs: Mapping[str, Any]) -> Any:
+    def _on(self, program: UserProgram, kind: str, inputs: Params) -> Value:
         args, plain = self._rest(), kind == "float"
         for name, i in self._placed:
             args[i] = inputs[name][()] if plain else inputs[name]
         return self._array(kind, program.value(*args))
 
-    def _rest(self) -> list[Any]:
+    def _rest(self) -> list[Value]:
         return [None if i in self.wrt else _copied(a) for i, a in enumerate(self.args)]
 
     @staticmethod
-    def _array(kind: str, value: Any) -> Any:
+    def _array(kind: str, value: Value) -> Value:
         """A list or tuple of results as one array of their kind; a copy of plain numbers.
 
         A function may give its value in the same memory every time.
@@ -207,14 +208,14 @@ class Call:
     def _placed(self) -> list[tuple[str, int]]:
         return list(zip(self.labels, self.wrt, strict=True))
 
-    def by_name(self, came: Any) -> dict[str, Any]:
+    def by_name(self, came: Value) -> dict[str, Value]:
         """Claimed gradients by the names of the differentiated arguments."""
         found = self.program.gradients(came, self.wrt)
         return {name: _claim(found.get(name), name) for name in self.labels}
 
 
 def calls_of(
-    program: UserProgram, points: Sequence[Any], wrt: int | Sequence[int] | None
+    program: UserProgram, points: Sequence[Value], wrt: int | Sequence[int] | None
 ) -> list[Call]:
     """The calls of a program at some points; TypeError where nothing can be differentiated."""
     found = []
@@ -229,8 +230,8 @@ def calls_of(
 
 
 def arguments_of(
-    f: Callable[..., Any], args: Sequence[Any], wrt: int | Sequence[int] | None
-) -> tuple[Any, ...]:
+    f: Routine, args: Sequence[Value], wrt: int | Sequence[int] | None
+) -> tuple[Value, ...]:
     """The arguments of a call, lists of numbers as arrays, and whole numbers where none is a float.
 
     TypeError where the function is none, or its gradient stands among the arguments.
@@ -245,7 +246,7 @@ def arguments_of(
     return plain
 
 
-def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
+def _takes(f: Routine, args: Sequence[Value]) -> bool:
     try:
         inspect.signature(f).bind(*args)
     except TypeError:
@@ -255,7 +256,7 @@ def _takes(f: Callable[..., Any], args: Sequence[Any]) -> bool:
     return True
 
 
-def _doubles(value: Any) -> Array:
+def _doubles(value: Value) -> Array:
     found = np.asarray(value, dtype=np.float64).view()
     found.flags.writeable = False
     return found
@@ -266,7 +267,7 @@ def _unit(kind: np.dtype[Any]) -> float:
     return float(np.finfo(kind).eps)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Value) -> Value:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
@@ -275,7 +276,7 @@ def draw_signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
 
 
-def numeric(value: Any, what: str) -> Array:
+def numeric(value: Value, what: str) -> Array:
     """A real number or an array of them as an array; TypeError for anything else."""
     try:
         array = np.asarray(value)
@@ -294,7 +295,7 @@ def numeric(value: Any, what: str) -> Array:
     return array
 
 
-def _argument(value: Any, name: str) -> Any:
+def _argument(value: Value, name: str) -> Value:
     """Lists and tensors as arrays; complex numbers are refused, anything else is left alone."""
     if isinstance(value, Tensor):
         return np.array(bare(value), dtype=np.float64)[()]
@@ -306,7 +307,7 @@ def _argument(value: Any, name: str) -> Any:
 
 
 def _positions(
-    program: UserProgram, leaves: tuple[Any, ...], wrt: int | Sequence[int] | None
+    program: UserProgram, leaves: tuple[Value, ...], wrt: int | Sequence[int] | None
 ) -> tuple[int, ...]:
     count = len(program.args)
     chosen = (wrt,) if isinstance(wrt, int) else wrt
@@ -329,7 +330,7 @@ def _positions(
     return tuple(k for k, path in inside if path[0] in asked and is_float(leaves[k]))
 
 
-def is_symmetric(value: Any) -> bool:
+def is_symmetric(value: Value) -> bool:
     """Whether it is a symmetric matrix, or a stack of such."""
     shape = np.shape(value)
     return len(shape) > 1 and shape[-1] == shape[-2] > 1 and np.array_equal(
@@ -337,19 +338,19 @@ def is_symmetric(value: Any) -> bool:
     )  # fmt: skip
 
 
-def is_float(value: Any) -> bool:
+def is_float(value: Value) -> bool:
     return isinstance(value, float) or (
         isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
     )
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: Value) -> bool:
     """Whole numbers, which stand for floats where nothing else does; truth values are none."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     return kind in ("i", "u") or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _claim(value: Any, name: str) -> Any:
+def _claim(value: Value, name: str) -> Value:
     """A copy: a function may use its buffer again."""
     return None if value is None else np.array(numeric(value, f"the gradient given for {name}"))
 
@@ -376,7 +377,7 @@ def beside(call: Call, seed: int) -> Call | None:
         return None
 
 
-def _special(values: np.ndarray[Any, Any]) -> bool:
+def _special(values: Array) -> bool:
     """Whether some entry is a whole number, or some entries are alike."""
     if (values == np.rint(values)).any():
         return bool(values.all())  # what is 0 stays 0: a kink may lie there

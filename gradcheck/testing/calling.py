@@ -6,13 +6,13 @@ Parameters that have a default keep it, unless they are called as forward's argu
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from types import FunctionType
-from typing import Any
 
-Function = Callable[..., Any]
+from gradcheck.values import Routine
+
 CACHES = ("ctx", "context", "saved", "saved_tensors", "res", "residuals", "memo", "aux")
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 ASKED = (
@@ -31,7 +31,7 @@ class Parameters:
     known: bool = True
 
 
-def parameters_of(function: Function) -> Parameters:
+def parameters_of(function: Routine) -> Parameters:
     """The parameters of a function by position; anything goes where it does not say."""
     if type(function) is FunctionType and not function.__dict__:
         code = function.__code__
@@ -51,7 +51,7 @@ def parameters_of(function: Function) -> Parameters:
     )
 
 
-def takes_keywords(function: Function, names: Sequence[str]) -> bool:
+def takes_keywords(function: Routine, names: Sequence[str]) -> bool:
     """Whether a backward pass wants the keyword arguments of its forward."""
     try:
         found = inspect.signature(function).parameters
@@ -115,7 +115,7 @@ class AskedCall:
         ]
 
 
-def convention_of(backward: Function, asked: AskedCall) -> Convention:
+def convention_of(backward: Routine, asked: AskedCall) -> Convention:
     """The way in which a backward pass is called; TypeError where none fits, or two do."""
     mine = parameters_of(backward)
     name = getattr(backward, "__name__", "backward")

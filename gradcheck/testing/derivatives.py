@@ -1,7 +1,6 @@
 """Other derivatives judged by the same opinions: Jacobian-vector products, Hessians; a table."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -9,14 +8,13 @@ from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.testing.assertions import GradientError, Result, assert_vjp, check
 from gradcheck.testing.call import draw_signed
+from gradcheck.values import Routine, Value
 
 ENTRIES = 64  # of a value up to which a wrong tangent is located entry by entry
 COTANGENTS = 3
 
 
-def assert_jvp(
-    f: Callable[..., Any], jvp: Callable[..., Any], x: Any, v: Any, **options: Any
-) -> Result:
+def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -> Result:
     """Judge a Jacobian-vector product, the slope of f along v.
 
     Parameters
@@ -58,8 +56,8 @@ def assert_jvp(
     if tangent.shape != shape:
         raise TypeError(f"the tangent has the shape {tangent.shape}, the value {shape}")
 
-    def judged(c: Any, name: str) -> Result:
-        def moved(t: Any) -> Any:
+    def judged(c: Value, name: str) -> Result:
+        def moved(t: Value) -> Value:
             there = f(
                 *(np.asarray(p) + t * np.asarray(u) for p, u in zip(points, along, strict=True))
             )
@@ -83,7 +81,7 @@ def assert_jvp(
 
 
 def assert_hessian(
-    f: Callable[[Any], Any], hessian: Callable[[Any], Any], x: Any, **options: Any
+    f: Callable[[Value], Value], hessian: Callable[[Value], Value], x: Value, **options: Value
 ) -> Result:
     """Judge second derivatives: `hessian(x)` of a function that gives a number.
 
@@ -123,7 +121,7 @@ def assert_hessian(
         raise GradientError(first.message, first)
     due = np.shape(x) * 2
 
-    def slopes(x: Any) -> Any:
+    def slopes(x: Value) -> Value:
         own = isinstance(x, Tensor)
         if not own and np.asarray(x).dtype.kind != "f":
             raise TypeError("the gradient of reverse mode takes plain numbers and tensors")
@@ -131,7 +129,7 @@ def assert_hessian(
         (found,) = grad(f(leaf), [leaf], create_graph=own)
         return found if own else np.asarray(bare(found))
 
-    def pulled(c: Any, x: Any) -> Any:
+    def pulled(c: Value, x: Value) -> Value:
         h = np.asarray(hessian(x), dtype=np.float64)
         if h.shape != due:
             raise TypeError(f"the Hessian has the shape {h.shape}; of this argument it is {due}")
@@ -140,7 +138,7 @@ def assert_hessian(
     return assert_vjp(slopes, pulled, x, **options)
 
 
-def check_table(rows: Sequence[tuple[Any, ...]], **options: Any) -> list[Result]:
+def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Result]:
     """Check several functions, print one row for each argument, and give all the results.
 
     Parameters

@@ -9,7 +9,8 @@ import copy
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+
+from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
@@ -75,7 +76,7 @@ def fill_names(node: ast.expr, text: str) -> ast.expr:
 # -- the order ------------------------------------------------------------------------------------
 
 
-def candidates(built: Any, words: SourceWords) -> Iterator[Edit]:
+def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
     """Every edit: those that take something away, those of what stands there, those that add.
 
     Of what may be added, names of the same statement are tried first, then all the others.
@@ -106,7 +107,7 @@ def candidates(built: Any, words: SourceWords) -> Iterator[Edit]:
             yield from more(node, words)
 
 
-def _near(nodes: list[Any], words: SourceWords) -> dict[int, list[str]]:
+def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
     """Of the nodes of every simple statement the names that stand in it, and what is kept.
 
     And the cotangent's.
@@ -121,7 +122,7 @@ def _near(nodes: list[Any], words: SourceWords) -> dict[int, list[str]]:
     return found
 
 
-def _wholes(body: list[Any]) -> Iterator[ast.expr]:
+def _wholes(body: list[Value]) -> Iterator[ast.expr]:
     """The values that are given back or assigned, and the factors they are made of."""
     for part in body:
         if isinstance(part, ast.expr):

@@ -17,9 +17,10 @@ from gradcheck.opinions.floats.blackbox import slopes_along
 from gradcheck.opinions.floats.lines import directions, flat
 from gradcheck.opinions.floats.quick import look_along
 from gradcheck.opinions.limits import ENTRIES, LIKE, MORE_SAMPLES
-from gradcheck.opinions.opinion import Array, Case, Opinion
+from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
+from gradcheck.values import Array
 from gradcheck.verdict.consult import PartVerdict, Verdict, aside, consult, read
 from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import Entry

@@ -1,11 +1,11 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gradcheck.testing.program import UserProgram
 from gradcheck.testing.purity import IGNORED, unlike
 from gradcheck.testing.repair import SourceRepair, find_repair
 from gradcheck.testing.result import Result
+from gradcheck.values import Routine, Value
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -258,7 +259,7 @@ def _explained(
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
     budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
-    undo: list[Any] = []
+    undo: list[Value] = []
     repair = None
     if generic and check.program.backward is not None and not check.program.second:
         search = _Search(check.program, every, check.rtol, budget, undo)
@@ -321,7 +322,7 @@ class _Search:
     every: Sequence[AskedPoint]
     rtol: float
     budget: TimeBudget
-    undo: list[tuple[type, str, Any]]
+    undo: list[tuple[type, str, Value]]
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right."""
@@ -331,10 +332,10 @@ class _Search:
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
 
-        def holds(other: Callable[..., Any], points: Sequence[AskedPoint]) -> bool:
+        def holds(other: Routine, points: Sequence[AskedPoint]) -> bool:
             return bool(self.budget.run(lambda: self._holds(other, points), each))
 
-        def right(other: Callable[..., Any]) -> bool:
+        def right(other: Routine) -> bool:
             return holds(other, self.every) and holds(other, self.elsewhere)
 
         return find_repair(backward, right, forward, self.undo)
@@ -344,14 +345,14 @@ class _Search:
         """The points at which a repair is tried again."""
         return list(_elsewhere(self.every[0]))
 
-    def _holds(self, backward: Callable[..., Any], points: Sequence[AskedPoint]) -> bool:
+    def _holds(self, backward: Routine, points: Sequence[AskedPoint]) -> bool:
         """Whether another backward pass gives the reference everywhere."""
         try:
             return all(self._meets(backward, each) for each in points)
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 
-    def _meets(self, backward: Callable[..., Any], asked: AskedPoint) -> bool:
+    def _meets(self, backward: Routine, asked: AskedPoint) -> bool:
         claim = asked.claim
         assert claim is not None
         other = replace(claim.call.program, backward=backward)

@@ -14,13 +14,12 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from gradcheck.testing.program import at, is_tree, paths, put
+from gradcheck.values import Routine, Value
 
-Function = Callable[..., Any]
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
 NOTE = "{what} checked in float64: its own gradient, by {name}, against differences of its values"
 CONTEXT = (
@@ -34,17 +33,17 @@ JAX = ("jax", "jaxlib")
 class Foreign:
     """A function of another library as a function of arrays, with the gradient it claims."""
 
-    forward: Function
-    backward: Function
-    args: tuple[Any, ...]
+    forward: Routine
+    backward: Routine
+    args: tuple[Value, ...]
     wrt: tuple[int, ...]
     note: str
 
 
-def foreign_of(function: Any, args: Sequence[Any]) -> Foreign | None:
+def foreign_of(function: Value, args: Sequence[Value]) -> Foreign | None:
     """The function in terms of arrays; None where nothing in the call is another library's."""
-    torch: Any = sys.modules.get("torch")
-    own: Any = function
+    torch: Value = sys.modules.get("torch")
+    own: Value = function
     if torch is not None and isinstance(own, type) and issubclass(own, torch.autograd.Function):
         function = getattr(own, "apply")  # noqa: B009 - of a class that mypy does not know
     if not (_is_of_torch(function) or _is_of_jax(function) or any(map(_has_foreign, args))):
@@ -55,7 +54,9 @@ def foreign_of(function: Any, args: Sequence[Any]) -> Foreign | None:
     return _of_jax(function, flat, leaves)
 
 
-def in_arrays(forward: Any, backward: Any, args: Sequence[Any]) -> tuple[Any, Any, tuple[Any, ...]]:
+def in_arrays(
+    forward: Value, backward: Value, args: Sequence[Value]
+) -> tuple[Value, Value, tuple[Value, ...]]:
     """A forward, what is given for its gradient, and arguments: all of arrays.
 
     A pair written in tensors is handed tensors of float64; one written in JAX runs in float64.
@@ -64,7 +65,7 @@ def in_arrays(forward: Any, backward: Any, args: Sequence[Any]) -> tuple[Any, An
         owner = getattr(forward, "__qualname__", "").rpartition(".")[0]
         raise TypeError(CONTEXT.format(name=owner or "F"))
     leaves = [at(args, path) for path in paths(tuple(args))]
-    around: Any = _in_doubles
+    around: Value = _in_doubles
     if any(map(_is_tensor, leaves)):
         library, change, around = "PyTorch", _to_torch, contextlib.nullcontext
     elif _is_of_jax(forward) or any(_home(a) in JAX for a in leaves):
@@ -72,9 +73,9 @@ def in_arrays(forward: Any, backward: Any, args: Sequence[Any]) -> tuple[Any, An
     else:
         return forward, backward, tuple(args)
 
-    def adapted(function: Function, *, refuse: bool) -> Function:
+    def adapted(function: Routine, *, refuse: bool) -> Routine:
         @functools.wraps(function)
-        def run(*given: Any, **kwargs: Any) -> Any:
+        def run(*given: Value, **kwargs: Value) -> Value:
             if refuse:
                 _refuse_ours(given, library)
             with around():
@@ -94,37 +95,37 @@ def in_arrays(forward: Any, backward: Any, args: Sequence[Any]) -> tuple[Any, An
 # -- PyTorch -------------------------------------------------------------------------------------
 
 
-def _of_torch(function: Any, flat: Function, leaves: tuple[Any, ...]) -> Foreign:
+def _of_torch(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Foreign:
     """A function or module of PyTorch in float64, with the gradient that autograd gives it."""
-    torch: Any = sys.modules["torch"]
+    torch: Value = sys.modules["torch"]
     module = isinstance(function, torch.nn.Module)
-    inner: Any = copy.deepcopy(function).double() if module else flat
+    inner: Value = copy.deepcopy(function).double() if module else flat
     names = [name for name, _ in inner.named_parameters()] if module else []
     every = [*leaves, *(p for _, p in inner.named_parameters())] if module else list(leaves)
 
-    def run(given: Sequence[Any]) -> Any:
+    def run(given: Sequence[Value]) -> Value:
         if not module:
             return inner(*given)
         held = {name: b.clone() for name, b in inner.named_buffers()}
         held |= dict(zip(names, given[len(leaves) :], strict=True))
         return torch.func.functional_call(inner, held, tuple(given[: len(leaves)]))
 
-    def tensors(given: Sequence[Any], grad: bool) -> list[Any]:
+    def tensors(given: Sequence[Value], grad: bool) -> list[Value]:
         return [_leaf(g, like, grad) for g, like in zip(given, every, strict=True)]
 
-    def forward(*given: Any) -> Any:
+    def forward(*given: Value) -> Value:
         _refuse_ours(given, "PyTorch")
         with torch.no_grad():
             return _each(_to_array, run(tensors(given, False)))
 
-    def backward(cotangent: Any, *given: Any) -> Any:
+    def backward(cotangent: Value, *given: Value) -> Value:
         mine = tensors(given, True)
         asked = [t for t in mine if _is_tensor(t) and t.requires_grad]
         values = _leaves(run([t.clone() if _is_tensor(t) else t for t in mine]))
         parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
         seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
                  if v.dtype.is_floating_point]  # fmt: skip
-        due: Any = _unsummed(function, values, [seed for _, seed in seeds])
+        due: Value = _unsummed(function, values, [seed for _, seed in seeds])
         if len(due) != len(mine):
             of, by = zip(*seeds, strict=True)
             found = iter(torch.autograd.grad(of, asked, by, allow_unused=True))
@@ -140,7 +141,7 @@ def _of_torch(function: Any, flat: Function, leaves: tuple[Any, ...]) -> Foreign
     return Foreign(forward, backward, plain, wrt, _note(function, "PyTorch"))
 
 
-def _unsummed(function: Any, values: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
+def _unsummed(function: Value, values: Sequence[Value], seeds: Sequence[Value]) -> Sequence[Value]:
     """What the backward of an `autograd.Function` gives; nothing where it was not the last step.
 
     PyTorch sums in silence what has too many entries.
@@ -152,12 +153,12 @@ def _unsummed(function: Any, values: Sequence[Any], seeds: Sequence[Any]) -> Seq
     return came if isinstance(came, tuple) else (came,)
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: Value) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _is_of_torch(function: Any) -> bool:
+def _is_of_torch(function: Value) -> bool:
     torch = sys.modules.get("torch")
     if torch is None:
         return False
@@ -166,13 +167,13 @@ def _is_of_torch(function: Any) -> bool:
     return own or isinstance(function, torch.nn.Module)
 
 
-def _is_floating(value: Any) -> bool:
+def _is_floating(value: Value) -> bool:
     """Whether it is an array or tensor of floats: plain numbers are constants for PyTorch."""
     array = _is_tensor(value) or isinstance(value, np.ndarray | np.generic)
     return array and np.asarray(_to_array(value)).dtype.kind == "f"
 
 
-def _leaf(value: Any, like: Any, grad: bool) -> Any:
+def _leaf(value: Value, like: Value, grad: bool) -> Value:
     """An array as a tensor again; what was no tensor stays what it was."""
     if not (_is_tensor(like) or isinstance(like, np.ndarray)):
         return value
@@ -180,12 +181,12 @@ def _leaf(value: Any, like: Any, grad: bool) -> Any:
     return tensor.requires_grad_(grad) if tensor.dtype.is_floating_point else tensor
 
 
-def _to_torch(value: Any) -> Any:
+def _to_torch(value: Value) -> Value:
     array = isinstance(value, np.ndarray | np.generic)
     return sys.modules["torch"].as_tensor(np.array(value)) if array else value
 
 
-def _gradient(gradient: Any, leaf: Any) -> Any:
+def _gradient(gradient: Value, leaf: Value) -> Value:
     if not _is_tensor(leaf) or not leaf.requires_grad:
         return None
     return np.zeros(tuple(leaf.shape)) if gradient is None else gradient.detach().numpy()
@@ -194,20 +195,20 @@ def _gradient(gradient: Any, leaf: Any) -> Any:
 # -- JAX -----------------------------------------------------------------------------------------
 
 
-def _of_jax(function: Any, flat: Function, leaves: tuple[Any, ...]) -> Foreign:
+def _of_jax(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Foreign:
     """A function of JAX, with the gradient that JAX gives it (`jax.vjp`), both in float64."""
-    jax: Any = sys.modules["jax"]
+    jax: Value = sys.modules["jax"]
     held = tuple(getattr(function, "nondiff_argnums", ()))
     plain = tuple(map(_to_array, leaves))
     wrt = [i for i, a in enumerate(plain) if i not in held and _kind(a) == "f"]
 
-    def forward(*given: Any) -> Any:
+    def forward(*given: Value) -> Value:
         _refuse_ours(given, "JAX")
         with _in_doubles():
             return _each(_to_array, flat(*given))
 
-    def backward(cotangent: Any, *given: Any) -> Any:
-        def some(*moved: Any) -> Any:
+    def backward(cotangent: Value, *given: Value) -> Value:
+        def some(*moved: Value) -> Value:
             at_places = dict(zip(wrt, moved, strict=True))
             return flat(*(at_places.get(i, held) for i, held in enumerate(given)))
 
@@ -220,7 +221,7 @@ def _of_jax(function: Any, flat: Function, leaves: tuple[Any, ...]) -> Foreign:
     return Foreign(forward, backward, plain, tuple(wrt), _note(function, "JAX"))
 
 
-def _seed(jax: Any, value: Any, cotangent: Any) -> Any:
+def _seed(jax: Value, value: Value, cotangent: Value) -> Value:
     """The cotangent arranged as the value is; zeros for the rest of `(out, rest)`."""
     parts, due = jax.tree.leaves(cotangent), jax.tree.leaves(value)
     whole = [*map(np.asarray, parts), *map(np.zeros_like, due[len(parts) :])]
@@ -228,15 +229,15 @@ def _seed(jax: Any, value: Any, cotangent: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(value), seeds)
 
 
-def _in_doubles() -> Any:
+def _in_doubles() -> Value:
     """JAX with float64, as it is called in newer and in older versions."""
-    jax: Any = sys.modules["jax"]
+    jax: Value = sys.modules["jax"]
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
     return importlib.import_module("jax.experimental").enable_x64()
 
 
-def _is_of_jax(function: Any) -> bool:
+def _is_of_jax(function: Value) -> bool:
     """A function that JAX has made, or one that names JAX or what JAX has made."""
     if "jax" not in sys.modules or not callable(function):
         return False
@@ -259,20 +260,20 @@ def _is_of_jax(function: Any) -> bool:
 # -- both ----------------------------------------------------------------------------------------
 
 
-def _flattened(function: Any, args: Sequence[Any]) -> tuple[Function, tuple[Any, ...]]:
+def _flattened(function: Value, args: Sequence[Value]) -> tuple[Routine, tuple[Value, ...]]:
     if not any(map(is_tree, args)):
         return function, tuple(args)
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,)))
 
     @functools.wraps(function)
-    def flat(*leaves: Any) -> Any:
+    def flat(*leaves: Value) -> Value:
         given = dict(zip(places, leaves, strict=True))
         return function(*(put(arg, (i,), given) for i, arg in enumerate(args)))
 
     return flat, tuple(at(tuple(args), path) for path in places)
 
 
-def _labels(function: Any, flat: Function, count: int) -> tuple[str, ...]:
+def _labels(function: Value, flat: Routine, count: int) -> tuple[str, ...]:
     """The names of a function's parameters; a `ctx` in front is no argument."""
     owner = getattr(function, "__self__", None)
     read = getattr(owner if isinstance(owner, type) else function, "forward", function)
@@ -281,7 +282,7 @@ def _labels(function: Any, flat: Function, count: int) -> tuple[str, ...]:
     return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
 
 
-def _parameters(function: Any) -> list[str]:
+def _parameters(function: Value) -> list[str]:
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -289,42 +290,42 @@ def _parameters(function: Any) -> list[str]:
     return [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
-def _note(function: Any, name: str) -> str:
+def _note(function: Value, name: str) -> str:
     owner = getattr(function, "__self__", None)
     named = owner if isinstance(owner, type) else function
     what = getattr(named, "__name__", type(named).__name__)
     return NOTE.format(what=what, name=name)
 
 
-def _refuse_ours(given: Any, library: str) -> None:
+def _refuse_ours(given: Value, library: str) -> None:
     """Values are all that is known of such a function."""
     if any(map(_is_of_ours, _leaves(given))):
         raise TypeError(f"a function of {library} {PLAIN}")
 
 
-def _is_of_ours(value: Any) -> bool:
+def _is_of_ours(value: Value) -> bool:
     """Whether it is a number that gradcheck follows through a program, or an array of such."""
     return _home(value) == "gradcheck" or (
         isinstance(value, np.ndarray) and value.dtype.kind == "O"
     )
 
 
-def _home(thing: Any) -> str:
+def _home(thing: Value) -> str:
     return str(type(thing).__module__).partition(".")[0]
 
 
-def _has_foreign(value: Any) -> bool:
+def _has_foreign(value: Value) -> bool:
     return any(_is_tensor(at(value, p)) or _home(at(value, p)) in JAX for p in paths(value))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Value) -> str:
     """NumPy's letter for the numbers of a value; a key of random numbers is no array at all."""
     if isinstance(value, float):
         return "f"
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
-def _to_array(value: Any) -> Any:
+def _to_array(value: Value) -> Value:
     """An array of another library as NumPy's, floats as float64; anything else as it is."""
     if _is_tensor(value):
         value = value.detach().cpu().numpy()
@@ -333,11 +334,11 @@ def _to_array(value: Any) -> Any:
     return np.array(value, dtype=np.float64)[()] if _kind(value) == "f" else value
 
 
-def _same(value: Any) -> Any:
+def _same(value: Value) -> Value:
     return value
 
 
-def _each(change: Callable[[Any], Any], value: Any) -> Any:
+def _each(change: Callable[[Value], Value], value: Value) -> Value:
     """A value of several arrays, in a dict, list or tuple, with each of them changed."""
     if isinstance(value, dict):
         return {name: _each(change, part) for name, part in value.items()}
@@ -346,7 +347,7 @@ def _each(change: Callable[[Any], Any], value: Any) -> Any:
     return change(value)
 
 
-def _leaves(value: Any) -> list[Any]:
-    found: list[Any] = []
+def _leaves(value: Value) -> list[Value]:
+    found: list[Value] = []
     _each(found.append, value)
     return found

@@ -12,7 +12,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -20,7 +19,7 @@ from flint import arb
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.limits import LIKE, SAMPLES
-from gradcheck.opinions.opinion import Array, Case, Estimate
+from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.call import Call, is_symmetric
@@ -39,12 +38,13 @@ from gradcheck.testing.limits import (
     UNITS,
 )
 from gradcheck.testing.program import UserProgram
+from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Entry, Verdict
 from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
 
 Index = tuple[int, ...]
-Gradients = Mapping[str, Any]
+Gradients = Params
 Arrays = Mapping[str, Array]
 ALL = "every input along a direction"
 TRIANGLES = (
@@ -130,14 +130,14 @@ class Claim:
         """Whether it can be made again, at other arguments."""
         return self.call.program.backward is not None
 
-    def made(self, program: UserProgram, args: list[Any], change: Any = None) -> Any:
+    def made(self, program: UserProgram, args: list[Value], change: Value = None) -> Value:
         """What a backward pass claims; `change` is done to the cotangent."""
         if self.cotangent is None:
             return program.pull(args)
         cotangent = self.cotangent.copy()
         return program.pull(args, cotangent if change is None else change(cotangent))
 
-    def by_name(self, args: list[Any]) -> dict[str, Any]:
+    def by_name(self, args: list[Value]) -> dict[str, Value]:
         """What is claimed at some arguments."""
         return self.call.by_name(self.made(self.call.program, args))
 
@@ -148,7 +148,7 @@ class Claim:
         if found.kind or not self.runs:
             return found
 
-        def run(makers: Makers, seen: Look) -> Any:
+        def run(makers: Makers, seen: Look) -> Value:
             args = list(map(seen, self.call.fresh()))
             return self.made(self.call.program.with_makers(makers), args, seen)
 
@@ -198,7 +198,7 @@ def within_bars(case: Case, verdict: Verdict, claims: Gradients, rtol: float, un
     return tuple(part.without(lambda off: _follows(off, near)) for part in parts)
 
 
-def _shape(verdict: Verdict, name: str, claim: Any) -> str:
+def _shape(verdict: Verdict, name: str, claim: Value) -> str:
     reference = verdict.parts[name].gradient
     along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
@@ -324,7 +324,7 @@ def _by_balls(verdict: Verdict, claim: Claim, parts: Parts) -> Parts | None:
     return None
 
 
-def _without_proven(part: Judged, found: Mapping[Any, bool | None], floats: str) -> Judged:
+def _without_proven(part: Judged, found: Mapping[Value, bool | None], floats: str) -> Judged:
     left = part.without(lambda off: found[off.part, off.index] is True)
     return replace(left, lossy=floats if part.off and not left.off else "")
 

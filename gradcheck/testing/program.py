@@ -8,7 +8,6 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -16,16 +15,16 @@ from gradcheck.testing.buffers import Copies, Makers
 from gradcheck.testing.calling import (
     AskedCall,
     Convention,
-    Function,
     convention_of,
     parameters_of,
     takes_keywords,
 )
 from gradcheck.testing.state import Kept
+from gradcheck.values import Params, Routine, Value
 
-Path = tuple[Any, ...]
-MISSING: Any = object()
-NONE: Mapping[str, Any] = MappingProxyType({})
+Path = tuple[Value, ...]
+MISSING: Value = object()
+NONE: Params = MappingProxyType({})
 ALONE = "of (value, gradients) give the gradients alone, or gradient=True"
 
 
@@ -43,7 +42,7 @@ class Field:
         return f".{self.name}"
 
 
-def is_tree(value: Any, around: Path = ()) -> bool:
+def is_tree(value: Value, around: Path = ()) -> bool:
     """A dict, a dataclass, or a list or tuple that is not just nested numbers.
 
     What stands inside of itself is no tree there: see `paths`.
@@ -55,11 +54,11 @@ def is_tree(value: Any, around: Path = ()) -> bool:
     return isinstance(value, dict) or (is_dataclass(value) and not isinstance(value, type))
 
 
-def _is_array(value: Any) -> bool:
+def _is_array(value: Value) -> bool:
     return hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
-def _children(tree: Any) -> Iterator[tuple[Any, Any]]:
+def _children(tree: Value) -> Iterator[tuple[Value, Value]]:
     if isinstance(tree, dict):
         yield from tree.items()
     elif isinstance(tree, list | tuple):
@@ -68,7 +67,7 @@ def _children(tree: Any) -> Iterator[tuple[Any, Any]]:
         yield from ((Field(f.name), getattr(tree, f.name)) for f in fields(tree))
 
 
-def paths(tree: Any, path: Path = (), around: Path = ()) -> Iterator[Path]:
+def paths(tree: Value, path: Path = (), around: Path = ()) -> Iterator[Path]:
     """Paths to every leaf; a tree that stands inside of itself is one there."""
     if not is_tree(tree, around):
         yield path
@@ -77,7 +76,7 @@ def paths(tree: Any, path: Path = (), around: Path = ()) -> Iterator[Path]:
         yield from paths(child, (*path, step), (*around, tree))
 
 
-def at(tree: Any, path: Path, missing: Any = MISSING) -> Any:
+def at(tree: Value, path: Path, missing: Value = MISSING) -> Value:
     """What lies at a path; of gradients by name `dw` and `grad_w` too are that of `w`."""
     for step in path:
         try:
@@ -92,7 +91,7 @@ def at(tree: Any, path: Path, missing: Any = MISSING) -> Any:
     return tree
 
 
-def by_name(gradients: Mapping[Any, Any], name: Any) -> Any:
+def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
     """The gradient by an argument of a name, as people call it; MISSING where there is none."""
     for key in (name, f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"d{name}".lower()):
         if key in gradients:
@@ -100,7 +99,7 @@ def by_name(gradients: Mapping[Any, Any], name: Any) -> Any:
     return MISSING
 
 
-def put(tree: Any, path: Path, given: Mapping[Path, Any]) -> Any:
+def put(tree: Value, path: Path, given: Mapping[Path, Value]) -> Value:
     """The same tree with other leaves."""
     if path in given:
         return given[path]
@@ -130,12 +129,12 @@ class Outputs:
     `paths` are those of the outputs; a value that is one array has none.
     """
 
-    like: Any = None
+    like: Value = None
     paths: tuple[Path, ...] = ()
     shapes: tuple[tuple[int, ...], ...] = ()
     cached: bool = False
 
-    def flat(self, value: Any) -> Any:
+    def flat(self, value: Value) -> Value:
         """The outputs as one array."""
         if self.cached:
             value = value[:-1] if self.paths else value[0]
@@ -143,7 +142,7 @@ class Outputs:
             return value
         return np.concatenate([np.reshape(at(value, path), (-1,)) for path in self.paths])
 
-    def cotangents(self, cotangent: Any) -> Any:
+    def cotangents(self, cotangent: Value) -> Value:
         """The cotangents, arranged as the outputs are."""
         if not self.paths:
             return cotangent
@@ -152,7 +151,7 @@ class Outputs:
         return put(self.like, (), {path: np.reshape(c, shape)[()] for path, c, shape in parts})
 
 
-def outputs_of(value: Any, *, scalar: bool) -> tuple[Outputs, bool | None]:
+def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
     """How a value is laid out, and whether a cache stands behind it: None where one may.
 
     With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
@@ -168,7 +167,7 @@ def outputs_of(value: Any, *, scalar: bool) -> tuple[Outputs, bool | None]:
     return found, (None if several and not scalar and found.paths else False)
 
 
-def _several(value: Any, *, cached: bool) -> Outputs:
+def _several(value: Value, *, cached: bool) -> Outputs:
     if cached and len(value) == 1:
         return Outputs(cached=True)
     found = tuple(paths(value)) if is_tree(value) else tuple((k,) for k in range(len(value)))
@@ -178,17 +177,17 @@ def _several(value: Any, *, cached: bool) -> Outputs:
     return Outputs(value, found, tuple(map(np.shape, leaves)), cached)
 
 
-def _floats(value: Any) -> bool:
+def _floats(value: Value) -> bool:
     array = isinstance(value, float | np.floating | np.ndarray)
     return array and np.asarray(value).dtype.kind == "f"
 
 
-def _arrays(value: Any) -> bool:
+def _arrays(value: Value) -> bool:
     """Whether it is a tuple of which some parts have axes: an output each."""
     return isinstance(value, tuple) and any(np.ndim(v) for v in value if isinstance(v, np.ndarray))
 
 
-def _even(value: Any) -> bool:
+def _even(value: Value) -> bool:
     """Whether it is an array in all but name."""
     if isinstance(value, dict):
         return False
@@ -206,24 +205,24 @@ class Weights:
     `left_keys` say which gradient is whose, where names do not.
     """
 
-    owner: Any
-    keys: tuple[Any, ...]
-    held: Function
-    left: Function
-    left_keys: tuple[Any, ...] = ()
+    owner: Value
+    keys: tuple[Value, ...]
+    held: Routine
+    left: Routine
+    left_keys: tuple[Value, ...] = ()
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[Value]:
         """The weights as they are now."""
         place = self.held(self.owner)
         return [place[key] for key in self.keys]
 
-    def set(self, values: Sequence[Any]) -> None:
+    def set(self, values: Sequence[Value]) -> None:
         """Let the layer hold other weights."""
         place = self.held(self.owner)
         for key, value in zip(self.keys, values, strict=True):
             place[key] = value
 
-    def gradients(self) -> list[Any]:
+    def gradients(self) -> list[Value]:
         """What backward has left, in the order of the weights."""
         place = self.left(self.owner)
         if self.left_keys or not isinstance(place, dict):
@@ -232,7 +231,7 @@ class Weights:
         return [None if g is MISSING else g for g in found]
 
 
-def weights_of(owner: Any, held: Any, left: Any) -> Weights:
+def weights_of(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
     mine, theirs = _place_of(owner, held), _place_of(owner, left)
     keys, left_keys = (tuple(g) if _are_names(g) else () for g in (held, left))
@@ -242,7 +241,7 @@ def weights_of(owner: Any, held: Any, left: Any) -> Weights:
     return Weights(owner, keys, mine, theirs, left_keys)
 
 
-def _place_of(owner: Any, given: Any) -> Function:
+def _place_of(owner: Value, given: Value) -> Routine:
     """Where a layer keeps what was named: its attribute of this value, if it is one."""
     if _are_names(given):
         return vars
@@ -252,7 +251,7 @@ def _place_of(owner: Any, given: Any) -> Function:
     return lambda layer: getattr(layer, name) if name else given
 
 
-def _are_names(given: Any) -> bool:
+def _are_names(given: Value) -> bool:
     return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
 
 
@@ -260,10 +259,10 @@ def _are_names(given: Any) -> bool:
 class UserProgram:
     """A user's functions, and how they are called with arrays."""
 
-    forward: Function
-    backward: Function | None
-    args: tuple[Any, ...]
-    kwargs: Mapping[str, Any]
+    forward: Routine
+    backward: Routine | None
+    args: tuple[Value, ...]
+    kwargs: Params
     paths: tuple[Path, ...] | None  # into the arguments; None where each is an array or a number
     labels: tuple[str, ...]
     kept: Kept
@@ -273,19 +272,19 @@ class UserProgram:
     convention: Convention = field(default_factory=Convention)
     weights: Weights | None = None
     second: bool = False  # whether forward gives its gradient too, behind the value
-    first: Any = field(default=None, repr=False)  # the value at the first arguments, and
-    left: Sequence[Any] = ()  # what was left of those
+    first: Value = field(default=None, repr=False)  # the value at the first arguments, and
+    left: Sequence[Value] = ()  # what was left of those
 
-    def value(self, *leaves: Any) -> Any:
+    def value(self, *leaves: Value) -> Value:
         """What forward gives, as one array, from the state in which everything was handed over."""
         return self.outputs.flat(self._forward(leaves))
 
-    def _forward(self, leaves: Sequence[Any]) -> Any:
+    def _forward(self, leaves: Sequence[Value]) -> Value:
         if self.keeps:
             self.kept.put_back()
         return self.forward(*self._together(leaves), **self.kwargs)
 
-    def pull(self, leaves: Sequence[Any], *cotangent: Any) -> Any:
+    def pull(self, leaves: Sequence[Value], *cotangent: Value) -> Value:
         """What backward gives behind a forward at the same arguments; without one, a gradient."""
         assert self.backward is not None
         way, cache = self.convention, None
@@ -323,12 +322,12 @@ class UserProgram:
         """The names of forward's arguments."""
         return _filled(parameters_of(self.forward).names, len(self.args))
 
-    def leaves(self, args: Sequence[Any]) -> tuple[Any, ...]:
+    def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make, and of the weights as they are."""
         mine = tuple(args) if self.paths is None else tuple(at(tuple(args), p) for p in self.paths)
         return mine if self.weights is None else (*mine, *self.weights.values())
 
-    def _together(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    def _together(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
         """The arguments with other arrays in them; the layer has been given its weights."""
         if self.weights is not None:
             count = len(leaves) - len(self.weights.keys)
@@ -350,13 +349,13 @@ class UserProgram:
 
     # -- gradients by label ----------------------------------------------------------------------
 
-    def gradients(self, came: Any, wrt: Sequence[int]) -> dict[str, Any]:
+    def gradients(self, came: Value, wrt: Sequence[int]) -> dict[str, Value]:
         """What came, by the labels of the arrays: None where nothing came; TypeError for a muddle.
 
         It may be arranged as all the arguments, as those that are differentiated, as the only one,
         or go by names.
         """
-        own: list[Any] = []
+        own: list[Value] = []
         if isinstance(came, _Both):
             came, own = came.of_arguments, came.of_weights
         count = len(self.args)
@@ -370,7 +369,9 @@ class UserProgram:
         }  # fmt: skip
         return {self.labels[i]: g for i, g in each.items()}
 
-    def _by_argument(self, came: Any, tops: list[int], places: tuple[Path, ...]) -> dict[int, Any]:
+    def _by_argument(
+        self, came: Value, tops: list[int], places: tuple[Path, ...]
+    ) -> dict[int, Value]:
         count = len(self.args)
         if isinstance(came, Mapping):
             named = {i: by_name(came, name) for i, name in enumerate(self.arguments)}
@@ -412,8 +413,8 @@ class UserProgram:
 class _Both:
     """Gradients that backward gave, and those that it left in a layer."""
 
-    of_arguments: Any
-    of_weights: list[Any]
+    of_arguments: Value
+    of_weights: list[Value]
 
 
 def _counted(count: int, noun: str) -> str:
@@ -426,14 +427,14 @@ def _filled(names: Sequence[str], count: int) -> tuple[str, ...]:
 
 
 def program_of(
-    forward: Function,
-    backward: Any,
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    forward: Routine,
+    backward: Value,
+    args: Sequence[Value],
+    kwargs: Params,
     *,
     scalar: bool,
     cache: bool | None = None,
-    weights: tuple[Any, Any] | None = None,
+    weights: tuple[Value, Value] | None = None,
 ) -> UserProgram:
     """A program, after one run of forward: how its value lies, what it keeps, what backward gets.
 
@@ -481,7 +482,7 @@ def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserPro
     return replace(made, outputs=outputs, convention=way, first=value, left=rest)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def _equal(a: Value, b: Value) -> bool:
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, dict) and isinstance(b, dict):

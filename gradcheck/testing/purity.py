@@ -1,13 +1,12 @@
 """How functions behave that are to be checked: pure, repeatable, linear in the cotangent."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array, Estimate
+from gradcheck.opinions.opinion import Estimate
 from gradcheck.testing.call import Call, is_float
+from gradcheck.values import Array, Params, Value
 
 RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
 IGNORED = "backward does not use its cotangent: a cotangent of zeros gives a gradient"
@@ -38,7 +37,7 @@ def unlike(call: Call, again: Estimate | None) -> str:
     return "" if same else f"the function gives another value when it is called again - {RANDOM}"
 
 
-def find_unjudged(found: Mapping[str, Any], call: Call) -> list[str]:
+def find_unjudged(found: Params, call: Call) -> list[str]:
     """Faults of what backward gives beside the gradients that are judged."""
     return [
         f"a gradient came for {name}, which is not differentiated"
@@ -49,7 +48,7 @@ def find_unjudged(found: Mapping[str, Any], call: Call) -> list[str]:
     ]
 
 
-def as_it_came(found: Mapping[str, Any], call: Call) -> Call:
+def as_it_came(found: Params, call: Call) -> Call:
     """The call by every array for which a gradient came, not only by those of wrt.
 
     Who reads the result of backward adds it up, whether this check was to look at it or not. A
@@ -71,11 +70,11 @@ def as_it_came(found: Mapping[str, Any], call: Call) -> Call:
     return call if wrt == tuple(sorted(call.wrt)) or not wrt else call.by(wrt)
 
 
-def _is_something(gradient: Any) -> bool:
+def _is_something(gradient: Value) -> bool:
     return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Value) -> str:
     """NumPy's letter for the numbers of an argument; none for JAX's keys of random numbers."""
     own = getattr(value, "dtype", None)
     return np.asarray(value).dtype.kind if own is None else str(getattr(own, "kind", ""))
@@ -89,7 +88,7 @@ class Pulled:
     """
 
     call: Call
-    gradients: dict[str, Any]
+    gradients: dict[str, Value]
     faults: tuple[str, ...]
     spoilt: bool
 
@@ -111,14 +110,14 @@ def pull_back(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> 
     return Pulled(call, first, tuple(faults), not np.array_equal(sent, cotangent))
 
 
-def not_linear(call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
+def not_linear(call: Call, c: Array, once: Params) -> list[str]:
     """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
 
     `once` is what backward gave for the cotangent `c`. Below the smallest normal number floats lose
     their digits, and say nothing of it.
     """
 
-    def at(cotangent: Array) -> dict[str, Any]:
+    def at(cotangent: Array) -> dict[str, Value]:
         return call.by_name(call.program.pull(call.fresh(), cotangent))
 
     if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros_like(c)).values()):
@@ -134,16 +133,16 @@ def not_linear(call: Call, c: Array, once: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _smallest(g: Any) -> float:
+def _smallest(g: Value) -> float:
     kind = np.asarray(g).dtype
     return float(np.finfo(kind if kind.kind == "f" else np.float64).tiny)
 
 
-def _any_differs(some: Any, others: Any) -> bool:
+def _any_differs(some: Value, others: Value) -> bool:
     return any(_differs(a, b) for a, b in zip(some, others, strict=True))
 
 
-def _differs(a: Any, b: Any) -> bool:
+def _differs(a: Value, b: Value) -> bool:
     if isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float):
         if isinstance(a, float) and isinstance(b, float):
             return not (a == b or (np.isnan(a) and np.isnan(b)))

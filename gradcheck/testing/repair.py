@@ -14,16 +14,15 @@ from dis import get_instructions
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
-from typing import Any
 
 from gradcheck.testing.edits import Edit, SourceWords, candidates
 from gradcheck.testing.source import file_of, text_of
+from gradcheck.values import Routine, Value
 
 LONGEST = 56  # characters of a line of source in a message
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
-Function = Callable[..., Any]
 Places = dict[int, tuple[ast.AST, str, int | None]]
 
 
@@ -45,10 +44,10 @@ class SourceRepair:
 
 
 def find_repair(
-    backward: Function,
-    right: Callable[[Function], bool],
-    forward: Function | None,
-    undo: list[tuple[type, str, Any]],
+    backward: Routine,
+    right: Callable[[Routine], bool],
+    forward: Routine | None,
+    undo: list[tuple[type, str, Value]],
 ) -> SourceRepair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
@@ -70,7 +69,7 @@ def find_repair(
     return _searched(backward, right, _kept(owner), forward)
 
 
-def _only_calls(backward: Function) -> bool:
+def _only_calls(backward: Routine) -> bool:
     """Whether it is a lambda that calls something which is neither NumPy's nor Python's own."""
     built = definition_of(backward)
     if not isinstance(built, ast.Lambda):
@@ -83,7 +82,7 @@ def _only_calls(backward: Function) -> bool:
     return any(not _is_of_numpy(thing) for thing in things)
 
 
-def _is_of_numpy(thing: Any) -> bool:
+def _is_of_numpy(thing: Value) -> bool:
     named = thing.__name__ if inspect.ismodule(thing) else type(thing).__module__
     return str(named).partition(".")[0] in ("numpy", "builtins") and not inspect.isfunction(thing)
 
@@ -95,7 +94,7 @@ def _kept(owner: type) -> list[str]:
     return [f"self.{name}" for name in dict.fromkeys(named)]
 
 
-def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
+def _methods(backward: Routine) -> Iterator[tuple[type, str, FunctionType]]:
     """The methods of somebody's class that a lambda calls, and the class that has them.
 
     Or the one method that a function of ours is known to call.
@@ -103,7 +102,7 @@ def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
     if known := getattr(backward, "method", None):
         owner, name = known
         method = vars(owner).get(name)
-        plain: Any = inspect.unwrap(getattr(method, "__func__", method))  # `once_differentiable`
+        plain: Value = inspect.unwrap(getattr(method, "__func__", method))  # `once_differentiable`
         if isinstance(plain, FunctionType):
             yield owner, name, plain
         return
@@ -120,11 +119,11 @@ def _methods(backward: Function) -> Iterator[tuple[type, str, FunctionType]]:
 
 
 def _inside(
-    owner: type, name: str, right: Callable[[Function], bool], backward: Function
-) -> Callable[[Function], bool]:
+    owner: type, name: str, right: Callable[[Routine], bool], backward: Routine
+) -> Callable[[Routine], bool]:
     """Whether the backward pass is right with another method in a class."""
 
-    def right_with(changed: Function) -> bool:
+    def right_with(changed: Routine) -> bool:
         method = vars(owner)[name]
         setattr(owner, name, type(method)(changed) if type(method) is staticmethod else changed)
         try:
@@ -136,10 +135,10 @@ def _inside(
 
 
 def _searched(
-    backward: Function,
-    right: Callable[[Function], bool],
+    backward: Routine,
+    right: Callable[[Routine], bool],
     kept: Sequence[str],
-    forward: Function | None,
+    forward: Routine | None,
 ) -> SourceRepair | None:
     """The first edit of one function after which `right` says so.
 
@@ -159,14 +158,14 @@ def _searched(
     return None
 
 
-def _bound(function: FunctionType, like: Function) -> Function:
+def _bound(function: FunctionType, like: Routine) -> Routine:
     return MethodType(function, like.__self__) if isinstance(like, MethodType) else function
 
 
 # -- what is told --------------------------------------------------------------------------------
 
 
-def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> SourceRepair:
+def _repair(edit: Edit, built: Value, places: Places, function: FunctionType) -> SourceRepair:
     """The statement's line as it stands in the file, and with the edit."""
     statement = _statement(edit.old, built, places)
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
@@ -179,7 +178,7 @@ def _repair(edit: Edit, built: Any, places: Places, function: FunctionType) -> S
     return SourceRepair(edit.name, file, line, first if new else _cut(old), last)
 
 
-def _statement(node: ast.AST, built: Any, places: Places) -> Any:
+def _statement(node: ast.AST, built: Value, places: Places) -> Value:
     """The simple statement around a node, or the head of a compound one, or a lambda."""
     while not isinstance(node, ast.stmt) and node is not built:
         node = places[id(node)][0]
@@ -213,18 +212,18 @@ def _parsed(file: str) -> ast.Module | None:
         return None
 
 
-def definition(function: FunctionType) -> Any:
+def definition(function: FunctionType) -> Value:
     """The definition or lambda that a function was made of."""
     tree = _parsed(file_of(function))
-    nodes: list[Any] = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
-    every: list[Any] = list(function.__code__.co_positions())
+    nodes: list[Value] = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
+    every: list[Value] = list(function.__code__.co_positions())
     places = [p for p in every if p[0] is not None and p[2] is not None]
     held = [n for n in nodes if _holds(n, function.__code__, places)]
     return min(held, key=lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset),
                default=None)  # fmt: skip
 
 
-def _holds(node: Any, code: CodeType, places: list[Any]) -> bool:
+def _holds(node: Value, code: CodeType, places: list[Value]) -> bool:
     """Whether all the instructions of a code object come from inside a definition."""
     if (node.name if isinstance(node, ast.FunctionDef) else "<lambda>") != code.co_name:
         return False
@@ -233,13 +232,13 @@ def _holds(node: Any, code: CodeType, places: list[Any]) -> bool:
     return bool(inner) and all(first <= p[0::2] and p[1::2] <= last for p in inner)
 
 
-def definition_of(function: Function | None) -> Any:
+def definition_of(function: Routine | None) -> Value:
     """The definition of a function or method; None of anything else."""
     plain = getattr(function, "__func__", function)
     return definition(plain) if isinstance(plain, FunctionType) else None
 
 
-def words_of(function: FunctionType, kept: Sequence[str], forward: Function | None) -> SourceWords:
+def words_of(function: FunctionType, kept: Sequence[str], forward: Routine | None) -> SourceWords:
     """The names of a backward pass, its short calls, and short parts of the value."""
     code = function.__code__
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
@@ -252,7 +251,7 @@ def words_of(function: FunctionType, kept: Sequence[str], forward: Function | No
     )
 
 
-def _said(function: Function | None, kinds: Any) -> list[str]:
+def _said(function: Routine | None, kinds: Value) -> list[str]:
     """The texts of the short expressions of some kinds that a function is made of."""
     built = definition_of(function)
     texts = [] if built is None else [ast.unparse(n) for n in ast.walk(built) if type(n) in kinds]
@@ -260,7 +259,7 @@ def _said(function: Function | None, kinds: Any) -> list[str]:
     return sorted(short, key=len)[:MOST]
 
 
-def _divisors(function: Function | None) -> tuple[str, ...]:
+def _divisors(function: Routine | None) -> tuple[str, ...]:
     built = definition_of(function)
     parts = [] if built is None else [n for n in ast.walk(built) if isinstance(n, ast.BinOp)]
     texts = (ast.unparse(n.right) for n in parts if isinstance(n.op, ast.Div))
@@ -278,7 +277,7 @@ HEADS = {(ast.Subscript, "value"), (ast.Call, "func")}
 
 
 def with_edit(
-    built: Any, edit: Edit, places: Places, function: FunctionType
+    built: Value, edit: Edit, places: Places, function: FunctionType
 ) -> FunctionType | None:
     """The function with one edit made; None where it does not compile."""
     if _subscripts_a_number(edit, places):
@@ -313,7 +312,7 @@ def _subscripts_a_number(edit: Edit, places: Places) -> bool:
     )
 
 
-def places_of(root: Any) -> Places:
+def places_of(root: Value) -> Places:
     """Where each node of a tree stands: its parent, the field, and the place in a list of several.
 
     By the nodes' identities, for one tree that is kept.
@@ -327,7 +326,7 @@ def places_of(root: Any) -> Places:
     }
 
 
-def edit_source(root: Any, edit: Edit, places: Places) -> Any:
+def edit_source(root: Value, edit: Edit, places: Places) -> Value:
     """A copy of a tree with one node replaced; everything beside the way to it is shared."""
     node, new = edit.old, edit.new
     if new is not None:
@@ -346,9 +345,9 @@ def edit_source(root: Any, edit: Edit, places: Places) -> Any:
     return new
 
 
-def _compiled(built: Any, function: FunctionType) -> CodeType | None:
+def _compiled(built: Value, function: FunctionType) -> CodeType | None:
     name = function.__name__
-    inner: Any = built
+    inner: Value = built
     if isinstance(built, ast.FunctionDef):
         fields = {k: v for k, v in ast.iter_fields(built) if k != "decorator_list"}
         inner = ast.copy_location(ast.FunctionDef(decorator_list=[], **fields), built)

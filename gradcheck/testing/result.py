@@ -5,11 +5,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nest_text, plain
 from gradcheck.report.findings import underline
@@ -17,6 +17,7 @@ from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, is_lone, level
 from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import SourceRepair
+from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -106,7 +107,7 @@ class Result:
         return _message(self)
 
     @property
-    def gradient(self) -> Any:
+    def gradient(self) -> Value:
         """The gradient that the opinions give at the first point, as float64.
 
         One array; by several arguments a tuple of them; None where no opinion has one.
@@ -114,7 +115,7 @@ class Result:
         return _alone([_value(self.verdicts[0], name) for name in self.verdicts[0].parts])
 
     @property
-    def closed_form(self) -> Any:
+    def closed_form(self) -> Value:
         """The closed form at the first point: a text, nested lists of them for an array, or None.
 
         By several arguments a tuple.
@@ -122,7 +123,7 @@ class Result:
         return _alone([nest_text(self._closed.get(name)) for name in self.case.wrt])
 
     @cached_property
-    def _closed(self) -> Mapping[str, Any]:
+    def _closed(self) -> Params:
         """The closed forms, which no check needs: written out when they are asked for."""
         return symbolic(self.case).closed
 
@@ -150,7 +151,7 @@ def _value(verdict: Verdict, name: str) -> Array | None:
     return None if found is None else np.array(found.value, dtype=np.float64)[()]
 
 
-def _alone(found: list[Any]) -> Any:
+def _alone(found: list[Value]) -> Value:
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -2,16 +2,15 @@
 
 import inspect
 import linecache
-from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
-from typing import Any
 
 from gradcheck.documents.passage import Passage
 from gradcheck.language.spans import Span, Spans, frames
+from gradcheck.values import Routine
 
 
-def file_of(f: Callable[..., Any]) -> str:
+def file_of(f: Routine) -> str:
     """The file that a function was written in; nothing where it has none."""
     try:
         return inspect.getfile(inspect.unwrap(f))

@@ -8,9 +8,10 @@ import functools
 import inspect
 from collections.abc import Iterator
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
 
 import numpy as np
+
+from gradcheck.values import Array, Value
 
 DEEP = 5  # objects inside objects that are looked into
 LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy")
@@ -19,10 +20,10 @@ LIBRARIES = ("gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy"
 class Kept:
     """Everything that some functions can reach and change, as it was when this was made."""
 
-    def __init__(self, *functions: Any) -> None:
+    def __init__(self, *functions: Value) -> None:
         """Remember what the functions' objects, closures and globals hold now."""
-        self._seen: dict[int, Any] = {}
-        self._saved: list[tuple[Any, Any]] = []
+        self._seen: dict[int, Value] = {}
+        self._saved: list[tuple[Value, Value]] = []
         for function in functions:
             self._look(function, 0)
 
@@ -36,7 +37,7 @@ class Kept:
         """Whether anything is other than it was."""
         return any(not _same(holder, content) for holder, content in self._saved)
 
-    def _look(self, thing: Any, depth: int) -> None:
+    def _look(self, thing: Value, depth: int) -> None:
         if depth > DEEP or id(thing) in self._seen or thing is None or _of_a_library(thing):
             return
         self._seen[id(thing)] = thing
@@ -50,19 +51,19 @@ class Kept:
             self._look(inner, depth + 1)
 
 
-def _of_a_library(thing: Any) -> bool:
+def _of_a_library(thing: Value) -> bool:
     """Whether it is a function or an object of a library that keeps its state to itself."""
     named = thing if isinstance(thing, FunctionType | MethodType) else type(thing)
     return str(getattr(named, "__module__", "")).partition(".")[0] in LIBRARIES
 
 
-def _has_attributes(thing: Any) -> bool:
+def _has_attributes(thing: Value) -> bool:
     """Whether it is an object of somebody's class that keeps its own attributes."""
-    passive: Any = type | ModuleType | FunctionType | MethodType | functools.partial
+    passive: Value = type | ModuleType | FunctionType | MethodType | functools.partial
     return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, passive)
 
 
-def _cells(thing: Any) -> Iterator[Any]:
+def _cells(thing: Value) -> Iterator[Value]:
     """The variables of a closure that hold something."""
     for cell in getattr(thing, "__closure__", None) or ():
         try:
@@ -72,7 +73,7 @@ def _cells(thing: Any) -> Iterator[Any]:
         yield cell
 
 
-def _inside(thing: Any) -> Iterator[Any]:
+def _inside(thing: Value) -> Iterator[Value]:
     if isinstance(thing, MethodType):
         yield thing.__self__
         yield thing.__func__
@@ -90,13 +91,13 @@ def _inside(thing: Any) -> Iterator[Any]:
         yield from vars(thing).values()
 
 
-def _is_state(value: Any) -> bool:
+def _is_state(value: Value) -> bool:
     if isinstance(value, np.ndarray | dict | list):
         return True
     return _has_attributes(value) and not inspect.isbuiltin(value) and not callable(value)
 
 
-def _fill(holder: Any, content: Any) -> None:
+def _fill(holder: Value, content: Value) -> None:
     if isinstance(holder, np.ndarray):
         holder[...] = content
     elif isinstance(holder, dict):
@@ -107,11 +108,11 @@ def _fill(holder: Any, content: Any) -> None:
     elif hasattr(holder, "cell_contents"):
         holder.cell_contents = content
     else:
-        vars(holder).clear()
-        vars(holder).update(content)
+        holder.__dict__.clear()
+        holder.__dict__.update(content)
 
 
-def _same(holder: Any, content: Any) -> bool:
+def _same(holder: Value, content: Value) -> bool:
     """Whether it holds the same: arrays bit by bit, elsewhere the very same objects."""
     if isinstance(holder, np.ndarray):
         return holder.dtype == object or _same_bits(holder, content)
@@ -125,7 +126,7 @@ def _same(holder: Any, content: Any) -> bool:
     return all(name in now and now[name] is value for name, value in content.items())
 
 
-def _same_bits(some: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> bool:
+def _same_bits(some: Array, others: Array) -> bool:
     """Whether two arrays are alike bit by bit; the second is contiguous."""
     if some.shape != others.shape or some.dtype != np.float64 or not some.flags.c_contiguous:
         return some.tobytes() == others.tobytes()

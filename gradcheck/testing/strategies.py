@@ -4,20 +4,19 @@
 installed with gradcheck.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+
+from gradcheck.values import Routine, Value
 
 BOXES = ((-4.0, 4.0), (0.0625, 4.0), (-0.9375, 0.9375), (0.0625, 0.9375), (1.0625, 4.0))
 TRIED = 20  # points of a box at which a function is tried before it is drawn from
 
 
 def arguments(
-    f: Callable[..., Any], *shapes: tuple[int, ...], box: tuple[float, float] | None = None
-) -> st.SearchStrategy[tuple[Any, ...]]:
+    f: Routine, *shapes: tuple[int, ...], box: tuple[float, float] | None = None
+) -> st.SearchStrategy[tuple[Value, ...]]:
     """Arrays of some shapes inside of the domain of a function.
 
     Parameters
@@ -40,15 +39,13 @@ def arguments(
     return st.tuples(*drawn).filter(lambda args: _is_finite(f, args))
 
 
-def _is_inside(
-    f: Callable[..., Any], shapes: tuple[tuple[int, ...], ...], box: tuple[float, float]
-) -> bool:
+def _is_inside(f: Routine, shapes: tuple[tuple[int, ...], ...], box: tuple[float, float]) -> bool:
     rng = np.random.default_rng(0)
     points = ([rng.uniform(*box, shape) for shape in shapes] for _ in range(TRIED))
     return all(_is_finite(f, point) for point in points)
 
 
-def _is_finite(f: Callable[..., Any], args: Any) -> bool:
+def _is_finite(f: Routine, args: Value) -> bool:
     with np.errstate(all="ignore"):
         try:
             return bool(np.all(np.isfinite(np.asarray(f(*args), dtype=np.float64))))

@@ -49,7 +49,7 @@ from gradcheck.texts.algebra import (
 from gradcheck.texts.notation import TEX, Notation, sizes_in
 from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 LONGEST = 400  # characters; a longer text is not read by anybody
 OPENED = 5  # characters that multiplying out, or another text for the same numbers, has to save
@@ -78,15 +78,15 @@ class RecordedRun:
 
     problem: Problem
     tape: Tape
-    variables: Mapping[str, Value]
-    values: Mapping[str, Value]
+    variables: Params
+    values: Params
 
 
 def record_run(problem: Problem, point: Point) -> RecordedRun:
     """A run followed from every input; NoText where the value hangs on none of them."""
     outcomes: list[RunOutcome] = []
 
-    def function(kind: str, inputs: Mapping[str, Value]) -> Value:
+    def function(kind: str, inputs: Params) -> Value:
         outcomes.append(problem.outcome_on(kind, inputs))
         return outcomes[-1].value
 
@@ -590,7 +590,7 @@ def _beside(here: RecordedRun) -> Point:
     return found
 
 
-def value_of(text: str, names: Mapping[str, Value]) -> Array | None:
+def value_of(text: str, names: Params) -> Array | None:
     """What a text comes to, read as a program; None where it is none."""
     try:
         program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)
@@ -599,7 +599,7 @@ def value_of(text: str, names: Mapping[str, Value]) -> Array | None:
         return None
 
 
-def gives(text: str, names: Mapping[str, Value], judged: Estimate) -> bool:
+def gives(text: str, names: Params, judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient, up to what float64 loses."""
     found = value_of(text, names)
     if found is None:

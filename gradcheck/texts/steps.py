@@ -14,7 +14,7 @@ from gradcheck.texts.algebra import Atom, Form, NoText, number, write
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
 from gradcheck.texts.rules import PullSite, pull_form, value
 from gradcheck.texts.trees import PREFIX
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Params, Value
 
 MOST = 200  # nodes of a scalar program that are written
 
@@ -171,7 +171,7 @@ def _varying(run: RecordedRun) -> set[Step]:
     return found
 
 
-def _names(tape: Tape, variables: Mapping[str, Value]) -> dict[Step, str]:
+def _names(tape: Tape, variables: Params) -> dict[Step, str]:
     """The program's variables where a node is one, `v1, v2, ...` where it is not."""
     names: dict[Step, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
     for name, each in variables.items():

@@ -1,6 +1,5 @@
 """The numbers of a text as they were written: 0.1 is a tenth, and not the float beside it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +9,7 @@ from gradcheck.engine.tape import Step
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
 from gradcheck.opinions.replay import Given, Record
-from gradcheck.values import Array, Numbers
+from gradcheck.values import Array, Numbers, Params
 
 DIGITS = 15  # that a float64 keeps of any decimal
 SMALL = 1_000  # of a denominator
@@ -29,7 +28,7 @@ def exactly(record: Record, kind: str) -> Record:
         found = record.given[node]
         pairs = zip(node.edges, found.operands, strict=True)
         operands = tuple(v if edge is not None else _exact(v, numbers) for edge, v in pairs)
-        params: Mapping[str, Numbers] = {n: _exact(v, numbers) for n, v in found.params.items()}
+        params: Params = {n: _exact(v, numbers) for n, v in found.params.items()}
         given[node] = replace(found, operands=operands, params=params)
     return replace(record, given=given)
 

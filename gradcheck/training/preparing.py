@@ -4,7 +4,7 @@ Answers are held against it at further points too. A point counts only where the
 stands firm: a disturbance of the last digits changes nothing but those.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -18,7 +18,7 @@ from gradcheck.training.making import Replays, all_replays
 from gradcheck.training.outputs import alike, finite, firm
 from gradcheck.training.student import run_program
 from gradcheck.training.trace import Trace, disturbed_runs, noise, point_of, trace
-from gradcheck.values import Numbers
+from gradcheck.values import Params
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import JudgedPass, judge_pass
 
@@ -34,7 +34,7 @@ class Reference:
     problem: Problem
     point: Point
     trace: Trace
-    noise: Mapping[str, Numbers]
+    noise: Params
     events: tuple[JudgedPass, ...] = ()
 
     @property

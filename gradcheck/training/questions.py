@@ -29,7 +29,7 @@ from gradcheck.training.ledger import BackwardCall, Holder, Span
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after
 from gradcheck.training.words import context
-from gradcheck.values import Array, Function, Numbers
+from gradcheck.values import Array, Numbers, Params, Routine
 from gradcheck.verdict.passes import value_of
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
@@ -53,9 +53,7 @@ class GradientRead:
     leaves: Mapping[str, Step]
     exact: bool
 
-    def value(
-        self, k: int, kind: str, given: Mapping[str, Numbers], at: Callable[[Span], None]
-    ) -> Numbers:
+    def value(self, k: int, kind: str, given: Params, at: Callable[[Span], None]) -> Numbers:
         """The k-th value on numbers of a kind; `at` hears which part of the text is evaluated."""
         record = self.summands[k][0]
         known = {step: given[name] for name, step in self.leaves.items()}
@@ -94,7 +92,7 @@ class GradientQuestion(Problem):
         def at(span: Span) -> None:
             place[0] = span
 
-        def function(kind: str, inputs: Mapping[str, Numbers]) -> Numbers:
+        def function(kind: str, inputs: Params) -> Numbers:
             if len(found.summands) == 1:
                 return found.value(0, kind, inputs, at)
             pieces = [
@@ -108,8 +106,8 @@ class GradientQuestion(Problem):
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
-def _raising(error: GradcheckError) -> Function:
-    def function(kind: str, inputs: Mapping[str, Numbers]) -> Numbers:
+def _raising(error: GradcheckError) -> Routine:
+    def function(kind: str, inputs: Params) -> Numbers:
         raise error
 
     return function
@@ -222,9 +220,7 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and BY_SPELLING.get(name, name) not in VOCABULARY.functions
 
 
-def _value(
-    problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder
-) -> Numbers:
+def _value(problem: Problem, part: Part, names: Params, recorder: Recorder) -> Numbers:
     """What a part reads, before numbers are taken out of it."""
     with _without_warnings():
         if part.ask is None:
@@ -239,7 +235,7 @@ def _without_warnings() -> AbstractContextManager[None]:
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
-def _unwrap(ask: Program, names: Mapping[str, Numbers]) -> Program:
+def _unwrap(ask: Program, names: Params) -> Program:
     """`x.grad.item()` as `x.grad`."""
     text = ask.source.strip()
     bare_text = next((text.removesuffix(end) for end in TAKEN_OUT if text.endswith(end)), text)

@@ -15,7 +15,7 @@ from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, Ledge
 from gradcheck.training.outputs import Output
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.trace import names_after, read_part
-from gradcheck.values import Numbers
+from gradcheck.values import Params
 
 LONGEST = 5_000
 COMPLAINTS = 5
@@ -175,7 +175,7 @@ def run_program(
 
 
 def _read(
-    problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder, budget: Budget
+    problem: Problem, part: Part, names: Params, recorder: Recorder, budget: Budget
 ) -> tuple[Output, str]:
     """What a part reads, or why it cannot be read; its place is nothing to a student."""
     absent = _absent(problem, part, names, recorder)
@@ -193,7 +193,7 @@ def _read(
     return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
 
 
-def _absent(problem: Problem, part: Part, names: Mapping[str, Numbers], recorder: Recorder) -> str:
+def _absent(problem: Problem, part: Part, names: Params, recorder: Recorder) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
     for node in ast.walk(part.ask.tree) if part.ask else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -32,7 +32,7 @@ from gradcheck.training.ledger import (
 from gradcheck.training.outputs import Output, as_value, finite
 from gradcheck.training.recorder import Recorder
 from gradcheck.training.words import context
-from gradcheck.values import Numbers
+from gradcheck.values import Numbers, Params
 
 ROOMY = Budget()
 TRIES = 8
@@ -131,7 +131,7 @@ def names_after(
     return readable(outcome, recorder.recorded), outcome.error
 
 
-def readable(outcome: RunOutcome, recorded: Mapping[str, Numbers]) -> dict[str, Numbers]:
+def readable(outcome: RunOutcome, recorded: Params) -> dict[str, Numbers]:
     """What `ask` can read: all variables, what was recorded, and the error."""
     error = None if outcome.error is None else outcome.error.complaints[0].message
     return {ERROR: error, **outcome.names, "recorded": SimpleNamespace(**recorded)}
@@ -158,7 +158,7 @@ def _name_holders(holders: Mapping[int, Holder], name: str, value: Numbers, dept
 
 def read_part(
     part: Part,
-    names: Mapping[str, Numbers],
+    names: Params,
     recorder: Recorder,
     budget: Budget = ROOMY,
     *,

@@ -16,12 +16,10 @@ from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.training.recorder import Recorder
-from gradcheck.values import Function, Numbers
-
-Word = Function
+from gradcheck.values import Numbers, Routine
 
 
-def context(recorder: Recorder) -> Mapping[str, Word]:
+def context(recorder: Recorder) -> Mapping[str, Routine]:
     """The functions of one run."""
     makers = {**MAKERS, **recorder.generator.makers()}
     return {
@@ -60,7 +58,7 @@ def _parameter(recorder: Recorder, data: Numbers, requires_grad: bool = True) ->
     return mark(recorder.leaf(bare(data)) if requires_grad else tensor(bare(data)))
 
 
-def _layer(recorder: Recorder, make: Word, *args: Numbers, **named: Numbers) -> Numbers:
+def _layer(recorder: Recorder, make: Routine, *args: Numbers, **named: Numbers) -> Numbers:
     """A layer with parameters; of several that are drawn, each is drawn otherwise."""
     drawn = "seed" in signature(make).parameters and not {"seed", "weight"} & named.keys()
     seed = {"seed": recorder.generator.seed_of_layer()} if drawn else {}
@@ -70,7 +68,7 @@ def _layer(recorder: Recorder, make: Word, *args: Numbers, **named: Numbers) -> 
     return made
 
 
-def _call(make: Word, *args: Numbers, **named: Numbers) -> Numbers:
+def _call(make: Routine, *args: Numbers, **named: Numbers) -> Numbers:
     """With inputs of the problem that are single numbers as numbers."""
     return make(*map(_number, args), **{name: _number(value) for name, value in named.items()})
 

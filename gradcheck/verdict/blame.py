@@ -7,7 +7,6 @@ ball difference of that one op along a random direction; then fitting and accumu
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -31,9 +30,10 @@ from gradcheck.opinions.limits import (
     STRAIGHT,
     WRONG,
 )
-from gradcheck.opinions.opinion import Array, Case, size_of_largest
+from gradcheck.opinions.opinion import Case, size_of_largest
 from gradcheck.opinions.tape import record
 from gradcheck.ops.row import ABSTAINS
+from gradcheck.values import Array, Numbers
 
 STEP = arb(2) ** -BLAME_STEP
 UNSUITED = (
@@ -74,10 +74,10 @@ class Applied:
     """
 
     node: Node
-    operands: tuple[Any, ...]
+    operands: tuple[Numbers, ...]
     y: Array
-    arrived: Any
-    pieces: Mapping[int, tuple[Any, Any]]
+    arrived: Numbers
+    pieces: Mapping[int, tuple[Numbers, Numbers]]
 
 
 def blame(case: Case) -> Blame:
@@ -99,14 +99,16 @@ def blame(case: Case) -> Blame:
 
 def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     """Every op with what it met in both passes, and where paths meet wrongly."""
-    arrived: dict[Step, Any] = {}
-    pieces: dict[Step, dict[int, tuple[Any, Any]]] = {}
+    arrived: dict[Step, Numbers] = {}
+    pieces: dict[Step, dict[int, tuple[Numbers, Numbers]]] = {}
 
-    def noted_pull(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def noted_pull(
+        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
+    ) -> Numbers:
         arrived[node] = g
         return pull(node, i, g, y, operands)
 
-    def noted_fit(node: Node, i: int, g: Any) -> Any:
+    def noted_fit(node: Node, i: int, g: Numbers) -> Numbers:
         fitted = RIGHT.fit(node, i, g)
         pieces.setdefault(node, {})[i] = g, fitted
         return fitted
@@ -127,10 +129,10 @@ def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
 
 
 def _joins(
-    pieces: Mapping[Any, Mapping[int, tuple[Any, Any]]], arrived: Mapping[Step, Any]
+    pieces: Mapping[Numbers, Mapping[int, tuple[Numbers, Numbers]]], arrived: Mapping[Step, Numbers]
 ) -> Iterator[Suspect]:
     """Where what arrived at a step is not the sum of what its users sent."""
-    sent: dict[Step, Any] = {}
+    sent: dict[Step, Numbers] = {}
     for node, several in pieces.items():
         for i, (_, fitted) in several.items():
             edge = node.edges[i]
@@ -276,18 +278,18 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
-def _moved(given: tuple[Any, ...], i: int, by: Array) -> tuple[Any, ...]:
+def _moved(given: tuple[Numbers, ...], i: int, by: Array) -> tuple[Numbers, ...]:
     return (*given[:i], given[i] + by, *given[i + 1 :])
 
 
-def probe(operand: Any) -> Array:
+def probe(operand: Numbers) -> Array:
     """A signed random direction, entry by entry of the operand's own size."""
     size = np.abs(np.asarray(operand, dtype=np.float64))
     draws = np.random.default_rng(0).standard_normal(size.shape)
     return np.asarray(draws * np.where(size > 0, size, 1.0))
 
 
-def sum_pulls(g: Any, shape: tuple[int, ...]) -> Array:
+def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
     """A cotangent summed to a shape: the definition of un-broadcasting, entry by entry."""
     out = np.zeros(shape)
     g = np.asarray(g)
@@ -302,14 +304,14 @@ def sum_pulls(g: Any, shape: tuple[int, ...]) -> Array:
 # -- numbers -------------------------------------------------------------------------------------
 
 
-def _on_balls(applied: Applied, operands: tuple[Any, ...]) -> Any:
+def _on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
     """The op on balls; conditions stay what they are."""
     kinds = [np.asarray(v).dtype.kind for v in operands]
     lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
     return answer(applied.node.op, tuple(lifted), applied.node.params)
 
 
-def _floats(values: Any) -> Array:
+def _floats(values: Numbers) -> Array:
     """The midpoints; nan where there is no number, or none that float64 can hold."""
     found = np.array([middle(ball) for ball in values], dtype=float)
     zero = np.array([ball == 0 for ball in values], dtype=bool)
@@ -317,9 +319,9 @@ def _floats(values: Any) -> Array:
     return np.asarray(np.where(held | zero, found, np.nan))
 
 
-def _finite(values: Any) -> bool:
+def _finite(values: Numbers) -> bool:
     return bool(np.all(np.isfinite(np.asarray(values, dtype=float))))
 
 
-def _largest(values: Any) -> float:
+def _largest(values: Numbers) -> float:
     return size_of_largest(np.asarray(values, dtype=float))

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -18,7 +17,8 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.floats.blackbox import slope_along
 from gradcheck.opinions.floats.lines import size_of
 from gradcheck.opinions.limits import MISSED, PRODUCT, WIDTH
-from gradcheck.opinions.opinion import Array, Case, Estimate, Opinion
+from gradcheck.opinions.opinion import Case, Estimate, Opinion
+from gradcheck.values import Array, Params
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
 BLOCK = 2**16
@@ -73,7 +73,7 @@ def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
 
 
 def slope_claimed(
-    gradients: Mapping[str, Any], along: Mapping[str, Array], relative: float = 0.0
+    gradients: Params, along: Mapping[str, Array], relative: float = 0.0
 ) -> tuple[float, float]:
     """The same of plain arrays: its bar is the product's own rounding, and a relative tolerance."""
     found = [dot(np.asarray(gradients[name], np.float64), u) for name, u in along.items()]
@@ -157,7 +157,7 @@ def located(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
     return () if found is None else (f"masked probes lead to {found}",)
 
 
-def locate(case: Case, gradients: Mapping[str, Any]) -> Located | None:
+def locate(case: Case, gradients: Params) -> Located | None:
     """The entry at which a gradient differs from the program's slope; None where none is found.
 
     Of two halves the one goes on whose probe strays more from its slope.
@@ -179,7 +179,7 @@ def locate(case: Case, gradients: Mapping[str, Any]) -> Located | None:
 
 
 def _strays(
-    case: Case, gradients: Mapping[str, Any], rng: np.random.Generator
+    case: Case, gradients: Params, rng: np.random.Generator
 ) -> Callable[[str, Array], float]:
     """How far a probe of some entries strays from the slope, beyond the bar of both."""
 

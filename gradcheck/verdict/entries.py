@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -11,6 +10,7 @@ from flint import arb
 from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.limits import DIGITS_LOST, SMALLEST, TIGHT
 from gradcheck.opinions.opinion import Estimate, Slope
+from gradcheck.values import Array
 
 ROUNDED = 1 - 1e-12  # what comparing floats may lose
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
@@ -65,9 +65,7 @@ def _entries(
             yield entry
 
 
-def _clear(
-    estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
-) -> np.ndarray[Any, Any]:
+def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale) -> Array:
     """The entries on which reverse mode and one other agree, as floats with their bars show.
 
     A hundred thousand balls take a second.

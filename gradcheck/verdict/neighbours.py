@@ -4,16 +4,16 @@ Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5
 PyTorch's conventions give.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gradcheck.engine.tape import RIGHT, Node, pull
 from gradcheck.opinions.limits import BESIDE, NEIGHBOURS
-from gradcheck.opinions.opinion import Array, Case
+from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import once
+from gradcheck.values import Array, Numbers, Routine
 
 
 def neighbours(case: Case) -> Iterator[dict[str, Array]]:
@@ -45,10 +45,12 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
             return
 
 
-def _leaning(lean: float) -> Callable[..., Any]:
+def _leaning(lean: float) -> Routine:
     """The pull with the first operand of every op that has kinks moved by very little."""
 
-    def leaning(node: Node, i: int, g: Any, y: Any, operands: tuple[Any, ...]) -> Any:
+    def leaning(
+        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
+    ) -> Numbers:
         if node.op.kinks and node.op.elementwise and operands and operands[0] is not None:
             first = np.asarray(operands[0])
             operands = (first + lean * np.where(first, np.abs(first), 1.0), *operands[1:])

@@ -7,7 +7,6 @@ recorded. A value in the middle that a gradient was asked for is a variable of i
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,10 @@ from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.replay import Record, replay
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
+from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
-Array = np.ndarray[Any, Any]
-Piece = tuple[Record, Any]
+Piece = tuple[Record, Numbers]
 EXACT = 4_000  # operations: with more, floats alone are asked
 LARGE = 100_000  # operations: with more, two directions are enough
 MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
@@ -41,8 +40,8 @@ class BackwardPass:
     `roots` are what it began from, with their cotangents; `landed` is what came to which step.
     """
 
-    place: Any
-    roots: tuple[tuple[Record, Any], ...]
+    place: Numbers
+    roots: tuple[tuple[Record, Numbers], ...]
     landed: Mapping[Step, Array]
     names: Mapping[Step, str]
     number: int = 0
@@ -145,14 +144,14 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     if work > MOST:
         raise GradcheckError(f"more than {MOST:,} operations: not judged")
     pieces, inputs, steps = _versioned(call, targets, pieces)
-    alone, place = len(pieces) == 1, list[Any]([None])
+    alone, place = len(pieces) == 1, list[Numbers]([None])
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
     plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
 
-    def at(found: Any) -> None:
+    def at(found: Numbers) -> None:
         place[0] = found
 
-    def function(kind: str, given: Mapping[str, Any]) -> Any:
+    def function(kind: str, given: Params) -> Numbers:
         if work > EXACT and kind in ("ball", "symbolic"):
             raise GradcheckError(TOO_LONG.format(EXACT))
         leaves = {steps[name]: value for name, value in given.items()}

@@ -22,10 +22,9 @@ from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.domains import difference, knots
 from gradcheck.ops.row import Composed
-from gradcheck.values import Array, Function, Value
+from gradcheck.values import Array, Routine, Value
 
 Shapes = Mapping[str, tuple[int, ...]]
-Rule = Function
 CHOICE, TEST, BOTH = "where", "test", "both"  # `both`: two tests that hold together
 LONGEST = 2_000  # bits of a folded fraction
 
@@ -40,7 +39,7 @@ class InputEntry(NamedTuple):
 class LineStep(NamedTuple):
     """An operation: its rule, the earlier slots that it is on, its name, its place in the text."""
 
-    rule: Rule
+    rule: Routine
     args: tuple[int, ...]
     name: str
     place: tuple[int, int]
@@ -48,7 +47,7 @@ class LineStep(NamedTuple):
 
 Number = Fraction | str  # typed, or the name of a constant
 Slot = InputEntry | LineStep | Number
-Knot = tuple[Rule, tuple[int, ...]]  # what is zero where a step changes its rule, of which slots
+Knot = tuple[Routine, tuple[int, ...]]  # what is zero where a step changes its rule, of which slots
 
 
 @dataclass(eq=False)
@@ -154,7 +153,7 @@ class Line:
 
 
 @cache
-def _knots(name: str) -> tuple[Rule, ...]:
+def _knots(name: str) -> tuple[Routine, ...]:
     """What is zero where an operation changes its rule."""
     if name == TEST:
         return (difference,)
@@ -162,7 +161,7 @@ def _knots(name: str) -> tuple[Rule, ...]:
     return tuple(knots(row.kinks)) if row else ()
 
 
-def _unseen(name: str) -> Rule | None:
+def _unseen(name: str) -> Routine | None:
     """Where an operation's result has no influence to be seen, if there is such a place."""
     row = TABLE.get(name)
     return row.unseen if row else None
@@ -199,7 +198,7 @@ FOLDED: dict[str, Callable[[Fraction, Fraction], Value]] = {
     "power": operator.pow,
 }
 # Enclosures need no decision where the ops' own cells ask which side it is.
-ENCLOSED: dict[str, Rule] = {
+ENCLOSED: dict[str, Routine] = {
     "absolute": abs,
     "sign": lambda x: x.sgn(),
     "maximum": arb.max,
@@ -210,7 +209,7 @@ ENCLOSED: dict[str, Rule] = {
 }
 
 
-def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Rule:
+def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Routine:
     """A comparison of balls: true, false, or asking for more precision."""
 
     def rule(a: arb, b: arb) -> bool:
@@ -223,7 +222,7 @@ def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], b
     return rule
 
 
-COMPARISONS: dict[type[ast.AST], Rule] = {
+COMPARISONS: dict[type[ast.AST], Routine] = {
     ast.Lt: _comparison(operator.lt, operator.ge),
     ast.LtE: _comparison(operator.le, operator.gt),
     ast.Gt: _comparison(operator.gt, operator.le),
@@ -314,7 +313,7 @@ class _LineBuilder:
         at = self.found.get(key)
         return self._slot(key, Fraction(value)) if at is None else at
 
-    def _step(self, rule: Rule, name: str, args: tuple[int, ...], node: ast.expr) -> int:
+    def _step(self, rule: Routine, name: str, args: tuple[int, ...], node: ast.expr) -> int:
         """An operation; the same operation on the same slots is made once."""
         place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
         key = (name, rule if name == TEST else None, *args)
@@ -371,7 +370,7 @@ def _is_long(value: Fraction, times: Fraction) -> bool:
 
 
 @cache
-def rule_of(name: str) -> Rule:
+def rule_of(name: str) -> Routine:
     """An op's rule on arbs; what the row says in terms of Balls is wrapped."""
     if name in ENCLOSED:
         return ENCLOSED[name]
@@ -381,7 +380,7 @@ def rule_of(name: str) -> Rule:
     return _on_arbs(row.ball.function) if isinstance(row.ball, Composed) else row.ball
 
 
-def _on_arbs(function: Rule) -> Rule:
+def _on_arbs(function: Routine) -> Routine:
     """A rule on Balls as a rule on arbs; where a ball holds no number, neither does the result."""
 
     def rule(*args: arb) -> arb:

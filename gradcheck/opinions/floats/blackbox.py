@@ -25,7 +25,6 @@ from gradcheck.opinions.limits import (
     SURE,
 )
 from gradcheck.opinions.opinion import (
-    Array,
     Case,
     Direction,
     Estimate,
@@ -37,6 +36,7 @@ from gradcheck.opinions.opinion import (
     reason,
     unit,
 )
+from gradcheck.values import Array
 
 PROBES = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what moves is looked for
 

@@ -1,25 +1,25 @@
 """Lines through a point of a program in plain floats: along a direction, along one entry."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
 from gradcheck.opinions.limits import WIDTH
-from gradcheck.opinions.opinion import Array, Case, NotScalar, contract, unit
+from gradcheck.opinions.opinion import Case, NotScalar, contract, unit
+from gradcheck.values import Array, Numbers, Params
 
 Along = Mapping[str, Array]
 Function = Callable[[float], float]
 KEPT = 500_000  # draws: beyond, they are kept in half the memory
 
 
-def value_of(case: Case, inputs: Mapping[str, Array]) -> Any:
+def value_of(case: Case, inputs: Mapping[str, Array]) -> Numbers:
     """The value on floats, without warnings."""
     with np.errstate(all="ignore"):
         return case.function("float", inputs)
 
 
-def moving(case: Case, along: Along) -> Callable[[float], Any]:
+def moving(case: Case, along: Along) -> Callable[[float], Numbers]:
     """The value as a function of a step along a direction.
 
     The moved inputs lie in the same memory at every step, or large ones would cost time.
@@ -28,7 +28,7 @@ def moving(case: Case, along: Along) -> Callable[[float], Any]:
     moved = {name: np.empty(u.shape) for name, u in along.items()}
     inputs = {**still, **moved}
 
-    def at(step: float) -> Any:
+    def at(step: float) -> Numbers:
         for name, u in along.items():
             np.multiply(u, step, out=moved[name], dtype=np.float64)
             np.add(moved[name], still[name], out=moved[name])
@@ -49,7 +49,7 @@ def of_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, f
     return line(case, {name: unit(case.inputs[name], index)}, at), at
 
 
-def total(value: Any, cotangent: Array | None) -> float:
+def total(value: Numbers, cotangent: Array | None) -> float:
     """The number that is differentiated."""
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
@@ -87,7 +87,7 @@ def along(case: Case, row: Array) -> dict[str, Array]:
     return found
 
 
-def flat(case: Case, arrays: Mapping[str, Any]) -> Array:
+def flat(case: Case, arrays: Params) -> Array:
     """Arrays of the wrt inputs' shapes one behind the other."""
     return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
 

@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.lines import Function, along, flat, total, value_of
+from gradcheck.opinions.floats.lines import along, flat, total, value_of
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
-from gradcheck.opinions.opinion import Array, Case, Direction, Opinion, estimate_value
+from gradcheck.opinions.opinion import Case, Direction, Opinion, estimate_value
+from gradcheck.values import Array, Routine
 
 FINE, NEAR, FAR = LOOKED[:3].tolist()
 TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
@@ -30,7 +31,7 @@ class Seen(NamedTuple):
     error: float
 
 
-def glance(f: Function, x: float, length: float = 1.0, here: float | None = None) -> Seen | None:
+def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None) -> Seen | None:
     """The derivative of f at x with its bar, from nine samples; None where more must be asked.
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
@@ -64,7 +65,7 @@ def glance(f: Function, x: float, length: float = 1.0, here: float | None = None
 
 
 def confirm(
-    f: Function, here: float, length: float, expected: tuple[float, float], enough: float
+    f: Routine, here: float, length: float, expected: tuple[float, float], enough: float
 ) -> Seen | None:
     """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
 

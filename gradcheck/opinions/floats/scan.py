@@ -13,7 +13,6 @@ import numpy as np
 from gradcheck.opinions.floats.richardson import (
     INF,
     NAN,
-    Function,
     Limit,
     Rise,
     Rungs,
@@ -33,6 +32,7 @@ from gradcheck.opinions.floats.richardson import (
     two_sided,
 )
 from gradcheck.opinions.limits import EPSILON, SMALL_STEP
+from gradcheck.values import Routine
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
 Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
@@ -76,7 +76,7 @@ class ScanFinding:
     jump: float = 0.0
 
 
-def scan(f: Function, x: float, *, scale: float | None = None) -> Scanned:
+def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     """The derivative of f at x, or why there is none.
 
     Steps run from max(1, |x|) down to 8 ulp of x (2^-60 where x is 0). With `scale`, the length on
