@@ -7,9 +7,7 @@ runs a lesson; each is imported when it is first asked for.
 
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING
-
-from gradcheck.values import Value
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradcheck import autograd, func, linalg, nn, optim, special
@@ -73,7 +71,7 @@ _DTYPES = {
 }
 
 
-def load_ipython_extension(shell: Value) -> None:
+def load_ipython_extension(shell: Any) -> None:
     """`%load_ext gradcheck`: `%%gradcheck` judges a cell, and tensors and verdicts are shown."""
     import_module("gradcheck.notebook").register(shell)
 
@@ -83,7 +81,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_ASKED, *_DTYPES, *_factories(), *_ops(), "__version__"})
 
 
-def __getattr__(name: str) -> Value:
+def __getattr__(name: str) -> Any:
     """The public name, PyTorch's factory or dtype, or the op of that name."""
     if name in _HOMES:
         return getattr(import_module(f"gradcheck.{_HOMES[name]}"), name)
@@ -103,12 +101,12 @@ def __getattr__(name: str) -> Value:
     return found
 
 
-def _factories() -> dict[str, Value]:
+def _factories() -> dict[str, Any]:
     """`ones`, `randn` and their like."""
     return import_module("gradcheck.engine.factories").FACTORIES  # type: ignore[no-any-return]
 
 
-def _ops() -> dict[str, Value]:
+def _ops() -> dict[str, Any]:
     """Every op, under each of its names."""
     return import_module("gradcheck.ops").everything()  # type: ignore[no-any-return]
 

@@ -7,9 +7,9 @@ NumPy's functions take all four kinds of number through its protocols, which no 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from numpy.typing import NDArray
+import numpy as np
 
-Array: TypeAlias = NDArray[Any]
+Array: TypeAlias = np.ndarray[Any, Any]
 """A plain NumPy array."""
 
 Numbers: TypeAlias = Any
