@@ -11,7 +11,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.batch.work import Asking, prepared
+from gradcheck.batch.work import Asking, prepare_here
 from gradcheck.cli import main
 from gradcheck.errors import Complaint
 from gradcheck.problem import Problem
@@ -552,7 +552,7 @@ def test_a_fault_at_one_problem_leaves_the_others_their_lint(file, faulty):
 def test_a_fault_at_one_problem_leaves_a_class_its_grades(faulty):
     """It is why that problem is not graded; the others are prepared."""
     askings = {id: Asking(MANY.encode(), "", id) for id in ("p1", "p2", "p3")}
-    found = {id: prepared(asking) for id, asking in askings.items()}
+    found = {id: prepare_here(asking) for id, asking in askings.items()}
     assert found == {
         "p1": "", "p2": "p2: a fault of gradcheck itself: KeyError: 'a fault'", "p3": ""
     }  # fmt: skip

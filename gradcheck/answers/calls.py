@@ -46,7 +46,7 @@ class Calls(Operands):
             return self.own[token.text]
         meaning = self.words.meant(token.text)
         if meaning is None:
-            return self.undeclared(token)
+            return self.undeclared_word(token)
         self.at += 1
         kind, name = meaning
         if kind == "function":
@@ -74,10 +74,10 @@ class Calls(Operands):
 
     # -- words that nobody declared ----------------------------------------------------------------
 
-    def undeclared(self, token: Token) -> ast.expr:
+    def undeclared_word(self, token: Token) -> ast.expr:
         """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
         if self.sees("'", ahead=1) and not segment(self.words, token.text, opens=False):
-            raise self.refused(self.look(1), *NEVER["'"])
+            raise self.fault(self.look(1), *NEVER["'"])
         if token.text in MODULES and self.sees(".", ahead=1) and self.look(2).kind == "word":
             self.at += 2
             if self.look().text in SUBMODULES and self.sees(".", ahead=1):
@@ -87,7 +87,7 @@ class Calls(Operands):
                 return self.word()
             raise self.unknown()
         if token.text in WRAPPERS and self.sees("(", ahead=1) and self.sees("[", ahead=2):
-            return self.wrapped()
+            return self.wrapped_list()
         if token.text in ("arc", "ar", "arg") and self.words.function(
             token.text + self.look(1).text
         ):
@@ -117,17 +117,17 @@ class Calls(Operands):
         token, called = self.look(), self.sees("(", ahead=1)
         sort = "function" if called and len(token.text) > 1 else "name"
         cure = hints(self.words, token.text, called)
-        return self.refused(token, f"unknown {sort} {token.text}", cure)
+        return self.fault(token, f"unknown {sort} {token.text}", cure)
 
     def segments(self, token: Token) -> ast.expr:
         """The first of the known words that are run together in an unknown one."""
         ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
         if not ways:
             raise self.unknown()
-        first, *others = [self.words.shown(way) for way in ways]
+        first, *others = [self.words.spell(way) for way in ways]
         if others:
             message = f"{token.text} can be read in more than one way"
-            raise self.refused(token, message, f"write {first}, or {others[0]}")
+            raise self.fault(token, message, f"write {first}, or {others[0]}")
         self.note(f"{token.text} is read as {first}")
         pieces: list[Token] = []
         stop = token.start + (token.end - token.start == len(token.text) + 1)  # a backslash
@@ -138,7 +138,7 @@ class Calls(Operands):
         pieces[-1] = pieces[-1]._replace(end=token.end)
         return self.instead(*pieces)
 
-    def wrapped(self) -> ast.expr:
+    def wrapped_list(self) -> ast.expr:
         """`tensor([[1, 2]], dtype=...)`: the list alone."""
         self.at += 1
         opening = self.step()
@@ -161,7 +161,7 @@ class Calls(Operands):
         zero = self.node(ast.Constant(0), token.start)
         rows: ast.expr = self.node(ast.Subscript(shape, zero, ast.Load()), token.start)
         if token.text == "I":
-            rows = self.called("eye", [rows], token.start)
+            rows = self.call_by_name("eye", [rows], token.start)
         self.note(f"{token.text} is read as {echo(rows)}")
         return rows
 
@@ -176,26 +176,26 @@ class Calls(Operands):
             self.note(f"{said} is read as {function}")
         if function in self.words.names:
             cure = f"{function} is a name of this problem"
-            raise self.refused(token, f"{said} can be read in two ways", cure)
+            raise self.fault(token, f"{said} can be read in two ways", cure)
         if product := self.words.as_product(said):
             self.note(f"{said} is read as the function; a product is written {product}")
         if not self.sees("^"):
-            return self.applied(token, function)
+            return self.apply_function(token, function)
         if ARITY.get(function) != 1:
-            raise self.refused(token, f"{said} needs its arguments first", f"write {said}(x)^2")
+            raise self.fault(token, f"{said} needs its arguments first", f"write {said}(x)^2")
         self.step()
         exponent = self.operand(self.expression(UNARY))
         if number(exponent) != -1:
-            call = self.applied(token, function)
+            call = self.apply_function(token, function)
             return self.node(ast.BinOp(call, ast.Pow(), exponent), token.start)
         inverse = INVERSES.get(function)
         if inverse is None or not self.words.function(inverse):
             message = f"{said}^-1 could be an inverse or a reciprocal"
-            raise self.refused(token, message, f"write 1/{said}(x) for the reciprocal")
+            raise self.fault(token, message, f"write 1/{said}(x) for the reciprocal")
         self.note(f"{said}^-1 is read as the inverse function {inverse}, not as 1/{said}")
-        return self.applied(token, inverse)
+        return self.apply_function(token, inverse)
 
-    def applied(self, token: Token, function: str) -> ast.expr:
+    def apply_function(self, token: Token, function: str) -> ast.expr:
         """The function with its argument: in brackets, in braces or bare."""
         opening = self.tokens[self.at]
         if self.sees("(", "["):
@@ -208,7 +208,7 @@ class Calls(Operands):
             return call
         if ARITY.get(function) != 1:
             cure = f"write {token.text}(...)"
-            raise self.refused(token, f"{token.text} needs brackets", cure)
+            raise self.fault(token, f"{token.text} needs brackets", cure)
         if self.sees("{"):
             return self.named_call(token, function, [self.operand(self.group())])
         return self.bare_call(token, function)
@@ -249,7 +249,7 @@ class Calls(Operands):
             return self.node(ast.UnaryOp(ast.USub(), inner), start), plain
         if not self.factor_starts():
             cure = f"write {token.text}(x)"
-            raise self.refused(token, f"{token.text} stands without its argument", cure)
+            raise self.fault(token, f"{token.text} stands without its argument", cure)
         stops = self.function_comes() or self.sees("(", "{", "|(", "|")
         inner = self.operand(self.expression(POWER))
         factors, numbers = 1, isinstance(inner, ast.Constant)
@@ -264,7 +264,7 @@ class Calls(Operands):
             numbers = numbers and meaning is not None and meaning.kind == "constant"
             if here.kind == "number":
                 cure = "write * between them, or ^ for a power"
-                raise self.refused(here, "a number right after a factor", cure)
+                raise self.fault(here, "a number right after a factor", cure)
             factor = self.operand(self.expression(POWER))
             product = self.multiply_matrices(inner, factor, start) if self.arrays else None
             inner = product or self.node(ast.BinOp(inner, ast.Mult(), factor), start)
@@ -311,7 +311,7 @@ class Calls(Operands):
                 function = LARGER[function]
             elif function == "log":
                 said = f"{token.text} of two arguments"
-                above = self.called("log", [self.operand(args[0])], token.start)
+                above = self.call_by_name("log", [self.operand(args[0])], token.start)
                 return self.to_base(said, above, self.operand(args[1]), token.start)
         self.check_arguments(token, function, args, keywords)
         if function in ARITY:
@@ -339,7 +339,7 @@ class Calls(Operands):
             if self.meaning(token):
                 return None
             message = f"{token.text}= is not known here"
-            raise self.refused(token, message, "known are axis= and keepdims=")
+            raise self.fault(token, message, "known are axis= and keepdims=")
         self.at += 2
         self.listed = True
         return self.node(ast.keyword(KEYWORDS[token.text], self.call_argument()), token.start)
@@ -354,12 +354,12 @@ class Calls(Operands):
         self.at += 1
         base = ast.Name(meaning.name, ast.Load()) if meaning else ast.Constant(int(below))
         base = self.node(base, token.start)
-        return self.to_base(token.text, self.applied(token, "log"), base, token.start)
+        return self.to_base(token.text, self.apply_function(token, "log"), base, token.start)
 
     def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
         """A logarithm to another base, as a quotient."""
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
-        below = self.called("log", [base], start)
+        below = self.call_by_name("log", [base], start)
         return self.node(ast.BinOp(above, ast.Div(), below), start)
 
     def check_arguments(
@@ -371,12 +371,12 @@ class Calls(Operands):
             indices = args[0].value if isinstance(args[0], ast.Constant) else None
             if not isinstance(indices, str):
                 cure = "write einsum('ij,jk->ik', A, B)"
-                raise self.refused(token, "einsum begins with its indices", cure)
+                raise self.fault(token, "einsum begins with its indices", cure)
             sets = indices.partition("->")[0].count(",") + 1
             if sets != len(args) - 1:
                 message = f"{sets} sets of indices, {len(args) - 1} arrays"
                 cure = "give einsum one set of indices for each array"
-                raise self.refused(token, message, cure)
+                raise self.fault(token, message, cure)
         if (due is None and args) or (due == len(args) and not keywords):
             return
         if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant):
@@ -386,4 +386,4 @@ class Calls(Operands):
         cure = f"write {said}({', '.join('xyz'[: due or 1])})"
         count = COUNTS.get(due or 1, "arguments")
         extra = " and no keywords" if keywords else ""
-        raise self.refused(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
+        raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)

@@ -116,7 +116,7 @@ def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
             return "\\"
     if found in FRACTIONS:
         if typed[odd.start() - 1 : odd.start()].isdigit():
-            raise refused(typed, odd.start(), "a mixed number", "write 2 + 1/2, or 2.5")
+            raise fault_at(typed, odd.start(), "a mixed number", "write 2 + 1/2, or 2.5")
         return f"({FRACTIONS[found]})"
     return _character(found, notes, typed, odd.start())
 
@@ -178,10 +178,10 @@ def foreign(typed: str, at: int) -> TextError:
     char = typed[at]
     name = unicodedata.name(char, "a control character")
     cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
-    return refused(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
+    return fault_at(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
 
 
-def refused(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
+def fault_at(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
     """The error to raise for a fault at character `at` (from 0) of the text."""
     return TextError(
         [Complaint(message, cure, line=1, column=at + 1, source=to_one_line(text), width=width)]

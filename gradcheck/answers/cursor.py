@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from gradcheck.answers.characters import DERIVATIVE, clip, refused
+from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.shapes import Known, Shape, broadcast, is_row, product_shape, shape_of
 from gradcheck.answers.tokens import Token, levels
 from gradcheck.answers.words import Meaning, Words, segment
@@ -142,7 +142,7 @@ class Cursor:
         node.end_col_offset = end if end > start else start
         return node
 
-    def called(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
+    def call_by_name(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
         """A call of a function of this name."""
         name = self.node(ast.Name(function, ast.Load()), start)
         return self.node(ast.Call(name, args, []), start)
@@ -161,24 +161,24 @@ class Cursor:
         """What was typed from `start` to the end of the token just read, in short."""
         return clip(self.typed[start : self.tokens[self.at - 1].end])
 
-    def refused(self, token: Token, message: str, cure: str = "") -> TextError:
+    def fault(self, token: Token, message: str, cure: str = "") -> TextError:
         width = max(token.end - token.start, 1)
-        return refused(self.typed, token.start, message, cure, width)
+        return fault_at(self.typed, token.start, message, cure, width)
 
-    def unexpected(self, due: str) -> TextError:
+    def fault_here(self, due: str) -> TextError:
         """The error for a token that cannot stand here."""
         token = self.tokens[self.at]
         if token.kind == "end":
-            return self.refused(
+            return self.fault(
                 token, f"the formula stops where {due} is due", "write what should stand here"
             )
         if token.text in NEVER and token.kind == "op":
-            return self.refused(token, *NEVER[token.text])
+            return self.fault(token, *NEVER[token.text])
         if token.text == ",":
             return self.comma(token)
         shown = self.typed[token.start : token.end] or SHOWN.get(token.text, token.text)
         cure = CURES.get(token.text, "leave it out, or write what is missing")
-        return self.refused(token, f"{shown} stands where {due} is due", cure)
+        return self.fault(token, f"{shown} stands where {due} is due", cure)
 
     def comma(self, token: Token) -> TextError:
         """The error for a comma: a decimal comma, or a list without its brackets."""
@@ -187,15 +187,15 @@ class Cursor:
             parts = decimal[1], decimal[2]
             cure = f"decimals are written with a point: {'.'.join(parts)}"
             cure += f", thousands as {''.join(parts)}" if len(decimal[2]) == 3 else ""
-            return self.refused(token, "a comma inside a number", cure)
+            return self.fault(token, "a comma inside a number", cure)
         cure = "write lists in square brackets, decimals with a point"
-        return self.refused(token, "a comma that separates nothing", cure)
+        return self.fault(token, "a comma that separates nothing", cure)
 
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH:
             message = f"more than {DEPTH} levels of brackets, signs and powers"
-            raise self.refused(self.tokens[self.at], message, "simplify it first")
+            raise self.fault(self.tokens[self.at], message, "simplify it first")
 
     def closes(self, opening: Token, closing: str) -> None:
         """Move past the bracket that closes `opening`, or refuse."""
@@ -203,17 +203,17 @@ class Cursor:
             return
         shown = SHOWN.get(opening.text, opening.text)
         if self.tokens[self.at].kind == "end":
-            raise self.refused(
+            raise self.fault(
                 opening, f"{shown} is never closed", f"add {SHOWN.get(closing, closing)}"
             )
-        raise self.unexpected(f"{SHOWN.get(closing, closing)} to close {shown}")
+        raise self.fault_here(f"{SHOWN.get(closing, closing)} to close {shown}")
 
     def closing_bracket(self, opening: int) -> int:
         """The place of the bracket that closes one; the end if none does."""
         pairs = enumerate(levels(self.tokens[opening:]), opening)
         return next((at for at, level in pairs if level == 0), len(self.tokens) - 1)
 
-    def transposed(self, node: ast.expr, start: int) -> ast.expr:
+    def transpose(self, node: ast.expr, start: int) -> ast.expr:
         """The transpose; a list of numbers is one either way."""
         node = as_list(node)
         if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
@@ -249,7 +249,7 @@ class Cursor:
             if turned and not is_row(left, self.shapes, self.known):
                 assert isinstance(right, ast.Attribute)
                 self.note("a column beside a row is read as their outer product")
-                return self.called("outer", [left, right.value], start)
+                return self.call_by_name("outer", [left, right.value], start)
             if a == b and is_row(left, self.shapes, self.known):
                 return self.multiply(left, right, start)
             return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 
-from gradcheck.answers.characters import in_plain, refused
+from gradcheck.answers.characters import fault_at, in_plain
 from gradcheck.answers.echo import echo, half_unit
 from gradcheck.answers.limits import within_limits
 from gradcheck.answers.outline import Outline, WorkingStep
@@ -94,7 +94,7 @@ def _remembered(text: str, words: Words, single: bool, by: str, turned: frozense
     """The formula in a text; the last few are known, as answers are looked at more than once."""
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
-        raise refused(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
+        raise fault_at(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     plain = in_plain(text)
     tokens = tokenize(text, plain)
     outline = Outline(text, tokens, words, plain.notes, single=single, by=by, turned=turned)

@@ -54,15 +54,15 @@ class Parser(Calls):
     def whole(self) -> ast.expr:
         """The formula that all tokens make."""
         if len(self.tokens) == 1:
-            raise self.refused(self.tokens[0], "nothing was typed", "give a formula or a number")
+            raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
         for token in self.tokens:
             if token.kind == "op" and token.text in ("!", "%", "°"):
-                raise self.refused(token, *NEVER[token.text])
+                raise self.fault(token, *NEVER[token.text])
         self.double_bars()
         before = list(self.tokens)
         body = self.expression(0)
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
-            raise self.unexpected("an operator or the end")
+            raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
         if self.bars_in_doubt and not self.turned:
@@ -79,7 +79,7 @@ class Parser(Calls):
                 continue
             first = next(token for token in tokens if token.text == "|")
             message = "these bars can be read in more than one way"
-            raise self.refused(first, message, "write abs(...) instead of |...|")
+            raise self.fault(first, message, "write abs(...) instead of |...|")
 
     def expression(self, rank: int) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
@@ -113,10 +113,10 @@ class Parser(Calls):
         """A sign with its operand, or a value with its indices, methods and transposes."""
         token = self.tokens[self.at]
         if token.kind == "op" and token.text in ("-", "+"):
-            return self.signed()
-        return self.suffixed(self.value(), token)
+            return self.signed_value()
+        return self.with_suffixes(self.value(), token)
 
-    def signed(self) -> ast.expr:
+    def signed_value(self) -> ast.expr:
         """A sign binds more loosely than a power: noted where a power follows it."""
         sign = self.step()
         first = self.tokens[self.at].start
@@ -137,7 +137,7 @@ class Parser(Calls):
         if number_comes and self.bare_exponent(("number",), -2):
             self.note(f"{self.text(start)}{token.text} is read as ({echo(left)})/{token.text}")
         if sign.text == "/" and self.sees("/"):
-            raise self.unexpected("a number, a name or a bracket")
+            raise self.fault_here("a number, a name or a bracket")
         right = self.operand(self.expression(rank + 1))
         if sign.text == "⊙":
             while self.factor_starts() or self.sees("@"):  # what stands together holds together
@@ -161,7 +161,7 @@ class Parser(Calls):
         right = self.operand(self.expression(SUM))
         if self.tokens[self.at].text in COMPARED:
             here = self.tokens[self.at]
-            raise self.refused(here, "a chain of comparisons", "compare once: where(x > 0, a, b)")
+            raise self.fault(here, "a chain of comparisons", "compare once: where(x > 0, a, b)")
         left = self.operand(left)
         return self.node(ast.Compare(left, [COMPARED[sign.text]()], [right]), start)
 
@@ -171,11 +171,11 @@ class Parser(Calls):
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
             cure = "write * between them, or ^ for a power"
-            raise self.refused(token, "a number right after a factor", cure)
+            raise self.fault(token, "a number right after a factor", cure)
         constant = isinstance(left, ast.Constant) and self.look(-1).kind == "number"
         if token.text == "[" and constant and self.holds_index():
             cure = "write round brackets to group"
-            raise self.refused(token, "square brackets make an index or a list", cure)
+            raise self.fault(token, "square brackets make an index or a list", cure)
         divided = self.ends_with_quotient(left, start)
         raised = (
             token.kind == "word"
@@ -245,17 +245,17 @@ class Parser(Calls):
                 return self.row_of_ones(base, sign, start)
             base = as_list(base)
             if inverted:
-                base = self.called("inv", [base], start)
+                base = self.call_by_name("inv", [base], start)
             said = f"{echo(base)}.T" if inverted else f"the transpose {bracket(base)}.T"
             self.note(f"{self.text(start)} is read as {said}")
-            return self.suffixed(self.transposed(base, start), sign)
+            return self.with_suffixes(self.transpose(base, start), sign)
         first = self.tokens[self.at].start
         exponent = self.operand(self.expression(UNARY))
         base = self.operand(base)
         if number(exponent) == -1 and typed != "**" and _is_square(shape):
             self.note(f"{self.text(start)} is read as the inverse inv({echo(base)})")
             self.matrices = True
-            return self.called("inv", [base], start)
+            return self.call_by_name("inv", [base], start)
         power = self.node(ast.BinOp(base, ast.Pow(), exponent), start)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
         if tower and not self.silent and exponent.col_offset == first and len(self.notes) < NOTES:
@@ -286,25 +286,25 @@ class Parser(Calls):
         shape = self.shape(inner)
         if number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
-            raise self.refused(sign, "the transpose of a number", cure)
-        ones = self.called("ones", [self.node(ast.Constant(shape[0]), start)], start)
+            raise self.fault(sign, "the transpose of a number", cure)
+        ones = self.call_by_name("ones", [self.node(ast.Constant(shape[0]), start)], start)
         self.note("1^T is read as a row of ones")
-        return self.node(ast.BinOp(self.transposed(ones, start), ast.MatMult(), inner), start)
+        return self.node(ast.BinOp(self.transpose(ones, start), ast.MatMult(), inner), start)
 
     # -- what follows a value ----------------------------------------------------------------------
 
-    def suffixed(self, value: ast.expr, token: Token) -> ast.expr:
+    def with_suffixes(self, value: ast.expr, token: Token) -> ast.expr:
         """A value with the indices, methods and transposes after it."""
         start, depth = min(value.col_offset, token.start), self.depth
         while True:
             here = self.tokens[self.at]
             if here.kind == "transpose":
                 self.at += 1
-                value = self.transposed(value, start)
+                value = self.transpose(value, start)
             elif here.kind != "op" or here.text not in (".", "[", "'"):
                 break
             elif here.text == "'":
-                value = self.primed(value, start)
+                value = self.read_prime(value, start)
             elif here.text == ".":
                 value = self.method(value, start)
             elif self.is_index(value):
@@ -315,7 +315,7 @@ class Parser(Calls):
         self.depth = depth
         return value
 
-    def primed(self, value: ast.expr, start: int) -> ast.expr:
+    def read_prime(self, value: ast.expr, start: int) -> ast.expr:
         """A prime after an array is its transpose, after a bracket of numbers a derivative."""
         prime, before, shape = self.tokens[self.at], self.look(-1), self.shape(value)
         if shape or (self.arrays and before.text in (")", "]") and shape != ()):
@@ -323,13 +323,13 @@ class Parser(Calls):
             name = f"{echo(value)}.T" if isinstance(value, ast.Name) else ".T"
             typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
             self.note(f"{typed} is read as the transpose {name}")
-            return self.transposed(value, start)
+            return self.transpose(value, start)
         if self.by and before.text in (")", "]", "}"):
             self.at += 1
             self.untaken_at = prime.start
             by = self.node(ast.Name(self.by, ast.Load()), prime.start)
-            return self.called(UNTAKEN, [self.operand(value), by], start)
-        raise self.refused(prime, *NEVER["'"])
+            return self.call_by_name(UNTAKEN, [self.operand(value), by], start)
+        raise self.fault(prime, *NEVER["'"])
 
     def is_index(self, value: ast.expr) -> bool:
         """Whether square brackets after a value index it, or else begin a factor."""
@@ -342,7 +342,7 @@ class Parser(Calls):
                 return False
             message = f"{value.id} is a single number and has no entries"
             cure = f"write {value.id} alone, or * for a product"
-            raise self.refused(self.tokens[self.at], message, cure)
+            raise self.fault(self.tokens[self.at], message, cure)
         ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
         return ends and self.holds_index()
 
@@ -376,7 +376,7 @@ class Parser(Calls):
         if len(bounds) > 1:
             return self.node(ast.Slice(*bounds), start)
         if bounds[0] is None:
-            raise self.unexpected("an index")
+            raise self.fault_here("an index")
         return bounds[0]
 
     def method(self, value: ast.expr, start: int) -> ast.expr:
@@ -385,9 +385,9 @@ class Parser(Calls):
         method = self.tokens[self.at]
         if method.text == "T" or method.kind == "transpose":
             self.step()
-            return self.transposed(value, start)
+            return self.transpose(value, start)
         if method.text == "'":
-            return self.primed(value, start)
+            return self.read_prime(value, start)
         if method.text in SIZES and not self.sees("(", ahead=1):
             self.step()
             return self.node(ast.Attribute(self.operand(value), method.text, ast.Load()), start)
@@ -405,7 +405,7 @@ class Parser(Calls):
             f".{method.text} is not read here" if method.text else "a point that leads nowhere"
         )
         cure = "write .T for the transpose, sum(x) for a sum"
-        raise self.refused(method, message, cure)
+        raise self.fault(method, message, cure)
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class Parser(Calls):
         token = self.tokens[self.at]
         reader = READERS.get(token.text if token.kind == "op" else token.kind)
         if reader is None:
-            raise self.unexpected("a number, a name or a bracket")
+            raise self.fault_here("a number, a name or a bracket")
         return reader(self)
 
     def double_bars(self) -> None:
@@ -428,7 +428,7 @@ class Parser(Calls):
         first = self.tokens[bars[0]]
         if not self.arrays:
             cure = "write norm(x) for a norm, abs(x) for an absolute value"
-            raise self.refused(first, "double bars are not read", cure)
+            raise self.fault(first, "double bars are not read", cure)
         for a, b in reversed(pairs):
             end = self.tokens[b].end
             self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from gradcheck.answers.characters import refused
+from gradcheck.answers.characters import fault_at
 from gradcheck.numbers.exponents import FORMULA
 
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
@@ -36,7 +36,7 @@ def within_limits(body: ast.expr, text: str) -> None:
         if height > HEIGHT or parts > PARTS:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
-            raise refused(text, 0, message, "simplify it first, or give numbers")
+            raise fault_at(text, 0, message, "simplify it first, or give numbers")
         below: list[ast.AST] = []
         for node in level:
             if isinstance(node, ast.BinOp):
@@ -58,11 +58,11 @@ def _check(power: ast.BinOp, text: str) -> None:
     width = max((power.right.end_col_offset or 0) - at, 1)
     if not abs(exponent[0]) <= FORMULA:
         message = f"an exponent beyond {FORMULA:,}"
-        raise refused(text, at, message, "simplify it first", width)
+        raise fault_at(text, at, message, "simplify it first", width)
     base = _size(power.left)
     if base and base[1] * abs(exponent[0]) > MAGNITUDE:
         message = "a number too long to be an answer"
-        raise refused(text, at, message, "simplify it first", width)
+        raise fault_at(text, at, message, "simplify it first", width)
 
 
 def _size(node: ast.AST) -> Size | None:

@@ -7,7 +7,7 @@ import ast
 import re
 from collections.abc import Callable, Sequence
 
-from gradcheck.answers.characters import DERIVATIVE, refused
+from gradcheck.answers.characters import DERIVATIVE, fault_at
 from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
 from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
 from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spell
@@ -28,7 +28,7 @@ class Operands(Cursor):
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
-            return self.bracketed()
+            return self.in_brackets()
         if self.tokens[self.at].text == "," and not self.listed:
             text = self.with_commas(token)
         if not text.isdigit() and ("e" in text or "E" in text) and "." not in token.text:
@@ -65,7 +65,7 @@ class Operands(Cursor):
                 cure = (
                     f"decimals are written with a point: write {whole.replace('.', '')}.{decimals}"
                 )
-                raise self.refused(token, "a comma inside a number", cure)
+                raise self.fault(token, "a comma inside a number", cure)
             return token.text
         bare = at == len(self.tokens) - 1 and all(
             t.text in "+-" for t in self.tokens[: self.at - 1]
@@ -85,7 +85,7 @@ class Operands(Cursor):
         if letter in self.words.names:
             tail = exponent if exponent[0] in "+-" else f"*{exponent}"
             cure = f"write {mantissa}*{letter}{tail} or {mantissa}*10^{exponent}"
-            raise self.refused(token, f"is {token.text} a number or a multiple of {letter}?", cure)
+            raise self.fault(token, f"is {token.text} a number or a multiple of {letter}?", cure)
         if self.words.meaning(letter):
             self.note(f"{token.text} is read as {mantissa}*10^{exponent}")
 
@@ -116,12 +116,12 @@ class Operands(Cursor):
         """What stands in round brackets or braces; commas or semicolons make it a tuple."""
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
-            raise self.refused(opening, "empty brackets", "write what belongs between them")
+            raise self.fault(opening, "empty brackets", "write what belongs between them")
         of_a_keyword = self.sees("=", ahead=-2)  # axis=(0, 1)
         parts, parted = self.between(opening, self.operands, of_a_keyword)
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
-    def bracketed(self) -> ast.expr:
+    def in_brackets(self) -> ast.expr:
         """One formula in brackets of any kind."""
         opening = self.step()
         inner = self.operand(self.expression(0))
@@ -138,7 +138,7 @@ class Operands(Cursor):
         rows: list[list[ast.expr]] = [[]]
         while not self.sees("]"):
             if self.tokens[self.at].kind == "end":
-                raise self.refused(opening, "[ is never closed", "add ]")
+                raise self.fault(opening, "[ is never closed", "add ]")
             rows[-1].append(self.spaced_number() if blanks else self.expression(0))
             comma = self.takes(",")
             end = self.at
@@ -156,7 +156,7 @@ class Operands(Cursor):
     def rows(self, opening: Token, rows: list[list[ast.expr]]) -> ast.expr:
         """A list, or a list of rows; of one column it is a list too."""
         if len({len(row) for row in rows}) > 1:
-            raise self.refused(opening, "rows of unlike lengths", "make them equally long")
+            raise self.fault(opening, "rows of unlike lengths", "make them equally long")
         found = rows[0] if len(rows) == 1 else [row[0] for row in rows]
         if len(rows) > 1 and len(rows[0]) > 1:
             found = [self.node(ast.List(r, ast.Load()), r[0].col_offset) for r in rows]
@@ -174,7 +174,7 @@ class Operands(Cursor):
             first = rows[0].replace(",", ", ").strip()
             message = "commas may part the numbers of a row, or be decimal commas"
             cure = f"write [[{first}], ...], or decimals with a point"
-            raise self.refused(self.tokens[self.at - 1], message, cure)
+            raise self.fault(self.tokens[self.at - 1], message, cure)
         self.note("semicolons are read as separators, commas between digits as decimal commas")
         return True
 
@@ -185,7 +185,7 @@ class Operands(Cursor):
         start = self.tokens[self.at].start
         sign = self.step().text if self.sees("-", "+") else ""
         if self.tokens[self.at].kind != "number":
-            raise self.unexpected("a number")
+            raise self.fault_here("a number")
         found = self.number()
         if not sign:
             return found
@@ -200,7 +200,7 @@ class Operands(Cursor):
             )
             found = self.by_cases(self.tokens[self.at : stop]) if stop else None
             if found is None:
-                raise self.refused(opening, "these cases are not read", "write 1 if x > 0 else 0")
+                raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
             self.at = stop + 1
             return found
         outside = self.listed, self.bars
@@ -215,9 +215,9 @@ class Operands(Cursor):
                 break
         self.listed, self.bars = outside
         if not self.tokens[self.at].text:
-            raise self.refused(opening, "\\begin is never ended", "add \\end")
+            raise self.fault(opening, "\\begin is never ended", "add \\end")
         if self.tokens[self.at].kind != "end":
-            raise self.unexpected("& or \\end")
+            raise self.fault_here("& or \\end")
         self.at += 1
         return self.rows(opening, rows)
 
@@ -227,10 +227,10 @@ class Operands(Cursor):
         """What stands between bars: its absolute value; of a vector perhaps its norm."""
         opening = self.step()
         if self.tokens[self.at].kind == "end":
-            raise self.refused(opening, "these bars do not pair up", ABSOLUTE)
+            raise self.fault(opening, "these bars do not pair up", ABSOLUTE)
         if not self.words.function("absolute"):
             cure = "write it without"
-            raise self.refused(opening, "absolute values are not accepted here", cure)
+            raise self.fault(opening, "absolute values are not accepted here", cure)
         plain = opening.text == "|"
         outside = self.bars, self.listed
         self.bars, self.listed = (self.bars + 1 if plain else 0), False
@@ -241,15 +241,15 @@ class Operands(Cursor):
             self.bars_in_doubt.append(self.tokens[self.at].start)
         if not (self.takes("|)") or (plain and self.takes("|"))):
             if self.tokens[self.at].kind == "end" or self.sees("|"):
-                raise self.refused(opening, "these bars do not pair up", ABSOLUTE)
-            raise self.unexpected("| to close |")
+                raise self.fault(opening, "these bars do not pair up", ABSOLUTE)
+            raise self.fault_here("| to close |")
         shape = self.shape(inner)
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
             normed = len(shape) == 1 and self.words.function("norm")
             if normed and not self.doubt(usual=True):
-                return self.called("norm", [inner], opening.start)
-        return self.called("absolute", [inner], opening.start)
+                return self.call_by_name("norm", [inner], opening.start)
+        return self.call_by_name("absolute", [inner], opening.start)
 
     def norm(self) -> ast.expr:
         """`‖x‖`, with `_2` or `_F` below."""
@@ -260,9 +260,9 @@ class Operands(Cursor):
         below = self.tokens[self.at]
         if below.kind == "word" and below.text.startswith("_"):
             if below.text not in ("_2", "_F"):
-                raise self.refused(below, "another norm than the usual one", "write it as a sum")
+                raise self.fault(below, "another norm than the usual one", "write it as a sum")
             self.at += 1
-        return self.called("norm", [self.operand(*parts)], opening.start)
+        return self.call_by_name("norm", [self.operand(*parts)], opening.start)
 
     def angles(self) -> ast.expr:
         """`⟨x, y⟩` is the product of two vectors, `⟨1, 2⟩` a list."""
@@ -278,9 +278,9 @@ class Operands(Cursor):
         sign = self.step()
         factor = self.tokens[self.at]
         if not self.factor_starts():
-            raise self.refused(factor, "a root sign without what is under it", "write √(...)")
+            raise self.fault(factor, "a root sign without what is under it", "write √(...)")
         inner = self.operand(self.expression(POWER))
-        call = self.called(RADICALS[sign.text], [inner], sign.start)
+        call = self.call_by_name(RADICALS[sign.text], [inner], sign.start)
         after = self.tokens[self.at]
         if isinstance(inner, ast.BinOp) and inner.col_offset == factor.start:
             self.note(f"{self.text(sign.start)} is read as {echo(call)}")
@@ -300,11 +300,11 @@ class Operands(Cursor):
     def root(self) -> ast.expr:
         """A LaTeX root, perhaps with its index: a square root, a cube root or a power."""
         token = self.step()
-        index = self.bracketed() if self.sees("[") else None
+        index = self.in_brackets() if self.sees("[") else None
         inner = self.argument()
         name = {2: "sqrt", 3: "cbrt"}.get(2 if index is None else int(number(index) or 0))
         if name or index is None:
-            return self.called(name or "sqrt", [inner], token.start)
+            return self.call_by_name(name or "sqrt", [inner], token.start)
         one = self.node(ast.Constant(1), token.start)
         exponent = self.node(ast.BinOp(one, ast.Div(), index), token.start)
         return self.node(ast.BinOp(inner, ast.Pow(), exponent), token.start)
@@ -316,7 +316,7 @@ class Operands(Cursor):
             return self.operand(self.group())
         many = len(token.text) > 1
         if token.kind == "number" and not token.text.isdigit() and many:
-            raise self.unexpected("an argument in braces")  # `\frac1e5`: no one meaning
+            raise self.fault_here("an argument in braces")  # `\frac1e5`: no one meaning
         if token.kind in FACTORS and many and self.typed[token.start] != "\\":
             middle = token.start + 1
             self.tokens[self.at : self.at + 1] = [
@@ -324,7 +324,7 @@ class Operands(Cursor):
                 token._replace(text=token.text[1:], start=middle, spaced=False),
             ]
         if not self.factor_starts():
-            raise self.unexpected("an argument in braces")
+            raise self.fault_here("an argument in braces")
         self.deeper()
         found = self.operand(self.value())
         self.depth -= 1
@@ -335,7 +335,7 @@ class Operands(Cursor):
         sign = self.step()
         letter = self.sum_index()
         words = self.words
-        self.words = words.indexed(letter) if letter else words
+        self.words = words.inside_sum(letter) if letter else words
         try:
             inner = self.operand(self.expression(PRODUCT))
         finally:
@@ -343,9 +343,9 @@ class Operands(Cursor):
         shape = self.shape(inner)
         if shape is not None and len(shape) != 1 and not (shape and not letter):
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
-            raise self.refused(sign, "this sum over indices is not read", cure)
+            raise self.fault(sign, "this sum over indices is not read", cure)
         self.note(f"{self.text(sign.start)} is read as sum({echo(inner)})")
-        return self.called("sum", [inner], sign.start)
+        return self.call_by_name("sum", [inner], sign.start)
 
     def sum_index(self) -> str:
         """The letter below a sum sign; what stands above it is the length of what is summed."""
@@ -358,7 +358,7 @@ class Operands(Cursor):
             letter = self.step().text
             while braced and not self.takes("}"):
                 if self.step().kind == "end":
-                    raise self.unexpected("} to close {")
+                    raise self.fault_here("} to close {")
         if self.takes("^"):
             if self.sees("{"):
                 self.group()
@@ -376,18 +376,18 @@ class Operands(Cursor):
         """A derivative not yet taken, of the bracket or the product that follows."""
         token, found = self.tokens[self.at], self.derivative_comes()
         if found is None:
-            raise self.refused(token, *NEVER["∂"])
+            raise self.fault(token, *NEVER["∂"])
         self.at += found[0].count(" ")
         variable = found[2] or found[3]
         if not variable or not self.factor_starts():
-            raise refused(self.typed, token.start, "derivative signs are not read", DERIVATIVE)
+            raise fault_at(self.typed, token.start, "derivative signs are not read", DERIVATIVE)
         if self.sees("(", "[", "{"):
-            inner = self.bracketed()
+            inner = self.in_brackets()
         else:
             inner = self.operand(self.expression(PRODUCT))
             if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
                 message = "where does this derivative end?"
-                raise refused(self.typed, token.start, message, "use brackets")
+                raise fault_at(self.typed, token.start, message, "use brackets")
         name = self.node(ast.Name(variable, ast.Load()), token.start)
         self.untaken_at = token.start
-        return self.called(UNTAKEN, [inner, name], token.start)
+        return self.call_by_name(UNTAKEN, [inner, name], token.start)

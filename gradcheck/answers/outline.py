@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
-from gradcheck.answers.characters import DERIVATIVE, refused
+from gradcheck.answers.characters import DERIVATIVE, fault_at
 from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.limits import within_limits
@@ -72,11 +72,11 @@ class Outline(Surroundings):
         self.unframe()
         if not self.tokens:
             end = len(self.typed)
-            raise refused(self.typed, end, "nothing was typed", "give a formula or a number")
+            raise fault_at(self.typed, end, "nothing was typed", "give a formula or a number")
         body = self.answer()
         if self.untaken is not None:
             message = "a derivative that is not yet taken"
-            raise refused(self.typed, self.untaken, message, DERIVATIVE)
+            raise fault_at(self.typed, self.untaken, message, DERIVATIVE)
         return body
 
     def answer(self) -> ast.expr:
@@ -92,7 +92,7 @@ class Outline(Surroundings):
                 return found
             if sign := compares(self.tokens):
                 cure = "cases are written 1 if x > 0 else 0"
-                raise refused(self.typed, sign.start, "these cases are not read", cure)
+                raise fault_at(self.typed, sign.start, "these cases are not read", cure)
         clauses = [c for c in self.clauses((0, len(self.tokens))) if c[1] < c[2]]
         clauses = self.without_words(clauses)
         clauses = self.without_definitions(clauses)
@@ -323,12 +323,12 @@ class Outline(Surroundings):
                 if any(self.mentions(other, *span) for other in waiting):
                     continue
                 del waiting[name]
-                tree = self.parse(self.tokens[slice(*self.trimmed_words(*span))])
+                tree = self.parse(self.tokens[slice(*self.trim_words(*span))])
                 within_limits(tree, self.typed)
                 self.own[name] = tree
         if waiting:
             first = self.tokens[next(iter(waiting.values()))[0]]
-            raise refused(self.typed, first.start, "names that define each other", "write it out")
+            raise fault_at(self.typed, first.start, "names that define each other", "write it out")
         self.notes.append("; ".join(shown))
 
     # -- steps -------------------------------------------------------------------------------------
@@ -339,16 +339,14 @@ class Outline(Surroundings):
         if below is not None:
             token = self.tokens[below[1] - 1]
             message = f"what stands behind {token.text} defines nothing"
-            raise refused(self.typed, token.start, message, "write where u = x^2")
+            raise fault_at(self.typed, token.start, message, "write where u = x^2")
         if len(clauses) > 1 and any(sign in (",", ";", "and") for sign, _, _ in clauses[1:]):
             self.one_formula(clauses)
         links: list[tuple[str, Span, int, bool]] = []
         label = ""
         for _, start, stop in clauses:
             line = 1 + sum(t.kind == "line" for t in self.tokens[:start])
-            spans = [
-                self.trimmed_words(*s) if s[0] < s[1] else s for s in self.links((start, stop))
-            ]
+            spans = [self.trim_words(*s) if s[0] < s[1] else s for s in self.links((start, stop))]
             while len(spans) > 1 and self.is_name_behind(spans):
                 self.leave_out(self.tokens[slice(*spans.pop())])
             for k, span in enumerate(spans):
@@ -364,8 +362,8 @@ class Outline(Surroundings):
                 links.append((label, span, line, not last))
         if not links:
             first = self.tokens[0]
-            raise refused(self.typed, first.start, "nothing but words was typed", "give a formula")
-        return self.stepped(links)
+            raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
+        return self.read_steps(links)
 
     def one_formula(self, clauses: list[tuple[str, int, int]]) -> None:
         """Refuse several formulas that commas part, but for those that another name is of."""
@@ -375,7 +373,7 @@ class Outline(Surroundings):
             return
         if sign == ",":
             raise Parser(self.typed, self.tokens, self.words).comma(token)
-        raise refused(self.typed, token.start, "several formulas", "give one formula")
+        raise fault_at(self.typed, token.start, "several formulas", "give one formula")
 
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
@@ -403,7 +401,7 @@ class Outline(Surroundings):
         text = "".join(token.text for token in tokens)
         return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
 
-    def stepped(self, links: list[tuple[str, Span, int, bool]]) -> ast.expr:
+    def read_steps(self, links: list[tuple[str, Span, int, bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""
         label = next((label for label, *_ in reversed(links) if label), "")
         for name, span, line, chained in links[:-1]:

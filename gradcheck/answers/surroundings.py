@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gradcheck.answers.characters import clip, refused
+from gradcheck.answers.characters import clip, fault_at
 from gradcheck.answers.tokens import Token, spell, token_span
 from gradcheck.answers.words import KEPT, STOP, Words, segment
 
@@ -54,7 +54,7 @@ class Surroundings:
             return
         if any(token.text.lower() in NEGATIONS for token in tokens):
             message = "is this the answer, or is it not?"
-            raise refused(self.typed, tokens[0].start, message, "give the formula alone")
+            raise fault_at(self.typed, tokens[0].start, message, "give the formula alone")
         text = self.typed[tokens[0].start : tokens[-1].end].strip()
         self.notes.append(f"`{clip(text)}` is left out")
 
@@ -72,7 +72,7 @@ class Surroundings:
         dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
         if len(dollars) % 2:
             message = "a dollar sign without its partner"
-            raise refused(self.typed, dollars[0].start, message, "leave it out")
+            raise fault_at(self.typed, dollars[0].start, message, "leave it out")
         tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
         tokens = self.without_remark(tokens)
         tokens = _without_quotes(tokens)
@@ -142,7 +142,7 @@ class Surroundings:
         said = [t for t in strange if t.text.lower() in STOP or len(t.text) >= LONG]
         return bool(said) and (not named or len(strange) > 1)
 
-    def trimmed_words(self, start: int, stop: int) -> Span:
+    def trim_words(self, start: int, stop: int) -> Span:
         """A stretch without the words, asides and points `at x = 2` at its ends."""
         before = -1, -1
         while (start, stop) != before:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.characters import ADVICE, GREEK, Typed, refused
+from gradcheck.answers.characters import ADVICE, GREEK, Typed, fault_at
 from gradcheck.numbers.exponents import DECIMAL
 
 TOKENS, NAME, DIGITS = 500, 32, 30
@@ -129,7 +129,7 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
             if shown in FRAMES or shown not in ROWS | CASES:
                 if shown not in FRAMES:
                     cure = ADVICE["begin"]
-                    raise refused(typed, start, f"\\begin{{{shown}}} is not read here", cure)
+                    raise fault_at(typed, start, f"\\begin{{{shown}}} is not read here", cure)
                 continue
             if shown == "array" and kind == "begin" and tokens:
                 last = tokens[-1].start
@@ -141,7 +141,7 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
             if shown == ".":
                 if "left" in sized and not text[m.end() :].count("\\right"):
                     message = "a sized bracket without its bracket"
-                    raise refused(typed, start - 5, message, "write ( or ) after it", 5)
+                    raise fault_at(typed, start - 5, message, "write ( or ) after it", 5)
                 sized = ""
                 continue
             if shown == "|":
@@ -151,7 +151,7 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
         spaced = False
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
-        raise refused(typed, tokens[TOKENS].start, message, "simplify it first")
+        raise fault_at(typed, tokens[TOKENS].start, message, "simplify it first")
     return tokens
 
 
@@ -175,7 +175,7 @@ def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[To
     word = word.replace("{", "").replace("}", "")
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
-        raise refused(typed, start, message, "write * between factors", len(word))
+        raise fault_at(typed, start, message, "write * between factors", len(word))
     return [*letters, Token("word", word, start, end, spaced)]
 
 
@@ -187,13 +187,13 @@ def _command(typed: str, command: str, start: int) -> tuple[str, str]:
         return "transpose", "T"
     if command in ADVICE:
         message = f"\\{command} is not read here"
-        raise refused(typed, start, message, ADVICE[command], len(command) + 1)
+        raise fault_at(typed, start, message, ADVICE[command], len(command) + 1)
     if not command[0].isalpha():
-        raise refused(typed, start, "a backslash without a command", "leave it out")
+        raise fault_at(typed, start, "a backslash without a command", "leave it out")
     word = re.sub(r"[\s{}]", "", command)
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
-        raise refused(typed, start, message, "leave the backslash out", len(word))
+        raise fault_at(typed, start, message, "leave the backslash out", len(word))
     return "word", word
 
 
@@ -205,10 +205,10 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
     significant = len(mantissa.replace(".", "").lstrip("0"))
     if significant > DIGITS:
         message = f"a number of {significant} digits: at most {DIGITS} are read"
-        raise refused(typed, start, message, "round it", len(digits))
+        raise fault_at(typed, start, message, "round it", len(digits))
     if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
         message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
-        raise refused(typed, start, message, "write it as a formula", len(digits))
+        raise fault_at(typed, start, message, "write it as a formula", len(digits))
 
 
 def spell(tokens: Iterable[Token]) -> str:

@@ -147,7 +147,7 @@ class Words:
             return None
         return Meaning("entry", ",".join([found[1], *(str(int(k) - 1) for k in places)]))
 
-    def indexed(self, letter: str) -> "Words":
+    def inside_sum(self, letter: str) -> "Words":
         """The vocabulary inside a sum over a letter."""
         return replace(self, letter=letter, outer=self.outer or self, met={})
 
@@ -155,7 +155,7 @@ class Words:
         meaning = self.meaning(piece) if piece and not piece.isdigit() else None
         return meaning is not None and meaning.kind == "function"
 
-    def shown(self, pieces: tuple[str, ...]) -> str:
+    def spell(self, pieces: tuple[str, ...]) -> str:
         """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
         text = ""
         for piece in pieces:
@@ -170,7 +170,7 @@ class Words:
             return ""
         ways = segment(self, word, opens=True)
         products = [w for w in ways if w[0] in self.names and self.is_function(w[-1])]
-        return self.shown(products[0]) if products else ""
+        return self.spell(products[0]) if products else ""
 
     def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""

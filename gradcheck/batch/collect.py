@@ -41,7 +41,9 @@ class Strangers:
         self.first.setdefault(key, read.file)
         self.files[key] += 1
 
-    def told(self, ungraded: Collection[str], asked: Collection[str]) -> Iterator[tuple[str, bool]]:
+    def list_notices(
+        self, ungraded: Collection[str], asked: Collection[str]
+    ) -> Iterator[tuple[str, bool]]:
         """What is to be said of each, and whether somebody must look: one that was `asked` is near.
 
         `ungraded` are problems whose own key is in doubt.
@@ -103,12 +105,12 @@ class Rules:
 class Collector:
     """Takes submissions one by one; `ungraded` are problems whose own key is in doubt.
 
-    `asked` gives the fingerprint of what a student is asked, or (without a name) of a problem.
+    `fingerprint_for` tells it of what a student is asked, or (without a name) of a problem.
     """
 
     ledger: Ledger
     problems: Mapping[str, Problem]
-    asked: Callable[..., str]
+    fingerprint_for: Callable[..., str]
     ungraded: frozenset[str] = frozenset()
     roster: Roster = field(default_factory=Roster)
     chosen: Chosen = field(default_factory=Chosen)
@@ -138,7 +140,7 @@ class Collector:
         for words in notices:
             self.ledger.notice(words, grave=True)
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.asked(id), about(problem))
+            self.ledger.add_problem(id, self.fingerprint_for(id), about(problem))
         for read in reads:
             self._take(read)
             if whole:
@@ -150,7 +152,7 @@ class Collector:
             *self.problems,
             *(f"{p.id}.{part.name}" for p in self.problems.values() for part in p.parts),
         ]
-        for words, grave in self.strangers.told(self.ungraded, asked):
+        for words, grave in self.strangers.list_notices(self.ungraded, asked):
             self.ledger.notice(words, grave=grave)
         self._say_who_is_missing()
         self.ledger.know("collected", "yes")
@@ -185,7 +187,7 @@ class Collector:
         self, read: Submission, before: Submission | None, answers: dict[str, Any]
     ) -> dict[str, Any]:
         """The answers that count where some were handed in before; what no longer does is said."""
-        again = [id for id in answers if self.ledger.answered(read.student, id)]
+        again = [id for id in answers if self.ledger.has_answered(read.student, id)]
         if before is None or not again:
             return answers
         if self.rules.attempt == "first":
@@ -243,14 +245,14 @@ class Collector:
     ) -> None:
         problem = self.problems[id]
         parts = {part.name: among(problem, part.name, given) for part in problem.parts}
-        self.ledger.take(student, id, self.asked(id, student), parts, kept, attempt)
+        self.ledger.take(student, id, self.fingerprint_for(id, student), parts, kept, attempt)
 
     def _say_who_is_missing(self) -> None:
         """On the roster without a submission; in the ledger before, and not in these answers."""
         absent = [s for s in self.roster.called if s not in self.seen and self._wanted(s)]
         if absent:
             self.ledger.notice(f"nothing was handed in by {_listed(absent)}")
-        gone = [] if self.chosen.students or self.chosen.problems else self.ledger.left_out()
+        gone = [] if self.chosen.students or self.chosen.problems else self.ledger.list_departed()
         if gone:
             words = "in the ledger before, and not among these answers"
             self.ledger.notice(f"{words}: {_listed(gone)}")

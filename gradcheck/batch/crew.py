@@ -12,7 +12,7 @@ from typing import Any
 
 from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.work import Asking, Chunk, judged, leave_chunk, prepared
+from gradcheck.batch.work import Asking, Chunk, judge_chunk, leave_chunk, prepare_here
 from gradcheck.batch.workers import Worker, WorkerLost
 from gradcheck.errors import OURS
 
@@ -61,7 +61,7 @@ class Crew:
         for k, (id, asking) in enumerate(askings.items()):
             hand = self.hands[k % len(self.hands)]
             hand.prepared.append(id)
-            dealt[id] = hand.executor.submit(prepared, asking)
+            dealt[id] = hand.executor.submit(prepare_here, asking)
         found = {}
         for id, future in dealt.items():
             try:
@@ -91,7 +91,7 @@ class Crew:
             chunk = self.again.popleft() if self.again else self._next(hand, left, more)
             if chunk is None:
                 return
-            hand.flying.append((hand.executor.submit(judged, chunk), chunk))
+            hand.flying.append((hand.executor.submit(judge_chunk, chunk), chunk))
 
     def _next(self, hand: _Hand, left: list[str], more: More) -> Chunk | None:
         """Of the problems with answers left one that is prepared here, or nowhere, or any."""

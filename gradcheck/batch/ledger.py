@@ -255,7 +255,7 @@ class Ledger:
         safe = text.encode("utf-8", "replace").decode()
         self.db.execute("INSERT INTO notices (grave, text) VALUES (?, ?)", (int(grave), safe))
 
-    def answered(self, student: str, problem: str) -> bool:
+    def has_answered(self, student: str, problem: str) -> bool:
         """Whether a student has handed in something for a problem."""
         sql = (
             "SELECT 1 FROM answers JOIN questions ON number = question"
@@ -263,7 +263,7 @@ class Ledger:
         )
         return self.db.execute(sql, (student, problem, MISSING)).fetchone() is not None
 
-    def left_out(self) -> list[str]:
+    def list_departed(self) -> list[str]:
         """Students who were in the batch when it was last complete, and are no longer."""
         sql = "SELECT DISTINCT student FROM before WHERE student NOT IN (SELECT name FROM students)"
         return [name for (name,) in self.db.execute(f"{sql} ORDER BY student")]

@@ -22,7 +22,7 @@ class Marked(NamedTuple):
     score: float
     line: str
 
-    def told(self, student: str = "") -> dict[str, Any]:
+    def to_record(self, student: str = "") -> dict[str, Any]:
         """All that there is to tell, with the student who gave the answer."""
         return {"student": student, **json.loads(self.line)}
 

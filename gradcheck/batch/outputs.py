@@ -16,7 +16,7 @@ from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
 from gradcheck.batch.workers import do_all
 from gradcheck.report.gradebooks import cells, figure
-from gradcheck.report.judgements import told
+from gradcheck.report.judgements import restrict
 
 
 def json_lines(ledger: Ledger, *, as_read: bool = False) -> Iterator[str]:
@@ -24,7 +24,7 @@ def json_lines(ledger: Ledger, *, as_read: bool = False) -> Iterator[str]:
     feedback = ledger.feedback()
     for student in everything(ledger, as_read=as_read):
         for marked in student.judged:
-            yield json.dumps(told(marked.told(student.name), feedback))
+            yield json.dumps(restrict(marked.to_record(student.name), feedback))
 
 
 def write_lines(ledger: Ledger, path: Path) -> None:
@@ -131,7 +131,7 @@ def _students(path: Path, out: Path, first: str, last: str) -> None:
 
         @lru_cache(maxsize=SECTIONS)
         def section(id: str, judged: tuple[Marked, ...]) -> Markup:
-            lines = [told(each.told(), feedback) for each in judged]
+            lines = [restrict(each.to_record(), feedback) for each in judged]
             wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
             own = lines[0].get("variant") or {}
             return problem_section(

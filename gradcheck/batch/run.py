@@ -67,7 +67,7 @@ class Batch:
 
     def _doubts(self) -> dict[str, str]:
         """Why each problem cannot be graded, or an empty text; asked once of each, then known."""
-        prints = {id: self.asked(id) for id in self.problems}
+        prints = {id: self.fingerprint_for(id) for id in self.problems}
         known = {id: self.ledger.doubt(p) for id, p in prints.items()}
         new = {id: self.askings[p] for id, p in prints.items() if known[id] is None}
         found = self.crew.prepare(new)
@@ -76,7 +76,7 @@ class Batch:
                 self.ledger.keep_doubt(prints[id], why)
         return {id: found[id] if why is None else why for id, why in known.items()}
 
-    def asked(self, id: str, student: str = "") -> str:
+    def fingerprint_for(self, id: str, student: str = "") -> str:
         """The fingerprint of what a student is asked: the problem, or a variant of it."""
         drawn = draw_for(self.problems[id], student)
         if (id, drawn) not in self.prints:
@@ -89,9 +89,9 @@ class Batch:
         """Put who answered what into the ledger."""
         doubtful = frozenset(self.doubts)
         rules = replace(rules, late=self.late)
-        Collector(self.ledger, self.problems, self.asked, doubtful, roster, chosen, rules).collect(
-            reads, [f"not graded: {why}" for why in self.doubts.values()]
-        )
+        Collector(
+            self.ledger, self.problems, self.fingerprint_for, doubtful, roster, chosen, rules
+        ).collect(reads, [f"not graded: {why}" for why in self.doubts.values()])
 
     def judge(self) -> Iterator[Progress]:
         """Judge what has no judgement yet; the ledger is complete when this ends."""
@@ -102,14 +102,14 @@ class Batch:
         yield Progress(0, total, verdicts)
         try:
             for found in self.crew.judge(dealer.order(waiting), dealer.more):
-                judged = [*found, *dealer.refused()]
+                judged = [*found, *dealer.left_to_person()]
                 self.ledger.settle(judged)
                 done += len(judged)
-                verdicts.update(dealer.weighed(judged))
+                verdicts.update(dealer.count_verdicts(judged))
                 yield Progress(done, total, verdicts)
-            if judged := dealer.refused():
+            if judged := dealer.left_to_person():
                 self.ledger.settle(judged)
-                verdicts.update(dealer.weighed(judged))
+                verdicts.update(dealer.count_verdicts(judged))
                 yield Progress(done + len(judged), total, verdicts)
             self.ledger.choose_best()
             self.ledger.seal()
@@ -151,12 +151,12 @@ class _Dealer:
         answers = [(each.number, each.part, each.answer) for each in found]
         return Chunk(self.askings[asked], answers)
 
-    def refused(self) -> list[JudgedAnswer]:
+    def left_to_person(self) -> list[JudgedAnswer]:
         """What was left to a person since, because its student's budget is spent."""
         found, self.left = self.left, []
         return found
 
-    def weighed(self, judged: Sequence[JudgedAnswer]) -> Counter[str]:
+    def count_verdicts(self, judged: Sequence[JudgedAnswer]) -> Counter[str]:
         """Verdicts, each as often as students gave the answer."""
         found: Counter[str] = Counter()
         for each in judged:

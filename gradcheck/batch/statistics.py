@@ -112,7 +112,7 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     for marked, number, students in distinct(ledger):
         if marked.problem not in problems:
             continue
-        problem, said = problems[marked.problem], marked.told()
+        problem, said = problems[marked.problem], marked.to_record()
         if not anonymous:
             said["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
             if said["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
@@ -151,7 +151,7 @@ def _count(found: ClassFacts, student: Student) -> None:
         found.problems[id].here.append(got)
         found.problems[id].elsewhere.append(round(total - got, 9))
         if found.problems[id].choices and found.problems[id].possible:
-            variant = next(m.told().get("variant") for m in student.judged if m.problem == id)
+            variant = next(m.to_record().get("variant") for m in student.judged if m.problem == id)
             found.problems[id].add_variant(variant or {}, got / found.problems[id].possible)
 
 

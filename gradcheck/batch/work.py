@@ -52,7 +52,7 @@ class Chunk:
         return [Chunk(self.asking, self.answers[start:end]) for start, end in ends]
 
 
-def prepared(asking: Asking) -> str:
+def prepare_here(asking: Asking) -> str:
     """Why a problem cannot be graded; empty if it can, and is ready here from now on."""
     try:
         ready(asking)
@@ -65,7 +65,7 @@ def prepared(asking: Asking) -> str:
     return ""
 
 
-def judged(chunk: Chunk) -> list[tuple[str, float, str, float]]:
+def judge_chunk(chunk: Chunk) -> list[tuple[str, float, str, float]]:
     """Judge every answer within the limits of a worker, and give what `JudgedAnswer` has."""
     known = ready(chunk.asking)
     found = []

@@ -21,7 +21,7 @@ from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.report.findings import STYLES
-from gradcheck.report.judgements import line, told
+from gradcheck.report.judgements import line, restrict
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
 LIST = re.compile(r"(?:[^=\[(]*=)?\s*[\[(⟨<](?P<inner>.*)[\])⟩>]\s*(?:\^?T|ᵀ)?", re.DOTALL)
@@ -57,7 +57,7 @@ def check(
     held, source = key(problem), problem.program.source
     codes = []
     for part, each in zip(problem.parts, answers, strict=True):
-        said = told(line(mark(held, part, each), source), "full")
+        said = restrict(line(mark(held, part, each), source), "full")
         if as_json:
             print(json.dumps(said, allow_nan=False))
         else:

@@ -40,7 +40,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
 from gradcheck.report.figures import pluralize
 from gradcheck.report.findings import STYLES, VERDICTS, visible
-from gradcheck.report.judgements import told
+from gradcheck.report.judgements import restrict
 from gradcheck.report.rows import TextTable
 
 EVERY = 10.0  # seconds between lines in a pipe
@@ -335,7 +335,7 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     about = ledger.problems()
     for student in everything(ledger, as_read=True):
         for marked in student.judged:
-            line = told(marked.told(student.name), feedback)
+            line = restrict(marked.to_record(student.name), feedback)
             verdict, tags = line["verdict"], line["tags"]
             place = f"{visible(student.name)}  {line['problem']}.{line['part']}  "
             head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))

@@ -19,7 +19,7 @@ from gradcheck.report import gradebooks
 from gradcheck.report.figures import pluralize
 from gradcheck.report.gradebooks import comments as comments_of
 from gradcheck.report.gradebooks import gradescope
-from gradcheck.report.judgements import told
+from gradcheck.report.judgements import restrict
 
 DAMAGED = "{}: {} in the ledger damaged - `gradcheck grade` judges again"
 
@@ -119,7 +119,9 @@ def _gradescope(ledger: Ledger, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
     for student in everything(ledger):
-        lines = [told(marked.told(student.name), ledger.feedback()) for marked in student.judged]
+        lines = [
+            restrict(marked.to_record(student.name), ledger.feedback()) for marked in student.judged
+        ]
         with replace_file(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
             file.write(gradescope(lines, sources))
 
@@ -131,13 +133,15 @@ def _fill_in(  # noqa: PLR0917 - the options
 
     def feedback(student: str) -> str:
         (found,) = everything(ledger, between=(student, student))
-        return comments_of([told(m.told(student), ledger.feedback()) for m in found.judged])
+        return comments_of(
+            [restrict(m.to_record(student), ledger.feedback()) for m in found.judged]
+        )
 
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
     say = feedback if comments else None
     whole, names = export.read_bytes(), ledger.names()
-    found = gradebooks.filled(whole, form, points, facts.possible, column, say, names)
+    found = gradebooks.fill(whole, form, points, facts.possible, column, say, names)
     for words in found.notices:
         click.echo(words, err=True)
     out.write_bytes(found.content)

@@ -136,7 +136,7 @@ def _alone(
 def _chained(
     line: ScalarLine, k: int, d: Sequence[Array | None], shape: tuple[int, ...]
 ) -> Array | None:
-    right = line.chained(k, d)
+    right = line.chain(k, d)
     return None if right is None else np.broadcast_to(right, shape)
 
 

@@ -185,10 +185,10 @@ class ScalarLine:
         """The right derivative of every node by every entry, (P, size); None for a constant."""
         found: list[Array | None] = []
         for k in range(len(self.nodes)):
-            found.append(self.chained(k, found))
+            found.append(self.chain(k, found))
         return found
 
-    def chained(self, k: int, d: Sequence[Array | None]) -> Array | None:
+    def chain(self, k: int, d: Sequence[Array | None]) -> Array | None:
         """The chain rule at node k."""
         entry = self.entry[k]
         if entry is not None:

@@ -149,7 +149,7 @@ def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:
         if k in wrong:
             found[k] = np.broadcast_to(wrong[k](operation(line, [k], found))[0, 0], line.x.shape)
         elif line.above[k] & bits:
-            found[k] = line.chained(k, found)
+            found[k] = line.chain(k, found)
     end = found[-1]
     return end if end is not None else np.zeros(line.x.shape)
 

@@ -14,7 +14,7 @@ from gradcheck.engine.recording import (
     is_grad_enabled,
     no_grad,
     set_grad_enabled,
-    watched,
+    watching,
 )
 from gradcheck.engine.tensor import Tensor
 
@@ -33,5 +33,5 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
     "tensor",
-    "watched",
+    "watching",
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.backward import backward, run, starts
 from gradcheck.engine.state import bare
-from gradcheck.engine.tensor import Tensor, boxed, track
+from gradcheck.engine.tensor import Tensor, box, track
 from gradcheck.values import Value
 
 __all__ = ["backward", "grad", "tensor"]
@@ -118,4 +118,4 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
             found[index] = np.zeros(wrt[index].shape, wrt[index].dtype)
         elif g is None and not allow_unused:
             raise RuntimeError(advice.unused(index))
-    return tuple(None if g is None else boxed(g) for g in found)
+    return tuple(None if g is None else box(g) for g in found)

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.state import State, bare, land
-from gradcheck.engine.tape import Leaf, Node, Step, saved, walk, watched_cells
+from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk, watched_cells
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
@@ -109,7 +109,7 @@ def run(
 
 def _alive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
-    y, operands = saved(node)
+    y, operands = read_saved(node)
     cells = watched_cells(node)
     live = tuple(
         _revived(kind, value, edge, cells.get(i))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.ops.row import BOUNDS, spelled
+from gradcheck.ops.row import BOUNDS, respell
 from gradcheck.values import Array, Value
 
 Maker = Callable[..., Array]
@@ -56,12 +56,12 @@ def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Value = np.float64)
 
 def _linspace(*bounds: Value, **named: Value) -> Array:
     ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
-    made: Array = np.linspace(*ends, *bounds[2:], **spelled(named, BOUNDS))
+    made: Array = np.linspace(*ends, *bounds[2:], **respell(named, BOUNDS))
     return made
 
 
 def _arange(*bounds: Value, **named: Value) -> Array:
-    made: Array = np.arange(*bounds, **spelled(named, BOUNDS))
+    made: Array = np.arange(*bounds, **respell(named, BOUNDS))
     return made
 
 

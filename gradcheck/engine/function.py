@@ -10,8 +10,8 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import OUTPUT, Node, form, noted
-from gradcheck.engine.tensor import Tensor, boxed, track
+from gradcheck.engine.tape import OUTPUT, Node, form, make_node
+from gradcheck.engine.tensor import Tensor, box, track
 from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
 from gradcheck.values import Routine, Value
@@ -180,7 +180,7 @@ def _record(
     live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
-    node = noted(
+    node = make_node(
         _row(cls, args, outputs),
         tuple(t._step() if track(t) else None for t in args),
         tuple(form(t._value) if isinstance(t, Tensor) else None for t in args),
@@ -254,7 +254,7 @@ def _output(node: Node, k: int) -> Node:
         elementwise=False,
         params=("index",),
     )
-    return noted(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
+    return make_node(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
 
 
 def _parts(g: Value) -> dict[int, Value]:
@@ -290,7 +290,7 @@ def _gradients(
 def _cotangent(g: Value, known: Value) -> Tensor | None:
     """What arrived at one output; zeros where nothing did, None where it is no tensor."""
     if g is not None:
-        return boxed(g)
+        return box(g)
     return None if known is None else Tensor(np.zeros(*known))
 
 

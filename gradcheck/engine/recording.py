@@ -147,7 +147,7 @@ def is_grad_enabled() -> bool:
 
 
 @contextmanager
-def watched(
+def watching(
     observe: Observe | None = None,
     disturb: Disturb | None = None,
     walked: Walked | None = None,

@@ -19,10 +19,10 @@ from gradcheck.engine.tape import (
     Node,
     Step,
     blank,
-    ended,
     form,
-    noted,
-    seen_from_outside,
+    make_leaf,
+    make_node,
+    outer_step,
 )
 from gradcheck.ops.row import Op
 from gradcheck.values import Params, Value
@@ -80,7 +80,7 @@ class State:
     def grad_fn(self) -> Node | None:
         """The node that made this tensor; None for a leaf."""
         self._settle()
-        return self._node and seen_from_outside(self._node)[0]  # type: ignore[return-value]
+        return self._node and outer_step(self._node)[0]  # type: ignore[return-value]
 
     @property
     def is_leaf(self) -> bool:
@@ -177,7 +177,7 @@ def step_of(t: State) -> Step:
         return t._node
     leaf = None if t._leaf is None else native.referent(t._leaf)
     if leaf is None:
-        leaf = ended(t)
+        leaf = make_leaf(t)
         t._leaf = native.weak(leaf)
     return leaf
 
@@ -205,7 +205,7 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
             watch += i, t._cell, t._cell[0]
     if keep_y:
         watch += -1, out._cell, out._cell[0]
-    node = noted(
+    node = make_node(
         row,
         tuple(edges),
         tuple(forms),

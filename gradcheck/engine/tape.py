@@ -77,7 +77,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
         """The nodes that backward visits next, one pair an operand; (None, 0) for a constant."""
-        found = ((None, 0) if e is None else seen_from_outside(e) for e in self.edges)
+        found = ((None, 0) if e is None else outer_step(e) for e in self.edges)
         return tuple(found)
 
     def release(self) -> None:
@@ -113,14 +113,14 @@ OUTPUT = "output"
 """The row of one output of an op that has several; outside, only the op itself is seen."""
 
 
-def seen_from_outside(step: Step) -> tuple[Step, int]:
+def outer_step(step: Step) -> tuple[Step, int]:
     """The op that made a value, and which of its outputs the value is."""
     if type(step) is Node and step.op.name == OUTPUT and step.edges[0] is not None:
         return step.edges[0], step.params["index"]
     return step, 0
 
 
-def saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
+def read_saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The value and the operands that the node kept, if they are still there and unchanged."""
     expect_saved(node)
     return node.y, node.operands or ()
@@ -156,7 +156,7 @@ def _changed(node: Node, i: Value, cell: list[Value], version: int) -> str:
 # -- recording -----------------------------------------------------------------------------------
 
 
-def noted(  # noqa: PLR0917 - by position: it is called for every op
+def make_node(  # noqa: PLR0917 - by position: it is called for every op
     op: Op,
     edges: tuple[Step | None, ...],
     forms: tuple[Form, ...],
@@ -179,7 +179,7 @@ def noted(  # noqa: PLR0917 - by position: it is called for every op
     return node
 
 
-def ended(variable: Value) -> Leaf:
+def make_leaf(variable: Value) -> Leaf:
     """The end of the paths to a leaf tensor."""
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
@@ -323,7 +323,7 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
             g = arrived.pop(node)
         ahead = coming = None
         if node.hooks:
-            g = hooked(node, g)
+            g = apply_hooks(node, g)
         if only is not None and node in only:
             landed[node] = g
         if above is not None and node not in above:
@@ -352,7 +352,7 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
                     heappush(waiting, (-edge.order, edge))
         if not retain:
             node.release()
-    leaves = {leaf: hooked(leaf, g) for leaf, g in arrived.items()}
+    leaves = {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
     return {step: g.copy() if type(g) is ndarray else g for step, g in (landed | leaves).items()}
 
 
@@ -395,7 +395,7 @@ def _piece(  # noqa: PLR0917 - by position: it is called for every edge
     return fit(node, i, piece)
 
 
-def hooked(step: Step, g: Value) -> Value:
+def apply_hooks(step: Step, g: Value) -> Value:
     """The cotangent after the hooks that hang on a step."""
     for hook in step.hooks or ():
         g = hook(g)

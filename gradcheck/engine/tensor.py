@@ -35,14 +35,14 @@ from gradcheck.engine.state import (
     step_of,
     wrap,
 )
-from gradcheck.engine.tape import NUMBER, Leaf, Node, noted, stand_in
+from gradcheck.engine.tape import NUMBER, Leaf, Node, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
 from gradcheck.ops.row import Op, handler_of, pass_on
 from gradcheck.values import Params, Routine, Value
 
-__all__ = ["Tensor", "apply", "bare", "boxed", "to", "track"]
+__all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
 
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
@@ -65,7 +65,7 @@ def track(value: Value) -> bool:
     return type(value) is Tensor and value.requires_grad
 
 
-def boxed(value: Value) -> "Tensor":
+def box(value: Value) -> "Tensor":
     """A tensor around a bare value; a tensor as it is."""
     return value if type(value) is Tensor else Tensor(solid(value))
 
@@ -179,7 +179,7 @@ def of_one(row: Op) -> Callable[..., "Tensor"]:
             form, blank = stand_in(u)
             forms, kept = (form,), u if keep else blank
         watch = _watched(x, None) if keep else None
-        node = noted(row, (step_of(x),), forms, (kept,), params, None, watch)
+        node = make_node(row, (step_of(x),), forms, (kept,), params, None, watch)
         out: Tensor = wrap(Tensor, y, True, node)
         if keep_y:
             _keep(node, y, out)
@@ -231,7 +231,7 @@ def of_two(row: Op) -> Callable[..., "Tensor"]:
         watch: tuple[Value, ...] | None = None
         if keep_u or keep_v:
             watch = _watched(left if keep_u else None, right if keep_v else None)
-        node = noted(row, (start, other), forms, kept, NONE, None, watch)
+        node = make_node(row, (start, other), forms, kept, NONE, None, watch)
         out: Tensor = wrap(Tensor, y, True, node)
         if keep_y:
             _keep(node, y, out)
@@ -349,7 +349,7 @@ def _casting(dtype: Value) -> Routine:
 
 def _comparing(plain: Callable[[Value, Value], Value]) -> Routine:
     """`t.eq(other)`: a tensor of truth values."""
-    return lambda self, other: boxed(plain(self._value, bare(other)))
+    return lambda self, other: box(plain(self._value, bare(other)))
 
 
 def _reading(function: Routine) -> Routine:
@@ -707,13 +707,13 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return Removable(hooks, call)
 
 
-def _answered(hook: Callable[[Value], Value], g: Value, box: type[Tensor]) -> Value:
+def _answered(hook: Callable[[Value], Value], g: Value, kind: type[Tensor]) -> Value:
     """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
     if isinstance(g, State):
         answer = hook(g)
     else:
         with Recording(False):
-            answer = hook(box(g))
+            answer = hook(kind(g))
     if answer is None:
         return g
     if not isinstance(answer, State):

@@ -12,9 +12,9 @@ import numpy as np
 from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
-from gradcheck.engine.tape import MOVES, Node, blank, noted
+from gradcheck.engine.tape import MOVES, Node, blank, make_node
 from gradcheck.ops import TABLE
-from gradcheck.ops.row import Op, add_back, numbered
+from gradcheck.ops.row import Op, add_back, number_entries
 from gradcheck.ops.shapes import is_basic
 from gradcheck.values import Numbers, Params, Value
 
@@ -109,7 +109,7 @@ def past_hooks(node: Node | None) -> Node | None:
     """A view's node without its hooks: what a write through the view sends back goes past them."""
     if node is None or not node.hooks:
         return node
-    twin = noted(
+    twin = make_node(
         node.op, node.edges, node.forms, node.operands or (), node.params, node.y, node.watch
     )
     twin.order = node.order
@@ -132,7 +132,7 @@ def _places(shape: tuple[int, ...], path: Path) -> Value:
     while path is not None:
         path, row, params = path
         steps.append((row, params))
-    places = numbered(shape) - 1
+    places = number_entries(shape) - 1
     for row, params in reversed(steps):
         places = np.asarray(row.forward(places, **params))
     return places

@@ -59,7 +59,7 @@ class Wrong:
         """What was answered, at a point."""
         return np.asarray(self.ready.at(spot)(bits), dtype=object)
 
-    def rounded(self, spot: Spot, bits: int) -> Array:
+    def round_off(self, spot: Spot, bits: int) -> Array:
         """The same as balls, each of all that may have been rounded to what was typed."""
         found = self.exactly(spot, bits)
         rooms = self.rooms(found)
@@ -175,7 +175,7 @@ def _vanishes(due: At) -> bool:
 def _here(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = key.spots[0], BITS[0]
-    given = [(each.name, each.rounded) for each in wrong]
+    given = [(each.name, each.round_off) for each in wrong]
     with precision(bits):
         due = np.asarray(following(key.problem, own.name, given, spot)(bits), dtype=object)
         mine = own.exactly(spot, bits)

@@ -118,7 +118,9 @@ def _where_letters_move(key: Key, part: str, ready: Readings) -> Diagnosis | Non
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
-    moving = part in key.problem.given(key.problem.inputs) and not key.problem.inputs[part].shape
+    moving = (
+        part in key.problem.select_inputs(key.problem.inputs) and not key.problem.inputs[part].shape
+    )
     for k in range(len(key.spots[:DIAGNOSTIC])) if moving and ready.lines and ready.names else ():
         yield _slope(*(_ball(ready, spot) for spot in _beside(key, k, part)))
 

@@ -113,7 +113,7 @@ class Spot:
         found[...] = self.gradient(part)(bits)
         return found
 
-    def mentioned(self, words: Collection[str], bits: int) -> dict[str, Array]:
+    def values_of(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
         known = self.arbs(bits)
         return {word: known[word] for word in words if word in self.given or word in self.named}
@@ -121,7 +121,7 @@ class Spot:
     @cached_property
     def given(self) -> Point:
         """The inputs here."""
-        return self.problem.given(self.point)
+        return self.problem.select_inputs(self.point)
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -133,7 +133,7 @@ class Spot:
         """The single numbers here, for a quick look: inputs, and values that the program names."""
         known = dict(self.given)
         with suppress(GradcheckError), precision(LOOK):
-            known |= self.mentioned(self.named, LOOK)
+            known |= self.values_of(self.named, LOOK)
         return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
 
     def gradient(self, part: str) -> At:

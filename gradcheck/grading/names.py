@@ -33,7 +33,7 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
     more = {n: Input(n, None, shapes[n], requires_grad=False) for n in names & shapes.keys()}
     for name, part in gradients_named(problem).items():
         more[name] = Input(name, None, problem.inputs[part].shape, requires_grad=False)
-    own = problem.given(problem.inputs)
+    own = problem.select_inputs(problem.inputs)
     return replace(problem, inputs={**more, **own}) if more else problem
 
 

@@ -56,7 +56,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
         return None
     if due is None or not isinstance(line, Line) or len(line.steps) < FEWEST:
         return None
-    inputs = key.problem.given(key.scope.inputs)
+    inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
     look = Floats(formula.tree.body, key.spots[0].floats, due)
     near = [s for s in _slips(formula.tree.body, names, look) if look.is_near(s.node, s.new)]

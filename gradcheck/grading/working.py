@@ -153,7 +153,7 @@ def _at(spot: Spot, ready: Readings, inner: Mapping[str, Inner]) -> At:
 
 def derivative(problem: Problem, formula: Formula, variable: str) -> Inner:
     """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
-    inputs = problem.given(problem.inputs)
+    inputs = problem.select_inputs(problem.inputs)
     program = check_expression(formula.tree, declared=inputs, vocabulary=FORMULAS)
     nodes = (node for node in ast.walk(program.tree) if isinstance(node, ast.Name))
     names = frozenset(node.id for node in nodes) & inputs.keys()

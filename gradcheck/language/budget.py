@@ -180,14 +180,14 @@ class Meter:
     def charge(self, made: Value) -> None:
         """Count the elements of what was made."""
         if isinstance(made, list | tuple):
-            self.listed(len(made))
+            self.list_items(len(made))
             return
         size = size_of(made)
         self.spend(size)
         if size > self.budget.elements:
             self.expect(size)
 
-    def listed(self, entries: int) -> None:
+    def list_items(self, entries: int) -> None:
         """Count the entries of a list, before it is made or gone through."""
         self.room(entries)
         self.spend(LIST_ENTRY * entries)
@@ -209,7 +209,7 @@ class Meter:
         """Count the entries of lists in lists; refused if those or their arrays are many."""
         most = NestedCount(self.budget.entries, self.budget.elements)
         count = count_nested(value, most)
-        self.listed(count.entries)
+        self.list_items(count.entries)
         self.expect(count.elements)
 
     def integer(self, bits: int) -> None:

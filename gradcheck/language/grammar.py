@@ -253,7 +253,7 @@ def define(check: TreeCheck, node: ast.FunctionDef) -> None:
             pass
         case body:
             pass
-    with check.scope({each.arg for each in node.args.args} | assigned(node.body)):
+    with check.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
         check.all(body)
 
 
@@ -272,7 +272,7 @@ def _parameters(check: TreeCheck, args: ast.arguments) -> None:
             check.refuse(default, DEFAULT)
 
 
-def assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
+def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names that statements give values to, but for those inside helpers."""
     names: set[str] = set()
     for node in body:
@@ -282,7 +282,7 @@ def assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
             names |= target_names(node.target)
         for block in ("body", "orelse"):
             if not isinstance(node, ast.FunctionDef):
-                names |= assigned(getattr(node, block, []))
+                names |= find_assigned(getattr(node, block, []))
     return frozenset(names)
 
 
@@ -334,7 +334,7 @@ def check_tree(
 ) -> Mapping[ast.AST, Referent]:
     """What is meant by the names and calls of a tree; TextError with all that is refused."""
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
-    variables = assigned(tree.body) | frozenset(declared)
+    variables = find_assigned(tree.body) | frozenset(declared)
     helpers = frozenset(n.name for n in definitions)
     layers = frozenset(_layers(tree, vocabulary))
     check = TreeCheck(passage, vocabulary, CHILDREN, RULES, [variables], helpers, layers)

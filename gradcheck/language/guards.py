@@ -174,7 +174,7 @@ class Guards:
 
     # -- items, loops, calls ---------------------------------------------------------------------
 
-    def named(self, name: str) -> Routine:
+    def look_up(self, name: str) -> Routine:
         """The guard that the lowering called by a name."""
         return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
@@ -236,7 +236,7 @@ class Guards:
             return self.meter.called(callee, args, kwargs)
         if not callable(callee):
             raise TypeError(f"a {type(callee).__name__} cannot be called - multiply with `*`")
-        return self.counted(callee, args, kwargs)
+        return self.count_call(callee, args, kwargs)
 
     def method(self, owner: Value, name: str, /, *args: Value, **kwargs: Value) -> Value:
         """`x.backward(...)`, `losses.append(loss)`."""
@@ -249,8 +249,8 @@ class Guards:
         else:
             self.fits(name, (owner, *args), kwargs)
             if name == "tolist":
-                self.meter.listed(prod(shape_of(owner)))
-        return self.counted(getattr(owner, name), args, kwargs)
+                self.meter.list_items(prod(shape_of(owner)))
+        return self.count_call(getattr(owner, name), args, kwargs)
 
     slice = staticmethod(slice)
     truth = staticmethod(bool)
@@ -284,7 +284,7 @@ class Guards:
                 if name == "power":
                     self._exponent(args[1])
             self.fits(name, args, kwargs)
-            made = self.counted(plain, args, kwargs)
+            made = self.count_call(plain, args, kwargs)
             if name in MULTIPLIERS:
                 self.meter.work(multiplications((*args, *kwargs.values()), made))
             return made
@@ -299,7 +299,9 @@ class Guards:
                 self.meter.measure(each)
         self.meter.expect(about_to_make(name, (*args, *kwargs.values())))
 
-    def counted(self, plain: Routine, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    def count_call(
+        self, plain: Routine, args: tuple[Value, ...], kwargs: dict[str, Value]
+    ) -> Value:
         """A call that counts as a step, and what it makes."""
         self.meter.step()
         made = plain(*args, **kwargs)
@@ -369,7 +371,7 @@ class Builtins:
     guards: Guards
     find: Callable[[str], Routine]
 
-    def named(self, name: str) -> Routine:
+    def look_up(self, name: str) -> Routine:
         """The built-in that a program calls by a name; its calls are steps."""
         plain = BUILTIN[name]
 
@@ -385,15 +387,15 @@ class Builtins:
         self.guards.meter.expect((made.stop - made.start) // made.step)
         return made
 
-    def listed(self, values: Iterable[Value] = ()) -> list[Value]:
+    def list_items(self, values: Iterable[Value] = ()) -> list[Value]:
         """The items of anything, up to the budget."""
         made = list(islice(iter(values), self.guards.meter.budget.entries + 1))
         self.guards.meter.charge(made)
         return made
 
-    def ordered(self, values: Iterable[Value], reverse: bool) -> list[Value]:
+    def sort_items(self, values: Iterable[Value], reverse: bool) -> list[Value]:
         """The items from the smallest to the largest; lists are compared entry by entry."""
-        items = self.listed(values)
+        items = self.list_items(values)
         self.guards.meter.measure(items)
         return sorted(items, reverse=reverse)
 
@@ -405,7 +407,7 @@ class Builtins:
         """The items of a list added up one by one; an array is summed by the number kind."""
         if kwargs or not _is_listing(values):
             return self.find("sum")(values, *start, **kwargs)
-        items = [*start, *self.listed(values)]
+        items = [*start, *self.list_items(values)]
         return reduce(partial(self.guards.operate, "add"), items) if items else 0
 
     def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -415,7 +417,7 @@ class Builtins:
             return self.find(name)(*args, **kwargs)
         if len(args) == 2 and isinstance(args[1], int) and shape_of(args[0]):
             raise TypeError(UNCLEAR.format(name, args[1], pairwise))
-        items = self.listed(args[0]) if len(args) == 1 else args
+        items = self.list_items(args[0]) if len(args) == 1 else args
         if all(isinstance(item, int | float) for item in items):
             return plain(items)
         return reduce(self.find(pairwise), items)
@@ -455,10 +457,10 @@ BUILTIN: dict[str, Routine] = {
     "int": Builtins.whole,
     "float": Builtins.real,
     "bool": lambda own, value=False: bool(value),
-    "list": Builtins.listed,
-    "tuple": lambda own, values=(): tuple(own.listed(values)),
-    "sorted": lambda own, values, reverse=False: own.ordered(values, bool(reverse)),
-    "reversed": lambda own, values: own.listed(values)[::-1],
+    "list": Builtins.list_items,
+    "tuple": lambda own, values=(): tuple(own.list_items(values)),
+    "sorted": lambda own, values, reverse=False: own.sort_items(values, bool(reverse)),
+    "reversed": lambda own, values: own.list_items(values)[::-1],
 }
 TYPE: dict[str, type] = {"float": float, "int": int, "bool": bool} | (
     dict.fromkeys(("float32", "float64", "double"), float)

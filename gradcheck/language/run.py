@@ -120,8 +120,8 @@ def _namespace(
 
     guards = Guards(meter, kind.literal)
     tables: dict[str, Callable[[str], Value]] = {
-        "guard": guards.named,
-        "builtin": Builtins(guards, find).named,
+        "guard": guards.look_up,
+        "builtin": Builtins(guards, find).look_up,
         "fn": find,
         "constant": kind.constant,
         "literal": lambda at: kind.literal(program.literals[int(at)]),

@@ -16,7 +16,7 @@ from gradcheck.problem import Problem, load
 from gradcheck.problem.load import find_set, shipped_problems
 from gradcheck.problem.record import Part
 from gradcheck.report.figures import value_text
-from gradcheck.report.judgements import line, place_in_answer, told
+from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.pages import environment
 
 OPENS = "`%gradcheck FILE.yaml` opens a set of problems"
@@ -72,7 +72,7 @@ class NotebookPractice:
             typed = self.answers.setdefault(ready.problem.id, {})
             typed[part.name] = cell.strip()
             answer = among(ready.problem, part.name, typed)
-            said = told(line(mark(ready, part, answer), _source(ready)), "full")
+            said = restrict(line(mark(ready, part, answer), _source(ready)), "full")
         except (GradcheckError, OSError, ValueError) as error:
             return _said(str(error))
         place = place_in_answer(ready, part, said)

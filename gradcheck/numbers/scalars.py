@@ -202,7 +202,7 @@ def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     if row.elementwise:
         composed = isinstance(cell, Composed)
         given = {name: _unboxed(value, composed) for name, value in params.items()}
-        filled = row.bound(given)
+        filled = row.bind_params(given)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
         return lift_entries(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
     function = cell.function if isinstance(cell, Composed) else cell

@@ -17,7 +17,7 @@ from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.scalars import Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.differences import slope_at, stepped
+from gradcheck.opinions.differences import slope_at, step_from
 from gradcheck.opinions.opinion import Case, Rows
 from gradcheck.values import Numbers, Params
 
@@ -49,7 +49,7 @@ def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
         def at(step: arb) -> arb:
             u = np.zeros(entries.shape)
             u[index] = 1.0
-            return total(again(stepped(start, u, step)))
+            return total(again(step_from(start, u, step)))
 
         return at
 

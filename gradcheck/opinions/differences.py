@@ -126,7 +126,7 @@ def _value(case: Case, point: Point) -> tuple[Array, arb]:
 def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
 
     def at(step: arb) -> arb:
-        moved = {name: stepped(point[name], u, step) for name, u in along.items()}
+        moved = {name: step_from(point[name], u, step) for name, u in along.items()}
         try:
             return _value(case, {**point, **moved})[1]
         except (ZeroDivisionError, ValueError, TextError):
@@ -135,7 +135,7 @@ def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
     return at
 
 
-def stepped(start: Scalars, u: Array, step: arb) -> Scalars:
+def step_from(start: Scalars, u: Array, step: arb) -> Scalars:
     """Start + step * u, touching only the entries where u is not zero."""
     moved = np.array(start, dtype=object)
     for index in zip(*np.nonzero(u), strict=True) if u.ndim else [()]:

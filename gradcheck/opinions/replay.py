@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.function import Context, Function
-from gradcheck.engine.recording import enable_grad, watched
+from gradcheck.engine.recording import enable_grad, watching
 from gradcheck.engine.tape import OUTPUT, Node, Step, reachable
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.errors import GradcheckError
@@ -161,7 +161,7 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
     tracked = [tensor(v, requires_grad=True) if _is_float(v) else v for v in floats]
     observer, context = Observer(), Context((False,) * len(operands))
     with (
-        watched(observe=observer.observe),
+        watching(observe=observer.observe),
         enable_grad(),
         contextlib.redirect_stdout(io.StringIO()),
     ):

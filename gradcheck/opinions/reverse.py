@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from gradcheck.engine.autograd import grad
-from gradcheck.engine.recording import MODE, watched
+from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
@@ -132,7 +132,7 @@ def _disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
         return g if alone else g * noise(rng, np.shape(g))
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
-    with watched(disturb=disturb):
+    with watching(disturb=disturb):
         found = _runs(cases, verbs, rng)
         if np.all(np.isfinite(found[0][0])):
             return found

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.recording import watched
+from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.opinion import Case, NotScalar
@@ -72,7 +72,7 @@ def record(case: Case) -> Tape | None:
         values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
 
     leaves = leaves_of(case, case.floats())
-    with watched(observe=observe), np.errstate(all="ignore"):
+    with watching(observe=observe), np.errstate(all="ignore"):
         out = case.function("tensor", leaves)
     value = np.asarray(bare(out))
     ones = np.ones(value.shape) if case.rows is not None else case.cotangent

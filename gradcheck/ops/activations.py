@@ -83,7 +83,8 @@ selu = unary(
 
 sigmoid = unary(
     "sigmoid", lambda y: y * (1 - y), lambda x: 1 / (1 + sympy.exp(-x)),
-    lambda x: 1 / (1 + (-x).exp()), forward=logistic, unseen=domains.saturated, school=("expit",),
+    lambda x: 1 / (1 + (-x).exp()), forward=logistic, unseen=domains.is_saturated,
+    school=("expit",),
 )  # fmt: skip
 logsigmoid = unary(
     "logsigmoid", lambda x: sigmoid(-x), lambda x: -sympy.log(1 + sympy.exp(-x)),
@@ -94,7 +95,7 @@ softplus = unary(
     lambda x, beta=1: sympy.log(1 + sympy.exp(beta * x)) / beta,
     lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
     forward=lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
-    unseen=lambda x, beta=1: domains.saturated(x), params=("beta",),
+    unseen=lambda x, beta=1: domains.is_saturated(x), params=("beta",),
 )  # fmt: skip
 silu = unary(
     "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda x: x / (1 + sympy.exp(-x)),

@@ -13,12 +13,12 @@ from gradcheck.values import Call, Numbers
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
 
-add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.lost)
+add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
 subtract = op(
     np.subtract,
     (pass_on, lambda y, a, b: lambda g: -g),
     exact=operator.sub,
-    unseen=domains.lost,
+    unseen=domains.is_lost,
     school=("sub",),
 )
 multiply = op(
@@ -176,7 +176,7 @@ logaddexp = op(
     ),
     symbolic=lambda a, b: sympy.log(sympy.exp(a) + sympy.exp(b)),
     ball=lambda a, b: a + (b - a).exp().log1p(),
-    unseen=lambda a, b: domains.saturated(a - b),
+    unseen=lambda a, b: domains.is_saturated(a - b),
 )
 LN2 = float(np.log(2))
 logaddexp2 = op(

@@ -19,7 +19,7 @@ from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.matrices import STEPS, of_matrices
 from gradcheck.ops.reductions import others
 from gradcheck.ops.row import ABSTAINS, Composed, Op, op
-from gradcheck.ops.shapes import seen
+from gradcheck.ops.shapes import bare_numbers
 from gradcheck.values import Array, Numbers
 
 MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
@@ -125,7 +125,7 @@ slogdet = compound(
 @composed()
 def logdet(a: Numbers) -> Numbers:
     """The logarithm of a determinant that is positive; not a number where it is negative."""
-    negative = np.less(seen(np.linalg.det(a)), 0)
+    negative = np.less(bare_numbers(np.linalg.det(a)), 0)
     return np.where(negative, np.nan, logabsdet(a))
 
 

@@ -53,13 +53,13 @@ SATURATED = 1000
 """exp(-1000) is 2^-1442: below UNSEEN."""
 
 
-def lost(a: arb, b: arb) -> bool:
+def is_lost(a: arb, b: arb) -> bool:
     """Two terms of which one is too small beside the other ever to be seen."""
     small, large = (a, b) if abs(a.mid()) < abs(b.mid()) else (b, a)
     return bool(small != 0 and abs(small) * UNSEEN < abs(large))
 
 
-def saturated(x: arb) -> bool:
+def is_saturated(x: arb) -> bool:
     """So far out that the function is at its limit, to more digits than are ever compared."""
     return bool(abs(x) > SATURATED)
 

@@ -23,7 +23,7 @@ WITHIN_ONE = Interval(-1, 1)
 exp = unary(np.exp, lambda y: y, "exp")
 exp2 = unary(np.exp2, lambda y: y * LN2, lambda x: sympy.Integer(2) ** x, lambda x: arb(2) ** x)
 expm1 = unary(
-    np.expm1, lambda y: y + 1, lambda x: sympy.exp(x) - 1, arb.expm1, unseen=domains.saturated
+    np.expm1, lambda y: y + 1, lambda x: sympy.exp(x) - 1, arb.expm1, unseen=domains.is_saturated
 )
 _logarithm = partial(unary, domain=POSITIVE, undefined=domains.not_positive)
 log = _logarithm(np.log, lambda x: 1 / x, "log", school=("ln",))
@@ -37,7 +37,7 @@ log10 = _logarithm(
 )  # fmt: skip
 log1p = unary(
     np.log1p, lambda x: 1 / (x + 1), lambda x: sympy.log(x + 1), arb.log1p,
-    domain=Interval(-1, inf), undefined=lambda x: x <= -1, unseen=domains.saturated,
+    domain=Interval(-1, inf), undefined=lambda x: x <= -1, unseen=domains.is_saturated,
 )  # fmt: skip
 sqrt = op(  # gradient +inf at x = 0
     np.sqrt, (lambda y, x: lambda g: g / (2 * y),), symbolic=sympys("sqrt"), ball=arb.sqrt,
@@ -134,7 +134,7 @@ sinc = op(
 
 sinh = unary(np.sinh, np.cosh, "sinh")
 cosh = unary(np.cosh, np.sinh, "cosh")
-tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=domains.saturated)
+tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=domains.is_saturated)
 arcsinh = unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
 arccosh = unary(
     np.arccosh, lambda x: 1 / np.sqrt(x**2 - 1), "acosh",
@@ -202,11 +202,11 @@ def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routi
 GAUSS = 2 / math.sqrt(math.pi)
 erf = unary(
     "erf", lambda x: GAUSS * np.exp(-x * x), "erf",
-    forward=_each(math.erf, math.nan), unseen=domains.saturated,
+    forward=_each(math.erf, math.nan), unseen=domains.is_saturated,
 )  # fmt: skip
 erfc = unary(
     "erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc",
-    forward=_each(math.erfc, math.nan), unseen=domains.saturated,
+    forward=_each(math.erfc, math.nan), unseen=domains.is_saturated,
 )  # fmt: skip
 erfinv = unary(
     "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,

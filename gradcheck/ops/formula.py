@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import Signature, signature
 
-from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, join, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, join, respell
 from gradcheck.values import Call, Numbers, Params, Routine
 
 
@@ -26,14 +26,14 @@ class Compound:
 
     def __call__(self, *args: Numbers, **kwargs: Numbers) -> Numbers:
         """NumPy's function on plain numbers, its meaning on every other kind."""
-        kwargs = spelled(kwargs, self.words)
+        kwargs = respell(kwargs, self.words)
         if self.function is None or handler_of((*args, *kwargs.values())):
             return self.meaning(*map(join, args), **{k: join(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
 
     def in_order(self, args: Sequence[Numbers], kwargs: Params) -> Call:
         """A call's arguments by position, with the defaults; TypeError where they do not fit."""
-        call = self._signature.bind(*args, **spelled(kwargs, self.words))
+        call = self._signature.bind(*args, **respell(kwargs, self.words))
         call.apply_defaults()
         return call.args, call.kwargs
 

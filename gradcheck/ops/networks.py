@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.ops.activations import sigmoid, softmax, standard
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.shapes import seen
+from gradcheck.ops.shapes import bare_numbers
 from gradcheck.values import Numbers
 
 
@@ -197,7 +197,7 @@ def _keep(running: Numbers, new: Numbers, momentum: float) -> None:
 @composed()
 def embedding(input: Numbers, weight: Numbers) -> Numbers:
     """The rows of the weight at these places."""
-    return weight[seen(input)]
+    return weight[bare_numbers(input)]
 
 
 @composed()
@@ -224,11 +224,13 @@ def _attention(scores: Numbers, mask: Numbers) -> Numbers:
     """Softmax of the scores, where a mask of truths says no 0."""
     if mask is None:
         return softmax(scores, axis=-1)
-    if np.asarray(seen(mask)).dtype.kind != "b":
+    if np.asarray(bare_numbers(mask)).dtype.kind != "b":
         return softmax(scores + mask, axis=-1)
-    if np.asarray(seen(scores)).dtype != object:
-        return softmax(np.where(seen(mask), scores, -np.inf), axis=-1)
-    e = np.where(seen(mask), np.exp(scores), 0.0)  # exact numbers do not overflow, and know no inf
+    if np.asarray(bare_numbers(scores)).dtype != object:
+        return softmax(np.where(bare_numbers(mask), scores, -np.inf), axis=-1)
+    e = np.where(
+        bare_numbers(mask), np.exp(scores), 0.0
+    )  # exact numbers do not overflow, and know no inf
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
@@ -253,7 +255,7 @@ def dropout(
         raise TypeError(
             "dropout draws another mask at every call: give yours, dropout(x, p, mask=m)"
         )
-    return x * (seen(mask) * 1.0) / (1 - p)
+    return x * (bare_numbers(mask) * 1.0) / (1 - p)
 
 
 # -- one step of a recurrent network, with PyTorch's order of the gates --------------------------

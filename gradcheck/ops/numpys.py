@@ -4,13 +4,13 @@ import numpy as np
 
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import BOUNDS, join
-from gradcheck.ops.shapes import along, seen
+from gradcheck.ops.shapes import along, bare_numbers
 from gradcheck.values import Numbers
 
 # -- of single entries ---------------------------------------------------------------------------
 
 compound(np.imag, lambda x: 0.0 * x)
-compound(np.angle, lambda x, deg=False: 0.0 * x + (seen(x) < 0) * (180.0 if deg else np.pi))
+compound(np.angle, lambda x, deg=False: 0.0 * x + (bare_numbers(x) < 0) * (180.0 if deg else np.pi))
 compound(None, lambda x: np.log(x / (1 - x)), "logit")
 
 
@@ -19,7 +19,7 @@ def nanmean(
     x: Numbers, axis: Numbers = None, *, keepdims: bool = False, dtype: Numbers = None
 ) -> Numbers:
     """The mean of what is a number."""
-    bare = seen(x)
+    bare = bare_numbers(x)
     there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(np.shape(bare), dtype=bool)
     total = np.sum(np.where(there, x, 0.0), axis=axis, keepdims=keepdims)
     return total / np.sum(there, axis=axis, keepdims=keepdims)
@@ -39,7 +39,9 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
     rows = np.sort(lines, axis=-1)
     n = np.shape(rows)[-1]
     at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
-    here = np.asarray(seen(at))  # compared and never rounded, so that exact numbers stay exact
+    here = np.asarray(
+        bare_numbers(at)
+    )  # compared and never rounded, so that exact numbers stay exact
     low = np.sum(here[..., None] >= np.arange(1, n), axis=-1).astype(int)
     high = low + np.asarray(here > low).astype(int)
     y = rows[..., low] * (1 - (at - low)) + rows[..., high] * (at - low)
@@ -126,11 +128,15 @@ def interp(
     """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
     xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
     n = np.shape(xp)[0]
-    at = np.clip(np.sum(seen(x)[..., None] >= seen(xp), axis=-1).astype(int) - 1, 0, n - 2)
+    at = np.clip(
+        np.sum(bare_numbers(x)[..., None] >= bare_numbers(xp), axis=-1).astype(int) - 1, 0, n - 2
+    )
     low, high = xp[at], xp[at + 1]
     y = fp[at] + (fp[at + 1] - fp[at]) * ((x - low) / (high - low))
-    y = np.where(seen(x) < seen(xp)[0], fp[0] if left is None else left, y)
-    return np.where(seen(x) > seen(xp)[-1], fp[n - 1] if right is None else right, y)
+    y = np.where(bare_numbers(x) < bare_numbers(xp)[0], fp[0] if left is None else left, y)
+    return np.where(
+        bare_numbers(x) > bare_numbers(xp)[-1], fp[n - 1] if right is None else right, y
+    )
 
 
 @composed(function=np.convolve)
@@ -248,7 +254,7 @@ def _of_line(x: Numbers, axis: int | None) -> tuple[Numbers, int]:
 def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
     """Without the entries at these places."""
     x, axis = _of_line(x, axis)
-    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), seen(obj)), axis=axis)
+    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), bare_numbers(obj)), axis=axis)
 
 
 @composed(function=np.rollaxis)

@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.ops.arithmetic import maximum, minimum
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import handler_of
-from gradcheck.ops.shapes import along, seen
+from gradcheck.ops.shapes import along, bare_numbers
 from gradcheck.values import Numbers
 
 
@@ -31,7 +31,7 @@ def _each_along(axis: int, index: Numbers) -> tuple[Numbers, ...]:
 @composed()
 def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) -> Numbers:
     """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
-    index = seen(index)
+    index = bare_numbers(index)
     picked = _lined(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
     return np.reshape(picked, index.shape)
 
@@ -39,7 +39,7 @@ def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) 
 @composed()
 def masked_fill(x: Numbers, mask: Numbers, value: Numbers) -> Numbers:
     """`masked_fill(x, mask, value)`: the value where the mask holds."""
-    return np.where(seen(mask).astype(bool), value, x)
+    return np.where(bare_numbers(mask).astype(bool), value, x)
 
 
 @composed(function=None, name="select", also=(np.select,))
@@ -58,7 +58,7 @@ def _chosen(condlist: Numbers, choicelist: Numbers, default: Numbers = 0.0) -> N
         raise ValueError("list of cases must be same length as list of conditions")
     y = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        y = np.where(seen(condition), choice, y)
+        y = np.where(bare_numbers(condition), choice, y)
     return y
 
 
@@ -84,7 +84,7 @@ def _extreme(name: str, of_two: Numbers, place: Numbers) -> None:
     def first(x: Numbers, axis: Numbers, keepdims: bool = False) -> Numbers:
         if handler_of((axis,)) or np.ndim(axis):
             return of_two(x, axis)
-        places = np.expand_dims(place(seen(_lined(x)), axis=axis), axis)
+        places = np.expand_dims(place(bare_numbers(_lined(x)), axis=axis), axis)
         return _at(x, places, axis, keepdims)
 
     compound(None, first, name)
@@ -100,7 +100,9 @@ def sort_along(
 ) -> Picked:
     """PyTorch's `sort(x, dim)`: the entries of each line in order, and their places."""
     full = _lined(x)
-    order = np.argsort(-seen(full) if descending else seen(full), axis=axis, kind="stable")
+    order = np.argsort(
+        -bare_numbers(full) if descending else bare_numbers(full), axis=axis, kind="stable"
+    )
     return Picked(_like(np.take_along_axis(full, order, axis), x), _like(order, x))
 
 
@@ -111,7 +113,7 @@ def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) ->
     Of all entries it is the lower middle one, and those that equal it share its gradient.
     """
     if axis is None:
-        bare = np.ravel(seen(x))
+        bare = np.ravel(bare_numbers(x))
         same = bare == np.sort(bare)[(len(bare) - 1) // 2]
         return np.sum(np.where(same, np.ravel(x), 0.0)) / np.sum(same)
     full = _lined(x)
@@ -134,4 +136,4 @@ def partition(x: Numbers, kth: Numbers, axis: int | None = -1) -> Numbers:
     """Sorted: one of the orders that NumPy's `partition` may give; its own places are followed."""
     if axis is None:
         x, axis = np.ravel(x), -1
-    return np.take_along_axis(x, np.argpartition(seen(x), kth, axis=axis), axis)
+    return np.take_along_axis(x, np.argpartition(bare_numbers(x), kth, axis=axis), axis)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.ops.formula import everything
-from gradcheck.ops.row import BY_SPELLING, TABLE, spelled
+from gradcheck.ops.row import BY_SPELLING, TABLE, respell
 from gradcheck.values import Numbers, Params, Routine
 
 Meant = Callable[[Sequence[Numbers], Params], bool]
@@ -265,4 +265,4 @@ def pytorchs(name: str) -> Routine | None:
 
 def in_pytorchs_order(own: Routine) -> Routine:
     """A function of OWN, in any spelling of its keywords."""
-    return lambda x, *args, **named: own(x, *args, **spelled(named))
+    return lambda x, *args, **named: own(x, *args, **respell(named))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.ops.formula import composed
 from gradcheck.ops.row import Composed, Op, Pull, op
-from gradcheck.ops.shapes import seen
+from gradcheck.ops.shapes import bare_numbers
 from gradcheck.values import Call, Numbers
 
 FLOAT = np.dtype(np.float64)
@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 # -- axes that are gone, and cotangents spread over them again ------------------------------------
 
 
-def gone(shape: Shape, axis: Axis) -> Shape:
+def reduced_axes(shape: Shape, axis: Axis) -> Shape:
     """The axes that a reduction takes away, counted from the front."""
     if axis is None or not shape:  # a single number is reduced along its axis 0 or -1 too
         return tuple(range(len(shape)))
@@ -33,7 +33,7 @@ def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
     """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
     if keepdims or axis is None or not shape:
         return g
-    lost = gone(shape, axis)
+    lost = reduced_axes(shape, axis)
     return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
 
 
@@ -57,7 +57,9 @@ def _ones(shape: Shape) -> Numbers:
 
 def count(shape: Shape, axis: Axis) -> float:
     """How many entries go into each value."""
-    return float(product(shape) if axis is None else product(shape[k] for k in gone(shape, axis)))
+    return float(
+        product(shape) if axis is None else product(shape[k] for k in reduced_axes(shape, axis))
+    )
 
 
 def shares(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
@@ -68,7 +70,7 @@ def shares(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
 
 def gather_along(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
-    lost = gone(x.shape, axis)
+    lost = reduced_axes(x.shape, axis)
     kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
     last = tuple(range(len(kept), len(x.shape)))
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
@@ -76,7 +78,7 @@ def gather_along(x: Numbers, axis: Axis) -> Numbers:
 
 def scatter_along(v: Numbers, shape: Shape, axis: Axis) -> Numbers:
     """What `gathered` did, undone: v in the given shape."""
-    lost = gone(shape, axis)
+    lost = reduced_axes(shape, axis)
     kept = tuple(n for k, n in enumerate(shape) if k not in lost)
     last = tuple(range(len(kept), len(shape)))
     return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
@@ -233,7 +235,7 @@ def nansum(
     x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Numbers = None
 ) -> Numbers:
     """The sum of what is a number."""
-    bare = seen(x)
+    bare = bare_numbers(x)
     numbers = x if bare.dtype.kind != "f" else np.where(np.isnan(bare), 0.0, x)
     return np.sum(numbers, axis=axis, keepdims=keepdims)
 
@@ -242,7 +244,7 @@ def nansum(
 def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
     """The mean of the two middle entries in order; entries that tie with one share its gradient."""
     rows = gather_along(x, axis)
-    bare, n = seen(rows), rows.shape[-1]
+    bare, n = bare_numbers(rows), rows.shape[-1]
     ordered = np.sort(bare, axis=-1)
 
     def entry(k: int) -> Numbers:
@@ -252,7 +254,7 @@ def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
     y = (entry((n - 1) // 2) + entry(n // 2)) / 2
     if not keepdims:
         return y
-    lost = gone(x.shape, axis)
+    lost = reduced_axes(x.shape, axis)
     return np.reshape(y, tuple(1 if k in lost else m for k, m in enumerate(x.shape)))
 
 
@@ -376,7 +378,7 @@ def _lengths(
     """
     if p is not None:
         x, ord = _as_vector(x, p, axis, keepdims)
-    lost = gone(np.shape(x), axis)
+    lost = reduced_axes(np.shape(x), axis)
     if ord == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
     if ord not in (None, "fro") and len(lost) == 2:

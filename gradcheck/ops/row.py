@@ -100,7 +100,7 @@ class Op:
         handler = handler_of(args)
         if handler is None and self.arrange is None:
             numbers = tuple(map(_as_array, args[: self.operands]))
-            return self.function(*numbers, *args[len(numbers) :], **spelled(kwargs))
+            return self.function(*numbers, *args[len(numbers) :], **respell(kwargs))
         if self.operands is None:
             args = tuple(list(map(join, a)) if type(a) in (list, tuple) else a for a in args)
         elif self.arrange is not None:
@@ -116,13 +116,13 @@ class Op:
 
     def normal(self, args: Sequence[Numbers], kwargs: Params) -> Call:
         """Split a call into operands and parameters; parameters are named and in NumPy's words."""
-        kwargs = spelled(kwargs)
+        kwargs = respell(kwargs)
         if self.arrange is not None:
             return self.arrange(*args, **kwargs)
         count = len(args) if self.operands is None else self.operands
         if len(args) < count:
             raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
-        params = spelled(dict(zip(self.params, args[count:], strict=False)))
+        params = respell(dict(zip(self.params, args[count:], strict=False)))
         if len(args) - count > len(self.params):
             raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
         for key, value in kwargs.items():
@@ -167,13 +167,13 @@ class Op:
                 rules = {r for r, want in zip(rules, wanted, strict=False) if want and r}
             else:
                 rules = {rules} if True in wanted else set()
-            read = [kept_by(rule, len(wanted)) for rule in rules]
+            read = [find_kept(rule, len(wanted)) for rule in rules]
             places = frozenset[int]().union(*(positions for positions, _ in read))
             kept = tuple(i in places for i in range(len(wanted)))
             found = self._keeps[wanted] = kept, any(y for _, y in read)
         return found
 
-    def bound(self, params: Params) -> "Op":
+    def bind_params(self, params: Params) -> "Op":
         """The row with its parameters filled in: a function of its operands alone."""
         if not params:
             return self
@@ -204,7 +204,7 @@ class Op:
 
 
 @lru_cache(maxsize=4096)
-def kept_by(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
+def find_kept(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
     """Which of so many operands, and whether `y`, the inner function of a rule closes over."""
     code: CodeType | None = getattr(rule, "__code__", None)
     if code is None:
@@ -335,7 +335,7 @@ def _moved_back(forward: Routine) -> Vjp:
         shape = x.shape
 
         def back(g: Numbers) -> Numbers:
-            places = np.asarray(forward(numbered(shape), **params)) - 1
+            places = np.asarray(forward(number_entries(shape), **params)) - 1
             if places.size and places.min() < 0:  # what was put beside the entries
                 return add_back(g[places >= 0], shape, places[places >= 0])
             return add_back(g, shape, places)
@@ -345,7 +345,7 @@ def _moved_back(forward: Routine) -> Vjp:
     return rule
 
 
-def numbered(shape: tuple[int, ...]) -> Numbers:
+def number_entries(shape: tuple[int, ...]) -> Numbers:
     """The number of each entry, from 1 on, laid out as the entries are."""
     return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
 
@@ -370,7 +370,7 @@ def _filled(cell: Cell, params: Params) -> Cell:
     return None if cell is None else partial(cell, **params)
 
 
-def spelled(kwargs: Params, own: Mapping[str, str] = NO_WORDS) -> dict[str, Numbers]:
+def respell(kwargs: Params, own: Mapping[str, str] = NO_WORDS) -> dict[str, Numbers]:
     """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple.
 
     `own` are further words of the one function that is called.

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Op, Pull, add_back, moving, numbered, op, pass_on
+from gradcheck.ops.row import Op, Pull, add_back, moving, number_entries, op, pass_on
 from gradcheck.values import Call, Numbers
 
 Shape = tuple[int, ...]
@@ -125,8 +125,8 @@ def _sent_to_last(g: Numbers, index: Numbers) -> Numbers:
     """The cotangents of what was written; of several writes to one entry only the last stays."""
     if is_basic(index):
         return g[index]
-    where = numbered(g.shape)[index] - 1
-    order = numbered(where.shape)
+    where = number_entries(g.shape)[index] - 1
+    order = number_entries(where.shape)
     last = np.zeros(g.size, dtype=int)
     last[where] = order
     stays = last[where] == order
@@ -172,7 +172,7 @@ triu = moving(np.triu, params=("k",))
 
 def _trace_rule(y: Numbers, x: Numbers, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Pull:
     shape = x.shape
-    places = np.diagonal(numbered(shape), offset, axis1, axis2) - 1
+    places = np.diagonal(number_entries(shape), offset, axis1, axis2) - 1
     return lambda g: add_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
 
 
@@ -276,7 +276,7 @@ def _pad_rule(
     """The middle of g, without what stands around it; or all of it to where it came from."""
     shape = x.shape
     if mode:
-        return lambda g: add_back(g, shape, np.pad(numbered(shape) - 1, pad_width, mode=mode))
+        return lambda g: add_back(g, shape, np.pad(number_entries(shape) - 1, pad_width, mode=mode))
     before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
     middle = tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))
     return lambda g: g[middle]
@@ -427,6 +427,6 @@ def along(x: Numbers, axis: int, place: Numbers) -> tuple[Numbers, ...]:
     return tuple(where)
 
 
-def seen(x: Numbers) -> Numbers:
+def bare_numbers(x: Numbers) -> Numbers:
     """The bare numbers of any kind, for a choice that has no derivative."""
     return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)

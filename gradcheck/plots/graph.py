@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.tape import Leaf, Node, Step, pull, saved
+from gradcheck.engine.tape import Leaf, Node, Step, pull, read_saved
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
@@ -164,7 +164,7 @@ def _factor(node: Node, i: int) -> float | None:
     known = node.forms[i]
     if known is None or known[0]:
         return None
-    y, operands = saved(node)
+    y, operands = read_saved(node)
     with np.errstate(all="ignore"):
         piece = pull(node, i, np.float64(1.0), y, operands)
     return None if piece is None else float(piece)
@@ -202,13 +202,13 @@ def lines_of(vertex: Vertex) -> list[str]:
     """All lines under the heading: PyTorch's name, the value, the gradient unless it is hidden."""
     gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
     found = [vertex.made_by] if vertex.made_by and not vertex.leaf else []
-    found += shown("value", vertex.value)
+    found += describe_value("value", vertex.value)
     if vertex.hidden:
         return found
-    return found + shown(gradient, vertex.gradient)
+    return found + describe_value(gradient, vertex.gradient)
 
 
-def shown(name: str, held: FirstEntries | None) -> list[str]:
+def describe_value(name: str, held: FirstEntries | None) -> list[str]:
     """`value 3`; `value (2×3) [1, 0.5, …]` with as many entries as there is room for."""
     if held is None:
         return [f"{name} none"]

@@ -4,7 +4,7 @@ import numpy as np
 
 from gradcheck.documents.passage import where_is
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.recording import watched
+from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import executing
@@ -26,7 +26,7 @@ def check_value(problem: Problem, point: Point) -> None:
         name: tensor(np.array(value, dtype=np.float64), requires_grad=name in problem.wrt)
         for name, value in point.items()
     }
-    with watched(disturb=look):
+    with watching(disturb=look):
         value = bare(problem.value_on("tensor", inputs))
     if value is None:
         raise without_value(problem)

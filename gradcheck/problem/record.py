@@ -143,12 +143,12 @@ class Problem:
         """The same without anything added to the values that its program makes."""
         if not self.made:
             return self
-        inputs = self.given(self.inputs)
+        inputs = self.select_inputs(self.inputs)
         source = self.program.source
         program = check_program(source, declared=inputs, vocabulary=VOCABULARY, valued=True)
         return replace(self, inputs=inputs, program=program)
 
-    def given(self, inputs: Mapping[str, T]) -> dict[str, T]:
+    def select_inputs(self, inputs: Mapping[str, T]) -> dict[str, T]:
         """What belongs to the inputs, without those added to the program's own values."""
         return {name: each for name, each in inputs.items() if name not in self.made}
 
@@ -156,7 +156,9 @@ class Problem:
         """Whether a point lies where answers are compared."""
         if self.domain is None:
             return True
-        own = {n: _as_kind("float", np.array(point[n], dtype=float)) for n in self.given(point)}
+        own = {
+            n: _as_kind("float", np.array(point[n], dtype=float)) for n in self.select_inputs(point)
+        }
         try:
             return bool(np.all(run(self.domain, own, KINDS["float"], FLOATS).value))
         except GradcheckError:

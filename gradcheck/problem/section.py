@@ -59,7 +59,7 @@ class Section:
             valued = model.ask is None
             program = self.program(("program",), model.program, tuple(inputs), valued=valued)
         own = () if program is None or inputs else leaves(program)
-        made = self.made(inputs, program)
+        made = self.find_made(inputs, program)
         wrt = self.wrt(inputs, made, bool(own))
         parts = self.parts(wrt, program, inputs, own)
         self.complaints += check_credit(self.document, self.at, model.credit)
@@ -195,7 +195,7 @@ class Section:
 
     # -- what is asked -----------------------------------------------------------------------------
 
-    def made(self, inputs: Mapping[str, Input], program: Program | None) -> tuple[str, ...]:
+    def find_made(self, inputs: Mapping[str, Input], program: Program | None) -> tuple[str, ...]:
         """The names in `wrt` of values that the program assigns."""
         stored, asked = assigned_names(program) if program else {}, self.model.wrt or ()
         made = dict.fromkeys(name for name in asked if name not in inputs and name in stored)

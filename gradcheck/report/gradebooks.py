@@ -88,7 +88,7 @@ def figure(points: float) -> str:
     return f"{points:.10g}"
 
 
-def filled(  # noqa: PLR0917 - an export, and what goes into it
+def fill(  # noqa: PLR0917 - an export, and what goes into it
     export: bytes,
     platform: str,
     points: Mapping[str, float],

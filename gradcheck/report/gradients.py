@@ -86,7 +86,7 @@ class Gradients:
         yield from lines
 
     def _written(self, text: str, axes: Mapping[str, int], notation: Notation | None) -> str:
-        return text if notation is None else Notation(axes, self.forms.sizes).written(text)
+        return text if notation is None else Notation(axes, self.forms.sizes).write(text)
 
     def _form(self, name: str, *, signs: bool) -> str:
         """`= X.T @ R`; nothing without."""

@@ -47,7 +47,7 @@ def line(judgement: Judgement, source: str) -> dict[str, Any]:
     }
 
 
-def told(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
+def restrict(full: Mapping[str, Any], feedback: str) -> dict[str, Any]:
     """A line with as much of the mistake as `feedback` allows: verdict, class, place or full."""
     line = dict(full)
     hints = line.pop("hints")

@@ -19,7 +19,7 @@ def plain(found: PathForm) -> str:
 
 def in_signs(found: PathForm) -> str:
     """The same in the signs that people write."""
-    text = Notation({}).written(found.text)
+    text = Notation({}).write(found.text)
     return f"{text}  for {_condition(found.where)}" if found.where else text
 
 

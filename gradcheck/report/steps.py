@@ -51,7 +51,7 @@ class ChainRule:
             text, name = step.text.replace(PREFIX, end), f"{end}{step.name}"
             shape = "x".join(map(str, step.value.shape))
         else:
-            text, name = notation.written(step.text), notation.name(PREFIX + step.name)
+            text, name = notation.write(step.text), notation.name(PREFIX + step.name)
             shape = "×".join(map(str, step.value.shape))
         yield from _line(name, shape, text, step.value, width, signs=notation is not None)
 

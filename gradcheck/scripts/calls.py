@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradcheck.engine.recording import watched
+from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Step
 from gradcheck.engine.tensor import bare
 from gradcheck.opinions.replay import Observer
@@ -44,7 +44,7 @@ class PassRecorder:
     missed: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.watching = watched(self.observer.observe, None, self.walked)
+        self.watching = watching(self.observer.observe, None, self.walked)
 
     def walked(self, roots: Sequence[tuple[Step, Value]], landed: Mapping[Step, Value]) -> None:
         """One pass back is over, and nothing has been added to a `.grad`."""

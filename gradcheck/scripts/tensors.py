@@ -15,7 +15,7 @@ from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import FACTORIES, GENERATOR
 from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
-from gradcheck.engine.tensor import Tensor, bare, boxed
+from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.values import Params, Routine, Value
@@ -187,8 +187,8 @@ def _boxed(function: Routine) -> Routine:
             named["keepdims"] = True
         made = function(*map(bare, args), **named)
         if isinstance(made, tuple | list):
-            return tuple(boxed(each) for each in made)
-        return boxed(np.asarray(made)[()])
+            return tuple(box(each) for each in made)
+        return box(np.asarray(made)[()])
 
     return ask
 
@@ -200,7 +200,7 @@ def _picking(name: str) -> Routine:
         found = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
         if not isinstance(found, tuple):
             return found
-        return found._replace(indices=boxed(found.indices))  # type: ignore[attr-defined]
+        return found._replace(indices=box(found.indices))  # type: ignore[attr-defined]
 
     return pick
 
@@ -335,9 +335,9 @@ METHODS: Params = {
     "transpose": _transposed,
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
-    "__and__": lambda self, other: boxed(self._value & bare(other)),
-    "__or__": lambda self, other: boxed(self._value | bare(other)),
-    "__invert__": lambda self: boxed(~self._value),
+    "__and__": lambda self, other: box(self._value & bare(other)),
+    "__or__": lambda self, other: box(self._value | bare(other)),
+    "__invert__": lambda self: box(~self._value),
     "cpu": lambda self, *args, **named: self,
     "cuda": lambda self, *args, **named: self,
     "device": property(lambda self: Device()),

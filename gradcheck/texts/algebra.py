@@ -279,7 +279,7 @@ def _power_text(base: sympy.Expr, to: sympy.Expr) -> tuple[str, int]:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def factored(expr: sympy.Expr) -> sympy.Expr:
+def factor_terms(expr: sympy.Expr) -> sympy.Expr:
     """As one product where its terms share something; what is below a line in it is cancelled."""
     found = sympy.factor_terms(expr, clear=True, sign=False)
     for bracket in [f for f in sympy.Mul.make_args(found) if f.is_Add]:
@@ -288,10 +288,10 @@ def factored(expr: sympy.Expr) -> sympy.Expr:
         over = sympy.Mul(*(f for f in rest if f.as_base_exp()[0] in under and not _is_below(f)))
         if over != 1:
             ways = [sympy.Add(*(over * t for t in bracket.args))]
-            ways.append(sympy.factor_terms(expanded(ways[0]), clear=True, sign=False))
+            ways.append(sympy.factor_terms(expand_terms(ways[0]), clear=True, sign=False))
             shortest = min(ways, key=lambda way: len(write(way)[0]))
             less = sympy.Mul(*(f for f in rest if f not in (*over.args, over)), shortest)
-            return factored(less) if less.count_ops() < found.count_ops() else found
+            return factor_terms(less) if less.count_ops() < found.count_ops() else found
         found = _with_number(found, rest, bracket)
     return found
 
@@ -305,7 +305,7 @@ def _with_number(found: sympy.Expr, rest: list[Value], bracket: sympy.Expr) -> s
     return found
 
 
-def expanded(expr: sympy.Expr) -> sympy.Expr:
+def expand_terms(expr: sympy.Expr) -> sympy.Expr:
     """With its brackets multiplied out, where that gives a bounded number of terms."""
     sizes, terms = [1], sympy.Add.make_args(expr)
     for term in terms:
@@ -316,7 +316,7 @@ def expanded(expr: sympy.Expr) -> sympy.Expr:
     return sympy.Add(*(t.expand(deep=False, power_base=False, power_exp=False) for t in terms))
 
 
-def turned_round(product: sympy.Expr) -> sympy.Expr:
+def turn_round(product: sympy.Expr) -> sympy.Expr:
     """`p - y` for `-(y - p)`: a minus in front goes into a bracket of arrays."""
     count, parts = product.as_coeff_Mul()[0], sympy.Mul.make_args(product)
     for f in parts if count < 0 else ():
@@ -328,7 +328,7 @@ def turned_round(product: sympy.Expr) -> sympy.Expr:
 
 def split(form: Form) -> tuple[Form, Form]:
     """The factors that are numbers, and those that are arrays."""
-    parts = sympy.Mul.make_args(turned_round(factored(form.expr)))
+    parts = sympy.Mul.make_args(turn_round(factor_terms(form.expr)))
     numbers = sympy.Mul(*(part for part in parts if not natural(part)))
     return Form(numbers), Form(sympy.Mul(*(part for part in parts if natural(part))), form.shape)
 
@@ -524,9 +524,9 @@ def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
     shape = _reduced(form.shape, form.shape, axes, keepdims)
     if not axes or form.is_zero:
         return form.as_shape(shape)
-    ways = [factored(form.expr)]
+    ways = [factor_terms(form.expr)]
     if any(factor.is_Add for factor in sympy.Mul.make_args(ways[0])):
-        ways.append(expanded(form.expr))
+        ways.append(expand_terms(form.expr))
     found = [_added(way, form.shape, axes, keepdims).as_shape(shape) for way in ways]
     return min(reversed(found), key=lambda way: len(way.text))
 

@@ -36,18 +36,18 @@ from gradcheck.texts.algebra import (
     NoText,
     Shape,
     broadcast,
-    expanded,
-    factored,
+    expand_terms,
+    factor_terms,
     is_symmetric,
     length_text,
     number,
     of_atom,
     split,
-    turned_round,
+    turn_round,
     write,
 )
 from gradcheck.texts.notation import TEX, Notation, sizes_in
-from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, picked, pull_form, value
+from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pick_rows, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
 from gradcheck.values import Array, Params, Value
 
@@ -265,10 +265,10 @@ class Writing:
 
     def _with_names(self, g: Form) -> Form:
         """With the program's names for products that have one."""
-        for way in (factored, expanded):
+        for way in (factor_terms, expand_terms):
             plain = way(g.expr)
             found = Form(plain.subs(self.meanings), g.shape)
-            if found.expr != plain and (way is factored or len(found.text) < len(g.text)):
+            if found.expr != plain and (way is factor_terms or len(found.text) < len(g.text)):
                 return found
         return g
 
@@ -305,10 +305,10 @@ class Writing:
             return f"zeros_like({name})" if shape else "0"
         if tuple(form.natural) != shape:
             form = form * of_atom(f"ones_like({name})", shape)
-        ways = [form.expr, factored(form.expr), turned_round(factored(form.expr))]
+        ways = [form.expr, factor_terms(form.expr), turn_round(factor_terms(form.expr))]
         text = min((self._sized(way) for way in ways), key=len)
-        opened = expanded(form.expr)
-        opened = min((self._sized(way) for way in (opened, factored(opened))), key=len)
+        opened = expand_terms(form.expr)
+        opened = min((self._sized(way) for way in (opened, factor_terms(opened))), key=len)
         return opened if len(opened) + OPENED <= len(text) else text
 
     def _sized(self, expr: sympy.Expr) -> str:
@@ -321,7 +321,7 @@ class Writing:
             found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
             if None not in found and len({*found}) == len(found):
                 expr = expr.subs(sympy.Mul(*found), of_atom(f"{form.text}.size").expr)
-        return write(expr if expr == plain else factored(expr))[0]
+        return write(expr if expr == plain else factor_terms(expr))[0]
 
 
 def _whole_along(expr: sympy.Expr) -> int | None:
@@ -405,7 +405,7 @@ class Familiar:
                 given = np.asarray(places[-1] if isinstance(places, tuple) else places)
                 operand = writing.operands(node)[0]
                 if given.dtype.kind in "iu" and operand.shape:
-                    forms.append(picked(operand.shape[-1], given))
+                    forms.append(pick_rows(operand.shape[-1], given))
             elif form.expr is not None and getattr(form.expr, "head", "") in ("softmax", "sigmoid"):
                 forms.append(form)
         for form in forms[:FAMILIAR]:
@@ -467,7 +467,7 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
     sizes = sizes_named(texts.values(), {name: array.shape for name, array in arrays.items()})
 
     def kept(notation: Notation) -> dict[str, str]:
-        written = {part: notation.written(text) for part, text in texts.items()}
+        written = {part: notation.write(text) for part, text in texts.items()}
         read = {part: _understood(text, arrays) for part, text in written.items()}
         return {
             part: text
@@ -511,14 +511,14 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
 def _trusted(
     problem: Problem, point: Point, judged: Mapping[str, Estimate]
 ) -> tuple[dict[str, str], RecordedRun | None]:
-    problem, point = problem.plain, problem.given(point)
+    problem, point = problem.plain, problem.select_inputs(point)
     if problem.cotangent is not None or problem.has_rows:
         return {}, None
     try:
         with np.errstate(all="ignore"):
             here = record_run(problem, point)
             there = elsewhere(here)
-            texts = written(here, there)
+            texts = write_texts(here, there)
     except (*FAULTS, NotScalar):
         return {}, None
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
@@ -529,7 +529,7 @@ def _trusted(
     return texts, here
 
 
-def written(run: RecordedRun, there: RecordedRun | None = None) -> dict[str, str]:
+def write_texts(run: RecordedRun, there: RecordedRun | None = None) -> dict[str, str]:
     """The texts as they are derived."""
     writing, found = Writing(run), dict[str, str]()
     gradients = writing.gradients(there)

@@ -120,7 +120,7 @@ class Notation:
     end: str = "L"
     spelling: Spelling = UNICODE
 
-    def written(self, text: str) -> str:
+    def write(self, text: str) -> str:
         """NumPy text in this notation; as it came where it cannot be read."""
         try:
             return self.of(ast.parse(text, mode="eval").body)[0]

@@ -52,7 +52,7 @@ def _in_own_names(problem: Problem, point: Point, verdict: Verdict) -> Mapping[s
 
 def _shorter(own: str, named: str) -> str:
     """The one in the program's names, where that saves a few letters."""
-    lengths = [len(Notation({}).written(text)) for text in (own, named)]
+    lengths = [len(Notation({}).write(text)) for text in (own, named)]
     return named if named and lengths[1] + LEAST <= lengths[0] else own
 
 

@@ -282,20 +282,20 @@ def _getitem(at: PullSite, x: Form, index: Value = None) -> Form:
     if not others and first.ndim > 1:
         g = reshape_form(g, (first.size, *x.shape[1:]))
         first = first.ravel()
-    rows = picked(x.shape[0], first)
+    rows = pick_rows(x.shape[0], first)
     if not others and first.ndim == 0:
         return g * rows if len(x.shape) == 1 else outer(rows, g)
     if not others and first.ndim == 1:
         return matmul(transpose(rows), g)
     if len(others) == 1 and first.ndim == 0 == others[0].ndim:
-        return g * outer(rows, picked(x.shape[1], others[0]))
+        return g * outer(rows, pick_rows(x.shape[1], others[0]))
     if len(others) == 1 and first.ndim == 1 and list(first) == list(range(x.shape[0])):
         each = g.as_shape((x.shape[0], 1)) if not g.natural else column(g)
-        return each * picked(x.shape[1], others[0])
+        return each * pick_rows(x.shape[1], others[0])
     raise NoText("a part of an array")
 
 
-def picked(n: int, places: Value) -> Form:
+def pick_rows(n: int, places: Value) -> Form:
     """`eye(n)[[1, 3]]`: one where an entry is picked."""
     return of_atom(f"{eye(n).text}[{places.tolist()}]", (*places.shape, n), head="rows")
 

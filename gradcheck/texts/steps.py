@@ -53,7 +53,7 @@ def derive(problem: Problem, point: Point) -> Steps:
 
     Of a Jacobian the values alone; where second derivatives are asked, how the first came about.
     """
-    point, problem = problem.given(point), problem.plain
+    point, problem = problem.select_inputs(point), problem.plain
     whole = problem.jacobian
     if problem.has_rows:
         problem = replace(problem, order=1, jacobian=False)

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import Generator
-from gradcheck.engine.recording import MODE, watched
+from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
@@ -41,7 +41,7 @@ class Recorder:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """While a program runs; a disturbance of every forward value goes on."""
-        with watched(self._observe, MODE.disturb, self._walked, self.ledger):
+        with watching(self._observe, MODE.disturb, self._walked, self.ledger):
             yield
 
     @property

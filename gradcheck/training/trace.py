@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.modules import Module
-from gradcheck.engine.recording import watched
+from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, RunOutcome
@@ -193,7 +193,7 @@ def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Map
         return y * (1 + units * EPSILON * rng.uniform(-1, 1, np.shape(y)))
 
     while True:
-        with watched(disturb=disturb):
+        with watching(disturb=disturb):
             found = trace(problem, point).values
         yield found
 

@@ -19,7 +19,7 @@ from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_l
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.blame import Blame, Suspect, blame
-from gradcheck.verdict.directions import BROKEN, along_directions, located, power
+from gradcheck.verdict.directions import BROKEN, along_directions, locate_differences, power
 from gradcheck.verdict.entries import Entry, Scale, compare_entries, entry_of
 
 __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
@@ -161,7 +161,9 @@ def _blamed(case: Case, found: Verdict) -> Verdict:
         found = _with(found, lambda e: _out_of_range(e, why) if e in alone else e)
     if found.verdict != "dissent":
         return found
-    return replace(found, suspects=guilty, notes=(*found.notes, *located(case, found.opinions)))
+    return replace(
+        found, suspects=guilty, notes=(*found.notes, *locate_differences(case, found.opinions))
+    )
 
 
 def _float64s_fault(case: Case, seen: Sequence[Blame]) -> str:

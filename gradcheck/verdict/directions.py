@@ -148,7 +148,7 @@ def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> fl
 # -- where the difference is ---------------------------------------------------------------------
 
 
-def located(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
+def locate_differences(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
     """Where reverse mode differs from the slopes of a program too large to look at every entry."""
     mine = opinions.get("reverse")
     if mine is None or not mine.gradients or not any(o.directions for o in opinions.values()):

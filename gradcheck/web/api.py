@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gradcheck.documents import WrittenFloat
-from gradcheck.report.judgements import told
+from gradcheck.report.judgements import restrict
 from gradcheck.web import work
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
@@ -20,11 +20,11 @@ async def check(request: Request) -> Response:
     asked, practice = await _read_object(request), practice_of(request)
     sender, student = sender_of(request), student_of(request)
     problem = await practice.find(sender, student, _text(asked, "problem"))
-    posed = practice.posed(problem, _text(asked, "part")) if problem else None
+    posed = practice.find_posed(problem, _text(asked, "part")) if problem else None
     if posed is None:
         raise HTTPException(404, "there is no such problem, or no such part: name both")
     line = await practice.judge(sender, student, posed, asked.get("answer"))
-    return JSONResponse(told(line, practice.settings.feedback))
+    return JSONResponse(restrict(line, practice.settings.feedback))
 
 
 async def understand(request: Request) -> Response:

@@ -86,7 +86,7 @@ async def _give_up(*_: object) -> Response:
 def _reply(request: Request, status: int, title: str, words: str) -> Response:
     if _is_api(request):
         return JSONResponse({"error": words}, status)
-    return pages.failed(request, status, title, words)
+    return pages.failure_page(request, status, title, words)
 
 
 def _is_api(request: Request) -> bool:

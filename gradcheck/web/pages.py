@@ -18,13 +18,13 @@ from gradcheck.batch.roster import NoName, student_name
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
-from gradcheck.report.judgements import told
+from gradcheck.report.judgements import restrict
 from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import RanAway, WorkerFault
-from gradcheck.web.practice import LEVELS, NOTHING, Practice, like, made_by, next_for
+from gradcheck.web.practice import LEVELS, NOTHING, Practice, find_made, like, next_for
 from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
 
 VERDICTS = {
@@ -97,7 +97,7 @@ def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLRes
     return HTMLResponse(text, status)
 
 
-def failed(request: Request, status: int, title: str, words: str) -> HTMLResponse:
+def failure_page(request: Request, status: int, title: str, words: str) -> HTMLResponse:
     """A page that says why there is no other."""
     return page(request, "failed.html", status, title=title, words=words)
 
@@ -127,15 +127,17 @@ async def problem(request: Request) -> Response:
     practice, student = practice_of(request), student_of(request)
     found = await practice.find(sender_of(request), student, request.path_params["id"])
     if found is None:
-        return failed(request, 404, "There is no such problem", "Choose one from the list.")
+        return failure_page(request, 404, "There is no such problem", "Choose one from the list.")
     if practice.pool.doubts.get(found.id):
-        return failed(request, 404, "This problem cannot be asked", practice.pool.doubts[found.id])
+        return failure_page(
+            request, 404, "This problem cannot be asked", practice.pool.doubts[found.id]
+        )
     given = await _earlier(practice, student, found)
     if request.method == "POST":
         form = await request.form(max_files=0, max_fields=200)
-        posed = practice.posed(found, str(form.get("part", "")))
+        posed = practice.find_posed(found, str(form.get("part", "")))
         if posed is None:
-            return failed(request, 404, "There is no such part", "Go back and try again.")
+            return failure_page(request, 404, "There is no such part", "Go back and try again.")
         given[posed.part.name] = await _answered(request, posed, form)
     return await _problem_page(request, found, given)
 
@@ -160,10 +162,10 @@ async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str,
     full = await practice.judge(sender, student_of(request), posed, answer)
     seen = NOTHING
     if full["verdict"] in ("right", "wrong"):
-        seen = await practice.seen(sender, posed, full)
+        seen = await practice.place_judged(sender, posed, full)
     if level < LEVELS.index("place"):
         seen = {**seen, "place": None}
-    line = told(full, LEVELS[level])
+    line = restrict(full, LEVELS[level])
     return {"typed": answer, "line": line, "level": level, "more": _more(full, level, most), **seen}
 
 
@@ -171,10 +173,14 @@ def _more(full: Mapping[str, Any], level: int, most: int) -> int:
     """The next level of hints that tells more of a wrong answer; 0 where none does."""
     if full["verdict"] != "wrong":
         return 0
-    now = told(full, LEVELS[level])
+    now = restrict(full, LEVELS[level])
     if not full["mistakes"]:  # that there is no name for it is told at once, with all remarks
-        return most if level < most and told(full, LEVELS[most])["remarks"] != now["remarks"] else 0
-    return next((k for k in range(level + 1, most + 1) if told(full, LEVELS[k]) != now), 0)
+        return (
+            most
+            if level < most and restrict(full, LEVELS[most])["remarks"] != now["remarks"]
+            else 0
+        )
+    return next((k for k in range(level + 1, most + 1) if restrict(full, LEVELS[k]) != now), 0)
 
 
 def _level(form: FormData) -> int:
@@ -194,7 +200,7 @@ async def _problem_page(request: Request, found: Problem, given: dict[str, Any])
     fresh = {
         (found.id, name): each["line"]["verdict"] for name, each in given.items() if each["line"]
     }
-    drawn = await practice.drawn(sender_of(request), found)
+    drawn = await practice.draw_page(sender_of(request), found)
     parts = [_part(found, part, given.get(part.name), drawn, marks) for part in found.parts]
     before, after = practice.course.beside(found.id)
     return page(
@@ -267,8 +273,8 @@ async def mistakes(request: Request) -> Response:
     history = await practice.book.history(student) if level != "verdict" else ()
     problems = practice.course.problems
     made = [
-        (each, told(json.loads(each.last.line), level), problems.get(each.last.problem))
-        for each in made_by(student, history, practice.pool.shows)
+        (each, restrict(json.loads(each.last.line), level), problems.get(each.last.problem))
+        for each in find_made(student, history, practice.pool.shows)
     ]
     return page(request, "mistakes.html", made=made, told=level != "verdict", states=STATES)
 
@@ -284,5 +290,5 @@ async def name(request: Request) -> Response:
         try:
             request.session["name"] = student_name(typed)
         except NoName as error:
-            return failed(request, 400, "This name cannot be used", str(error))
+            return failure_page(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)

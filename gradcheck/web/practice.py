@@ -127,14 +127,14 @@ class Practice:
             _bounded(self.variants)[key] = with_draw(problem, tuple(drawn))
         return self.variants[key]
 
-    def posed(self, problem: Problem, part: str) -> Posed | None:
+    def find_posed(self, problem: Problem, part: str) -> Posed | None:
         """A part of a problem that was found; the only part needs no name."""
         named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
         known = None if problem.variant else self.course.fingerprints.get(problem.id)
         print_ = known or fingerprint(problem)
         return None if named is None else Posed(problem, print_, named)
 
-    async def drawn(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
+    async def draw_page(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
         id = problem.id, draw_of(problem)
         if id not in self.drawings:
@@ -146,7 +146,7 @@ class Practice:
         found: Mapping[str, Any] = self.drawings[id]
         return found
 
-    async def seen(
+    async def place_judged(
         self, sender: Sender, posed: Posed, line: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
@@ -220,7 +220,7 @@ class MadeMistake:
         return f"next.{self.id}.{seed % 10_000}" if self.id in SHOWN else ""
 
 
-def made_by(student: str, history: Sequence[Attempt], shows: Shows) -> list[MadeMistake]:
+def find_made(student: str, history: Sequence[Attempt], shows: Shows) -> list[MadeMistake]:
     """The mistakes that were named beyond doubt; those that have gone come last.
 
     `shows` has the ids of the mistakes that can be seen in each problem.

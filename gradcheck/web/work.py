@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from gradcheck.batch.work import Asking, Chunk, judged, prepared, problem_of, ready
+from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, problem_of, ready
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import how_read
@@ -20,7 +20,7 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
-from gradcheck.report.judgements import line, place_in_answer, told
+from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.prose import mathml
 from gradcheck.web.drawing import draw_problem, trace_answer
 
@@ -35,7 +35,7 @@ Said = dict[str, Any]
 def prepare(asking: Asking) -> Said:
     """Why a problem cannot be asked, empty if it can; and the mistakes that can be seen in it."""
     asking = replace(asking, draw=variant(asking, ""))  # as somebody without a name has it
-    why = prepared(asking)
+    why = prepare_here(asking)
     if why:
         return {"why": why, "shows": []}
     found = ready(asking)
@@ -61,7 +61,7 @@ def compose(mistake: str, seed: int) -> Said:
 
 def judge(asking: Asking, part: str, answer: str) -> Said:
     """The judgement of an answer, as `packed`."""
-    verdict, score, line, _ = judged(Chunk(asking, [(0, part, answer)]))[0]
+    verdict, score, line, _ = judge_chunk(Chunk(asking, [(0, part, answer)]))[0]
     return {"verdict": verdict, "score": score, "line": line}
 
 
@@ -107,7 +107,7 @@ def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     }
     if answer.strip() and len(problem.parts) == 1:
         source = problem.program.source
-        said["line"] = told(line(mark(found, part, answer), source), "full")
+        said["line"] = restrict(line(mark(found, part, answer), source), "full")
         said |= _seen(found, said["line"])
     return said
 

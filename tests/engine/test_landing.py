@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gradcheck.engine import Function, tensor, watched
-from gradcheck.engine.tape import saved
+from gradcheck.engine import Function, tensor, watching
+from gradcheck.engine.tape import read_saved
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from tests.support.oracle import same, table
@@ -17,11 +17,11 @@ def test_what_a_rule_gives_is_its_cotangent_a_view_or_its_own(row):
     asked = program(row)
     nodes = []
     leaves = {name: tensor(x, requires_grad=True) for name, x in asked.inputs.items()}
-    with watched(observe=lambda node, out, operands: nodes.append((node, out))):
+    with watching(observe=lambda node, out, operands: nodes.append((node, out))):
         asked.function("tensor", leaves)
     assert nodes
     for node, out in nodes:
-        y, operands = saved(node)
+        y, operands = read_saved(node)
         g = np.ones(np.shape(out._value))
         for i, edge in enumerate(node.edges):
             if edge is None or not node.op.differentiates(i):

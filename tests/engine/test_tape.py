@@ -7,7 +7,7 @@ import weakref
 import numpy as np
 import pytest
 
-from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watched
+from gradcheck.engine import grad, is_grad_enabled, no_grad, tensor, watching
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Verbs, walk
 from gradcheck.engine.tensor import QUICKLY, apply_to_any
 from gradcheck.ops import TABLE
@@ -199,10 +199,10 @@ def test_a_verb_said_wrong_is_heard():
 
 
 def test_observers_see_every_node_and_its_operands():
-    """`watched` calls the observer for each node in order, and stops with its block."""
+    """`watching` calls the observer for each node in order, and stops with its block."""
     seen = []
     x = tensor(2.0, requires_grad=True)
-    with watched(observe=lambda node, out, operands: seen.append((node.op.name, len(operands)))):
+    with watching(observe=lambda node, out, operands: seen.append((node.op.name, len(operands)))):
         x * 2 + x.sin() * x[None][0]
     x * 3
     assert seen == [("multiply", 2), ("sin", 1), ("getitem", 1), ("getitem", 1), ("multiply", 2),
@@ -210,8 +210,8 @@ def test_observers_see_every_node_and_its_operands():
 
 
 def test_disturbances_reach_every_forward():
-    """`watched` lets a disturbance alter each value, recorded or not."""
-    with watched(disturb=lambda row, y: y + 1):
+    """`watching` lets a disturbance alter each value, recorded or not."""
+    with watching(disturb=lambda row, y: y + 1):
         assert (tensor(2.0) * 2 * 3).item() == (2 * 2 + 1) * 3 + 1
         assert (tensor(2.0, requires_grad=True).sin()).item() == np.sin(2.0) + 1
 

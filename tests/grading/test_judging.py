@@ -76,7 +76,7 @@ def test_a_vector_by_formula_by_numbers_or_entry_by_entry(answer, verdict, tags)
 
 def json_line(judgement, source: str, feedback: str) -> str:
     """The line of `grade --json`."""
-    told = judgements.told(judgements.line(judgement, source), feedback)
+    told = judgements.restrict(judgements.line(judgement, source), feedback)
     return json.dumps(told, allow_nan=False)
 
 

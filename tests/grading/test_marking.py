@@ -10,7 +10,7 @@ from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark, mark_all
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.problem.question import question
-from gradcheck.report.judgements import line, told
+from gradcheck.report.judgements import line, restrict
 from tests.support.grading import keyed, scalar
 
 PRODUCT = "x**2*sin(x)"
@@ -19,7 +19,7 @@ PRODUCT = "x**2*sin(x)"
 def marked(ready: Key, typed: object, feedback: str = "full") -> dict:
     """The line of JSON of an answer to the first part."""
     said = line(mark(ready, ready.problem.parts[0], typed), ready.problem.program.source)
-    return told(json.loads(json.dumps(said)), feedback)
+    return restrict(json.loads(json.dumps(said)), feedback)
 
 
 # (typed, verdict, line, mistakes); the right answer is 2x sin x + x^2 cos x

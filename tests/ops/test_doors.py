@@ -210,8 +210,8 @@ def test_what_is_saved(name, wanted, kept):
 def test_bound_parameters():
     """A row with its parameters filled in is a function of operands, one and the same each time."""
     row = TABLE["leaky_relu"]
-    half = row.bound({"negative_slope": 0.5})
+    half = row.bind_params({"negative_slope": 0.5})
     assert isinstance(half, Op)
-    assert half is row.bound({"negative_slope": 0.5})
-    assert row.bound({}) is row
+    assert half is row.bind_params({"negative_slope": 0.5})
+    assert row.bind_params({}) is row
     assert half.forward(-2.0) == -1.0

@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
-from gradcheck.report.gradebooks import cells, filled, fresh
+from gradcheck.report.gradebooks import cells, fill, fresh
 
 POINTS = {"101": 7.5, "bob@example.edu": 3.0, "Jane Doe": 1.0}
 CANVAS = (
@@ -32,7 +32,7 @@ def rows(content: bytes) -> list[list[str]]:
 
 def test_canvas():
     """By id or login; scaled to the column's maximum; the other columns as they were."""
-    found = filled(CANVAS.encode(), "canvas", POINTS, 10.0, "Homework 3")
+    found = fill(CANVAS.encode(), "canvas", POINTS, 10.0, "Homework 3")
     before, after = rows(CANVAS.encode()), rows(found.content)
     assert [row[6] for row in after] == ["Homework 3 (78)", "20", "15", "6", "3"]
     for old, new in zip(before, after, strict=True):
@@ -46,7 +46,7 @@ def test_canvas():
 
 def test_moodle():
     """By the participant's number or the address; the mark at the start of the file is kept."""
-    found = filled(MOODLE.encode(), "moodle", POINTS, 10.0)
+    found = fill(MOODLE.encode(), "moodle", POINTS, 10.0)
     assert found.content.startswith(b"\xef\xbb\xbf")
     after = rows(found.content)
     assert [row[4] for row in after] == ["Grade", "7.5", "3"]
@@ -55,7 +55,7 @@ def test_moodle():
 
 def test_moodle_is_told_what_was_found():
     """In the column for it, beside a grade; a teacher's own words are left."""
-    found = filled(MOODLE.encode(), "moodle", POINTS, 10.0, feedback=lambda name: f"<p>{name}</p>")
+    found = fill(MOODLE.encode(), "moodle", POINTS, 10.0, feedback=lambda name: f"<p>{name}</p>")
     told = [row[6] for row in rows(found.content)]
     assert told == ["Feedback comments", "well done", "<p>bob@example.edu</p>"]
     assert found.notices[-1].startswith("1 cells of `Feedback comments` are not empty")
@@ -71,7 +71,7 @@ def test_moodle_is_told_what_was_found():
 )
 def test_nobody_gets_the_points_of_another(table, doubtful):
     """A row that may be somebody else's is left as it is, and that is said."""
-    found = filled(table.encode(), "moodle", POINTS, 10.0)
+    found = fill(table.encode(), "moodle", POINTS, 10.0)
     assert found.content.decode() == table
     (said,) = (words for words in found.notices if "another's" in words)
     assert said.endswith(f": {doubtful}")
@@ -80,7 +80,7 @@ def test_nobody_gets_the_points_of_another(table, doubtful):
 def test_cells_come_back_whatever_is_in_them():
     """Separators, quotes and line ends within cells; the header's own do not count."""
     table = 'Full name;"Mark, a, b, c";Grade\r\nJane Doe;"x;""y""\r\n,z";\r\n'
-    content = filled(table.encode(), "moodle", POINTS, 10.0).content.decode()
+    content = fill(table.encode(), "moodle", POINTS, 10.0).content.decode()
     given, row = csv.reader(io.StringIO(table, newline=""), delimiter=";")
     assert [*csv.reader(io.StringIO(content, newline=""), delimiter=";")] == [
         given,
@@ -102,7 +102,7 @@ def test_cells_come_back_whatever_is_in_them():
 def test_what_cannot_be_filled_in(export, words):
     """Why not, and which columns there are."""
     with pytest.raises(GradcheckError) as error:
-        filled(export, "canvas", POINTS, 10.0)
+        fill(export, "canvas", POINTS, 10.0)
     assert words in str(error.value)
 
 
@@ -133,7 +133,7 @@ def test_any_other_table(header, more, ends):
     """Students where their names stand; the maximum where Blackboard and Gradescope have it."""
     export = f"{header};\r\n{more};\r\n".encode("utf-16")
     column = next(name for name in header.split(";") if name.startswith("Homework 3"))
-    found = filled(export, "csv", POINTS, 10.0, column)
+    found = fill(export, "csv", POINTS, 10.0, column)
     after = [row.split(";") for row in found.content.decode("utf-16").splitlines()]
     assert after[0] == [*header.split(";"), ""]
     assert after[1][header.split(";").index(column)] == ends
@@ -142,7 +142,7 @@ def test_any_other_table(header, more, ends):
 def test_an_empty_last_column_is_no_maximum():
     """As Excel leaves one."""
     lines = [f"{line}," for line in CANVAS.splitlines()]
-    found = filled("\r\n".join(lines).encode(), "canvas", POINTS, 10.0, "Homework 3")
+    found = fill("\r\n".join(lines).encode(), "canvas", POINTS, 10.0, "Homework 3")
     assert [row[6] for row in rows(found.content)] == ["Homework 3 (78)", "20", "15", "6", "3"]
 
 
@@ -155,7 +155,7 @@ def test_a_workbook_comes_back_with_the_grades_in_it():
     book.create_sheet("notes").append(["=1+1"])
     out = io.BytesIO()
     book.save(out)
-    found = filled(out.getvalue(), "canvas", POINTS, 10.0, "Homework 3")
+    found = fill(out.getvalue(), "canvas", POINTS, 10.0, "Homework 3")
     after = openpyxl.load_workbook(io.BytesIO(found.content))
     assert [row[6].value for row in after.worksheets[0]] == ["Homework 3 (78)", "20", 15, 6, "3"]
     assert after.worksheets[0]["A1"].font.bold
@@ -164,7 +164,7 @@ def test_a_workbook_comes_back_with_the_grades_in_it():
 
 def test_a_table_of_windows_comes_back_as_one():
     export = "Student;Homework 3\r\nAndré;\r\n".encode("cp1252")
-    found = filled(export, "csv", {"André": 5.0}, 10.0, "Homework 3")
+    found = fill(export, "csv", {"André": 5.0}, 10.0, "Homework 3")
     assert found.content == "Student;Homework 3\r\nAndré;5\r\n".encode("cp1252")
 
 

@@ -11,7 +11,7 @@ from gradcheck.language.run import run
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
-from gradcheck.texts.forms import record_run, written
+from gradcheck.texts.forms import record_run, write_texts
 
 
 def problem(program: str, inputs: dict[str, Any], wrt: str) -> Problem:
@@ -31,4 +31,4 @@ def at(text: str, given: Problem) -> Any:
 
 def derived(given: Problem, point: Point) -> dict[str, str]:
     """The texts as they are derived, before they are read again."""
-    return written(record_run(given, point))
+    return write_texts(record_run(given, point))

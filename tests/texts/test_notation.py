@@ -54,13 +54,13 @@ SIZES = {"X.shape[0]": "n", "P.size": "m"}
 @pytest.mark.parametrize("text", SIGNS)
 def test_in_signs(text: str) -> None:
     """Juxtaposition for matrices, ⊙ entry by entry, brackets only where they are needed."""
-    assert Notation(AXES | {"cotangent_of_R": 2}, SIZES).written(text) == SIGNS[text]
+    assert Notation(AXES | {"cotangent_of_R": 2}, SIZES).write(text) == SIGNS[text]
 
 
 @pytest.mark.parametrize("text", TEX)
 def test_in_latex(text: str) -> None:
     """The same tree."""
-    assert Notation(AXES, SIZES, spelling=IN_TEX).written(text) == TEX[text]
+    assert Notation(AXES, SIZES, spelling=IN_TEX).write(text) == TEX[text]
 
 
 def test_sizes_are_found() -> None:

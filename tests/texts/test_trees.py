@@ -68,7 +68,7 @@ def test_the_axes_of_a_formula_are_those_that_numpy_makes(text: str) -> None:
 )
 def test_only_a_vector_is_turned(text: str, signs: str) -> None:
     """What an index picks may be a matrix still."""
-    assert Notation(AXES).written(text) == signs
+    assert Notation(AXES).write(text) == signs
 
 
 LONG = "(X @ W + b)*exp(-(X @ W + b)**2) + 2"

@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.batch.attempts import Attempt
 from gradcheck.practice import next_problem
-from gradcheck.web.practice import ORDER, made_by
+from gradcheck.web.practice import ORDER, find_made
 from tests.support.batches import report
 from tests.support.practising import RIGHT, WRONG, served
 
@@ -44,7 +44,7 @@ MENDED, OTHER = attempt("p", "right"), attempt("other", "right")
     ],
 )
 def test_a_mistake_has_gone_where_it_would_have_shown(history, states):
-    found = made_by("ada", history, SHOWS)
+    found = find_made("ada", history, SHOWS)
     assert {each.id: each.state for each in found} == states
     order = [ORDER.index(each.state) for each in found]
     assert order == sorted(order)

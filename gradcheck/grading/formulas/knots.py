@@ -84,7 +84,7 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
         left: set[str] | None = None
         for spot in spots:
             with precision(BITS):
-                hidden = line.hidden(spot.arbs(BITS), BITS)
+                hidden = line.find_hidden(spot.arbs(BITS), BITS)
             left = hidden if left is None else left & hidden
             if not left:
                 break

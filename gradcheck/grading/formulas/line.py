@@ -87,7 +87,7 @@ class Line:
         values = self._all(point, bits)
         return [knot(*[values[i] for i in args]) for knot, args in self.knotted]
 
-    def hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
+    def find_hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
         """The pieces, as they were typed, that have no influence to be seen at a point."""
         asked = [(rule, s) for _, s in self.steps if (rule := _unseen(s.name)) is not None]
         values = self._all(point, bits) if asked else []

@@ -179,7 +179,7 @@ def _value(piece: Value, spot: Spot, bits: int) -> Values:
     if not isinstance(piece, Program):
         number: arb = piece()
         return number
-    inputs = {name: balls(value) for name, value in spot.mentioned(names(piece), bits).items()}
+    inputs = {name: balls(value) for name, value in spot.values_of(names(piece), bits).items()}
     entries = _as_numbers(run(piece, inputs, KINDS["ball"], budget(spot.problem)).value)
     if bits >= PATIENCE:
         _refuse_lost(piece, spot, entries)
@@ -199,7 +199,7 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     lost = [index for index, ball in np.ndenumerate(entries) if not ball.is_finite()]
     if not lost:
         return
-    values = spot.mentioned(names(program), PATIENCE)
+    values = spot.values_of(names(program), PATIENCE)
     inputs = {name: _as_floats(value) for name, value in values.items()}
     plain = np.asarray(
         run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
