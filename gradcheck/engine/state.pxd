@@ -1,6 +1,6 @@
 # C types for state.py, where it is compiled (see setup.py).
 cimport gradcheck.engine.native as native
-from gradcheck.engine.tape cimport Leaf, Node, ended
+from gradcheck.engine.tape cimport Leaf, Node, make_leaf
 
 cdef class State:
     cdef object __weakref__

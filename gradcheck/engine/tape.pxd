@@ -20,11 +20,11 @@ cdef class Leaf:
 cdef list RECENT
 cdef object NUMBER_TYPE, passed, float64, ndarray
 
-cpdef Node noted(
+cpdef Node make_node(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
 )
-cpdef Leaf ended(object variable)
-cpdef tuple saved(Node node)
+cpdef Leaf make_leaf(object variable)
+cpdef tuple read_saved(Node node)
 @cython.locals(watch=tuple, cell=list, k=cython.Py_ssize_t)
 cpdef expect_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)

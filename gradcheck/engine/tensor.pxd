@@ -1,7 +1,7 @@
 # C types for tensor.py, where it is compiled (see setup.py).
 cimport gradcheck.engine.native as native
 from gradcheck.engine.state cimport State, cell_of, step_of, wrap
-from gradcheck.engine.tape cimport Leaf, Node, noted, stand_in
+from gradcheck.engine.tape cimport Leaf, Node, make_node, stand_in
 
 cdef list UNUSUAL
 cdef object FLOAT, NONE, float64, ndarray
