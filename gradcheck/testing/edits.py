@@ -14,6 +14,7 @@ from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
+MOST = 4  # products of the cotangent that other lines may lack
 FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "min"),
              ("argmax", "argmin"), ("exp", "expm1"), ("log", "log1p"))  # fmt: skip
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
@@ -94,6 +95,7 @@ def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
     yield from sorted(found, key=lambda edit: not edit.takes_away)
     for node in nodes:
         yield from rename(node, words.others, words, within.get(id(node), ""))
+    yield from _pulled(nodes, words)
     near, wholes = _near(nodes, words), list(_wholes(body))
     for node in wholes:
         yield from of_whole(node, words)
@@ -105,6 +107,23 @@ def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
                 yield from adding(node, names, words)
         for node in wholes:
             yield from more(node, words)
+
+
+def _pulled(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
+    """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
+    ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
+    products = [
+        n
+        for n in nodes
+        if isinstance(n, ast.BinOp)
+        and isinstance(n.op, ast.Mult)
+        and any(end in (n.left, n.right) for end in ends)
+    ]
+    for product in products[:MOST]:
+        inside = set(map(id, ast.walk(product)))
+        for end in ends:
+            if isinstance(end.ctx, ast.Load) and id(end) not in inside:
+                yield Edit("chain-factor-dropped", end, product)
 
 
 def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:

@@ -201,6 +201,19 @@ def test_the_method_that_a_lambda_calls_is_mended(kind, mended):
     assert kind.backward is method
 
 
+def slip_in_one_of_two(g, x, w):
+    y = np.tanh(x @ w)
+    return g * (1 - y**2) @ w.T, x.T @ g
+
+
+def test_what_one_line_has_the_other_is_given():
+    """Of two gradients one forgets the slope of tanh: the fix is the product beside it."""
+    x, w = np.random.default_rng(0).normal(size=(2, 3, 3))
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(lambda x, w: np.tanh(x @ w), slip_in_one_of_two, x, w)
+    assert "  + ...* 2) @ w.T, x.T @ (g * (1 - y ** 2)))\n" in str(caught.value)
+
+
 def test_a_factor_that_a_sum_lacks_is_put_inside_of_it():
     """The softmax's backward is y (g - sum(g y))."""
 
