@@ -43,8 +43,24 @@ def exercises(
 def next_problem(mistake: str, seed: int = 0) -> ProblemSet | None:
     """A set of one problem in which this mistake shows, and no other gives the same answer.
 
-    The same `seed` gives the same problem. None for a mistake that no rule's problems show alone
-    (those of training loops, and most of backprop).
+    Parameters
+    ----------
+    mistake
+        The id of a mistake.
+    seed
+        The same seed gives the same problem.
+
+    Returns
+    -------
+    ProblemSet or None
+        None for a mistake that no rule's problems show alone (those of training loops, and most of
+        backprop).
+
+    Examples
+    --------
+    >>> practice = next_problem("missing-inner-derivative")
+    >>> [problem.program.source for problem in practice.problems]
+    ['log(4*x + 7)']
     """
     random = Random(f"gradcheck-next/{mistake}/{seed}")
     for rule, kind, level in _places(mistake, random):

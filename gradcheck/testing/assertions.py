@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing.call import Call, arguments_of, beside, calls_of, draw_signed, find_hidden
-from gradcheck.testing.findings import Check, found
+from gradcheck.testing.findings import Check, explain_claims
 from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.limits import RTOL
@@ -44,6 +44,14 @@ class GradientError(AssertionError):
     ----------
     result : Result
         The whole finding.
+
+    Examples
+    --------
+    >>> try:
+    ...     assert_gradient(lambda x: x**3, 2.0, gradient=-12.0)
+    ... except GradientError as error:
+    ...     print(error.result.ok, str(error).splitlines()[0])
+    False d/dx is -12, should be 12: sign-error
     """
 
     __module__ = "gradcheck.testing"  # what pytest's summary shows, where room is short
@@ -97,6 +105,13 @@ def check(
     -------
     Result
         True where nothing is wrong; the opinions, what was judged, and a message.
+
+    Examples
+    --------
+    >>> check(lambda x: x**3, 2.0, gradient=12.0).verdict
+    'agree'
+    >>> bool(check(lambda x: x**3, 2.0, gradient=6.0))
+    False
     """
     began = time.thread_time()
     _checked(rtol, at, explain)
@@ -126,7 +141,7 @@ def check(
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
         several = gradient is not None and calls[0].shape() != ()
         notes = (*_remarks(program, calls[0]), *((OF_AN_ARRAY,) if several else ()))
-        return found(Check(program, asked, claims, rtol, faults, notes, explain, began))
+        return explain_claims(Check(program, asked, claims, rtol, faults, notes, explain, began))
     finally:
         program.kept.put_back()
 
@@ -276,7 +291,7 @@ def _vjp(
         once = tuple(dict.fromkeys(all_of.faults))
         notes = (*_remarks(program, calls[0]), *dict.fromkeys(all_of.notes))
         found_out = Check(program, all_of.asked, all_of.claims, rtol, once, notes, explain, began)
-        return found(found_out)
+        return explain_claims(found_out)
     finally:
         program.kept.put_back()
 

@@ -60,7 +60,7 @@ class Call:
         """Copies of the arguments, so that nothing done to them lasts."""
         return list(map(_copied, self.args))
 
-    def moved(self, factors: Mapping[int, Array]) -> list[Value]:
+    def scale_args(self, factors: Mapping[int, Array]) -> list[Value]:
         """Copies of the arguments, some of them multiplied, in the floats that they were."""
         args = self.fresh()
         for i, factor in factors.items():
@@ -96,7 +96,7 @@ class Call:
         """The arguments as the function left them."""
         return self._ran[1]
 
-    def answered(self, value: Value, left: Sequence[Value]) -> "Call":
+    def with_answer(self, value: Value, left: Sequence[Value]) -> "Call":
         """The same call, which has been run already."""
         if isinstance(value, np.ndarray | np.floating | float):
             self.__dict__["_ran"] = value, left
@@ -104,7 +104,7 @@ class Call:
 
     def by(self, wrt: tuple[int, ...]) -> "Call":
         """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt).answered(*self._ran)
+        return replace(self, wrt=wrt).with_answer(*self._ran)
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -225,7 +225,7 @@ def calls_of(
         plain = tuple(_argument(a, program.labels[i]) for i, a in enumerate(program.leaves(point)))
         found.append(Call(program, plain, _positions(program, plain, wrt)))
     if program.first is not None:
-        found[0].answered(program.first, program.left)
+        found[0].with_answer(program.first, program.left)
     return found
 
 
@@ -368,7 +368,7 @@ def beside(call: Call, seed: int) -> Call | None:
     """
     if not any(_special(np.asarray(call.args[i])) for i in call.wrt):
         return None
-    there = moved(call, np.random.default_rng(seed))
+    there = nudge(call, np.random.default_rng(seed))
     try:
         with np.errstate(all="ignore"):
             there = _as_it_is_read(call, there)
@@ -398,7 +398,7 @@ def _as_it_is_read(call: Call, there: Call) -> Call:
     return there
 
 
-def moved(call: Call, rng: np.random.Generator) -> Call:
+def nudge(call: Call, rng: np.random.Generator) -> Call:
     """The call with every differentiated entry a little larger or smaller."""
     args = list(call.args)
     for i in call.wrt:

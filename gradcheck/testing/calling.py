@@ -78,7 +78,7 @@ class Convention:
         """How many positions a call fills."""
         return self.cotangents + {"arguments": arguments, "cache": 1, "nothing": 0}[self.behind]
 
-    def spelled(self, name: str, arguments: Sequence[str]) -> str:
+    def spell(self, name: str, arguments: Sequence[str]) -> str:
         """The call, as it is written."""
         outs = [f"cotangent_{k}" for k in range(self.outputs)]
         first = outs if self.outputs > 1 else ["cotangent"]
@@ -124,7 +124,7 @@ def convention_of(backward: Routine, asked: AskedCall) -> Convention:
         return every[0]
     fitting = [c for c in every if _fits(c, mine, asked)]
     if not fitting:
-        ways = dict.fromkeys(c.spelled(name, asked.arguments) for c in every)
+        ways = dict.fromkeys(c.spell(name, asked.arguments) for c in every)
         raise TypeError(
             f"`{name}({', '.join(mine.names)})` does not take what it is called with: "
             + " or ".join(ways)
@@ -135,7 +135,7 @@ def convention_of(backward: Routine, asked: AskedCall) -> Convention:
     if others and asked.cached is None:
         sure = _likely(best, mine, asked)
         if sure < 1 or sure - _likely(others[0], mine, asked) < 1:
-            first, second = (c.spelled(name, asked.arguments) for c in (best, others[0]))
+            first, second = (c.spell(name, asked.arguments) for c in (best, others[0]))
             raise TypeError(ASKED.format(name=name, first=first, second=second))
     return best
 

@@ -152,6 +152,12 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
     -------
     list of Result
         One for each row; nothing is raised.
+
+    Examples
+    --------
+    >>> found = check_table([(np.sin, lambda g, x: g * np.cos(x), 1.0)])
+    function  argument  entries  claimed  expected  found
+    sin       x         1                           agree
     """
     found, lines = [], [("function", "argument", "entries", "claimed", "expected", "found")]
     for f, backward, *args in rows:

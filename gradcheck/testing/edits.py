@@ -99,7 +99,7 @@ def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
     near, wholes = _near(nodes, words), list(_wholes(body))
     for node in wholes:
         yield from of_whole(node, words)
-    for adding, more in ((with_each, divided), (with_more, in_all_of)):
+    for adding, more in ((with_each, with_divisor), (with_more, in_all_of)):
         for first in (True, False):
             for node in wholes:
                 mine = near.get(id(node), words.others)
@@ -506,7 +506,7 @@ def in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
                 yield Edit("wrong-tensor-in-derivative", node, new)
 
 
-def divided(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
+def with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """What the value is divided by; means and sums mixed up, and factors of two."""
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, fill_names(node, f"_ / ({divisor})"))

@@ -13,7 +13,7 @@ from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import Call, draw_signed, moved, taller
+from gradcheck.testing.call import Call, draw_signed, nudge, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judge_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
@@ -67,7 +67,7 @@ class AskedPoint:
     claim: Claim | None
 
 
-def found(check: Check) -> Result:
+def explain_claims(check: Check) -> Result:
     """The result of a check: the first claim that is out ends it, and is explained and mended."""
     every = _consulted(check)
     generic = all(each.verdict.verdict != "kink" for each in every)  # many are right at a tie
@@ -139,7 +139,7 @@ def _on_floats_alone(point: Point) -> Point:
     `rng.shuffle(y)` shuffles in another order what is no array of NumPy's.
     """
     call, case = point
-    closed = replace(call, closed=True).answered(call.value, call.left)
+    closed = replace(call, closed=True).with_answer(call.value, call.left)
     return closed, closed.case(case.seed, case.cotangent)
 
 
@@ -352,7 +352,7 @@ class _Search:
         claim = asked.claim
         assert claim is not None
         other = replace(claim.call.program, backward=backward)
-        gradients = claim.call.by_name(claim.made(other, claim.call.fresh()))
+        gradients = claim.call.by_name(claim.run(other, claim.call.fresh()))
         unit = claim.call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
         return all(
@@ -364,7 +364,7 @@ def _elsewhere(asked: AskedPoint) -> Iterator[AskedPoint]:
     """The claim at a point beside, and at one of another shape, where the opinions know it."""
     rng, claim = np.random.default_rng(2), asked.claim
     assert claim is not None
-    for call in (moved(claim.call, rng), taller(claim.call)):
+    for call in (nudge(claim.call, rng), taller(claim.call)):
         try:
             if call is None or not np.all(np.isfinite(call.plain())):
                 continue

@@ -130,7 +130,7 @@ class Claim:
         """Whether it can be made again, at other arguments."""
         return self.call.program.backward is not None
 
-    def made(self, program: UserProgram, args: list[Value], change: Value = None) -> Value:
+    def run(self, program: UserProgram, args: list[Value], change: Value = None) -> Value:
         """What a backward pass claims; `change` is done to the cotangent."""
         if self.cotangent is None:
             return program.pull(args)
@@ -139,7 +139,7 @@ class Claim:
 
     def by_name(self, args: list[Value]) -> dict[str, Value]:
         """What is claimed at some arguments."""
-        return self.call.by_name(self.made(self.call.program, args))
+        return self.call.by_name(self.run(self.call.program, args))
 
     @cached_property
     def coarse(self) -> Coarse:
@@ -150,7 +150,7 @@ class Claim:
 
         def run(makers: Makers, seen: Look) -> Value:
             args = list(map(seen, self.call.fresh()))
-            return self.made(self.call.program.with_makers(makers), args, seen)
+            return self.run(self.call.program.with_makers(makers), args, seen)
 
         return coarse_inside(run)
 
@@ -358,7 +358,7 @@ def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
             args[i] = balls(np.asarray(args[i], dtype=np.float64))
         for program in (call.program, call.program.with_makers(makers_of("ball"))):
             try:
-                found = call.program.gradients(claim.made(program, list(args)), call.wrt)
+                found = call.program.gradients(claim.run(program, list(args)), call.wrt)
                 return {n: arbs(found[n]) for n in call.labels}
             except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
                 continue
@@ -400,7 +400,9 @@ def shaken(claim: Claim, unit: float) -> dict[str, Array]:
     """
     call, rng = claim.call, np.random.default_rng(0)
     runs = [
-        claim.by_name(call.moved({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt}))
+        claim.by_name(
+            call.scale_args({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
+        )
         for _ in range(SAMPLES)
     ]
     return {

@@ -114,7 +114,7 @@ def put(tree: Value, path: Path, given: Mapping[Path, Value]) -> Value:
     return replace(tree, **{step.name: value for step, value in parts.items()})
 
 
-def spelled(path: Path) -> str:
+def spell_path(path: Path) -> str:
     """A path as it is written behind a name: `['w'][0]`."""
     return "".join(str(step) if isinstance(step, Field) else f"[{step!r}]" for step in path)
 
@@ -304,17 +304,17 @@ class UserProgram:
             came = self.backward(*given, *args, **more)
         except Exception as error:
             if not getattr(error, "__notes__", None):
-                error.add_note(f"raised where it was called as {self.spelled(bool(cotangent))}")
+                error.add_note(f"raised where it was called as {self.spell_call(bool(cotangent))}")
             raise
         if self.weights is None:
             return came
         return _Both(came, self.weights.gradients())
 
-    def spelled(self, cotangent: bool = True) -> str:
+    def spell_call(self, cotangent: bool = True) -> str:
         """How backward is called."""
         name = getattr(self.backward, "__name__", "backward")
         if cotangent:
-            return f"`{self.convention.spelled(name, self.arguments)}`"
+            return f"`{self.convention.spell(name, self.arguments)}`"
         return f"`{name}({', '.join(self.arguments)})`"
 
     @property
@@ -443,7 +443,7 @@ def program_of(
     names = _filled(getattr(forward, "labels", None) or parameters_of(forward).names, len(args))
     trees = any(map(is_tree, args))
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,))) if trees else None
-    labels = names if places is None else tuple(names[p[0]] + spelled(p[1:]) for p in places)
+    labels = names if places is None else tuple(names[p[0]] + spell_path(p[1:]) for p in places)
     given = backward if callable(backward) else None
     kept = Kept(forward, given)
     held = None
@@ -464,7 +464,7 @@ def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserPro
     leaves = made.leaves(made.args)
     left = [np.array(a) if isinstance(a, np.ndarray) else a for a in leaves]
     first = copy.copy(made._forward(left))  # it may give the same memory every time
-    keeps = made.kept.changed() or made.weights is not None
+    keeps = made.kept.has_changed() or made.weights is not None
     if keeps:
         again = made._forward([np.array(a) if isinstance(a, np.ndarray) else a for a in leaves])
         made = replace(made, keeps=keeps, drifts=not _equal(first, again))

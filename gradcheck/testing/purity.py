@@ -17,7 +17,7 @@ def impure(call: Call) -> list[str]:
     """What the function does besides giving a finite value; see `unlike` too."""
     first = call.value
     spoilt = _any_differs(call.left, call.args)
-    call.answered(first, call.args)  # a copy less is kept
+    call.with_answer(first, call.args)  # a copy less is kept
     if spoilt:
         return ["the function changes its arguments in place"]
     value = np.asarray(first) if isinstance(first, np.ndarray | float) else np.zeros(())

@@ -82,6 +82,12 @@ class Result:
         What `GradientError` says.
     notes : tuple of str
         What a reader should know besides.
+
+    Examples
+    --------
+    >>> result = check(abs, 0.0)
+    >>> result.ok, result.verdict
+    (True, 'kink')
     """
 
     ok: bool

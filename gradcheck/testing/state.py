@@ -33,7 +33,7 @@ class Kept:
             if not _same(holder, content):
                 _fill(holder, content)
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether anything is other than it was."""
         return any(not _same(holder, content) for holder, content in self._saved)
 
