@@ -10,7 +10,7 @@ from tests.support.grading import judged
 from tests.support.pairs import Pair, pairs
 from tests.support.sweeping import at_most
 
-FAST = 300
+FAST = 120
 SWEEP = at_most(3_000)
 
 
