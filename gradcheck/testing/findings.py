@@ -21,7 +21,7 @@ from gradcheck.testing.program import UserProgram
 from gradcheck.testing.purity import IGNORED, unlike
 from gradcheck.testing.repair import SourceRepair, find_repair
 from gradcheck.testing.result import Result
-from gradcheck.values import Routine, Value
+from gradcheck.values import Routine
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -259,13 +259,10 @@ def _explained(
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
     budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
-    undo: list[Value] = []
     repair = None
     if generic and check.program.backward is not None and not check.program.second:
-        search = _Search(check.program, every, check.rtol, budget, undo)
+        search = _Search(check.program, every, check.rtol, budget)
         repair = budget.run(search.run, SHARE * budget.left)
-        for owner, name, method in undo:
-            setattr(owner, name, method)
     diagnoses = budget.run(lambda: _diagnosed(every, judged)) or {}
     ended = budget.over and repair is None
     return Why("", repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
@@ -322,7 +319,6 @@ class _Search:
     every: Sequence[AskedPoint]
     rtol: float
     budget: TimeBudget
-    undo: list[tuple[type, str, Value]]
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right."""
@@ -338,7 +334,7 @@ class _Search:
         def right(other: Routine) -> bool:
             return holds(other, self.every) and holds(other, self.elsewhere)
 
-        return find_repair(backward, right, forward, self.undo)
+        return find_repair(backward, right, forward)
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:

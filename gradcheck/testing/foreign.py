@@ -50,7 +50,16 @@ def foreign_of(function: Value, args: Sequence[Value]) -> Foreign | None:
         return None
     flat, leaves = _flattened(function, args)
     if _is_of_torch(function) or any(map(_is_tensor, leaves)):
-        return _of_torch(function, flat, leaves)
+        found = _of_torch(function, flat, leaves)
+        owner: Value = getattr(function, "__self__", None)
+        if isinstance(owner, type):  # its backward may be mended
+
+            def remake(changed: Routine) -> Value:
+                other = type(owner)(owner.__name__, (owner,), {"backward": staticmethod(changed)})
+                return foreign_of(other, args).backward  # type: ignore[union-attr]
+
+            found.backward.method = owner, vars(owner).get("backward"), remake  # type: ignore[attr-defined]
+        return found
     return _of_jax(function, flat, leaves)
 
 
@@ -135,9 +144,6 @@ def _of_torch(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Fore
     plain = tuple(map(_to_array, every))
     wrt = tuple(i for i, a in enumerate(every) if _is_floating(a))
     forward.labels = (*_labels(function, flat, len(leaves)), *names)  # type: ignore[attr-defined]
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, type):
-        backward.method = owner, "backward"  # type: ignore[attr-defined]  # what may be mended
     return Foreign(forward, backward, plain, wrt, _note(function, "PyTorch"))
 
 

@@ -11,9 +11,9 @@ import linecache
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from dis import get_instructions
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType
 
 from gradcheck.testing.edits import Edit, SourceWords, candidates
 from gradcheck.testing.source import file_of, text_of
@@ -23,6 +23,7 @@ LONGEST = 56  # characters of a line of source in a message
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
+Remake = Callable[[Routine], Routine]  # of a method, the backward pass that calls it
 Places = dict[int, tuple[ast.AST, str, int | None]]
 
 
@@ -47,20 +48,15 @@ def find_repair(
     backward: Routine,
     right: Callable[[Routine], bool],
     forward: Routine | None,
-    undo: list[tuple[type, str, Value]],
 ) -> SourceRepair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
-
-    What methods a class had while others were tried in it stands in `undo`: whoever ends the
-    search puts them back.
 
     What `forward` computes, if it is one expression of the same names, may be what is missing. Of
     `lambda c, x: layer.backward(c)` the layer's own method is what is looked at: the words of a
     test that only call somebody else are no mistake.
     """
-    for owner, name, method in _methods(backward):
-        undo.append((owner, name, vars(owner)[name]))
-        found = _searched(method, _inside(owner, name, right, backward), _kept(owner), None)
+    for owner, method, remake in _methods(backward):
+        found = _searched(method, partial(_is_right_with, right, remake), _kept(owner), None)
         if found is not None:
             return found
     if _only_calls(backward):
@@ -94,17 +90,16 @@ def _kept(owner: type) -> list[str]:
     return [f"self.{name}" for name in dict.fromkeys(named)]
 
 
-def _methods(backward: Routine) -> Iterator[tuple[type, str, FunctionType]]:
-    """The methods of somebody's class that a lambda calls, and the class that has them.
+def _methods(backward: Routine) -> Iterator[tuple[type, FunctionType, Remake]]:
+    """The methods of somebody's class that a lambda calls, the class, and the lambda with others.
 
     Or the one method that a function of ours is known to call.
     """
     if known := getattr(backward, "method", None):
-        owner, name = known
-        method = vars(owner).get(name)
+        owner, method, remake = known
         plain: Value = inspect.unwrap(getattr(method, "__func__", method))  # `once_differentiable`
         if isinstance(plain, FunctionType):
-            yield owner, name, plain
+            yield owner, plain, remake
         return
     if not isinstance(backward, FunctionType) or backward.__name__ != "<lambda>":
         return
@@ -114,24 +109,36 @@ def _methods(backward: Routine) -> Iterator[tuple[type, str, FunctionType]]:
         for thing in (*held.values(), *map(backward.__globals__.get, code.co_names)):
             owner = next((c for c in type(thing).__mro__ if name in vars(c)), type)
             method = vars(owner).get(name)
-            if isinstance(method, FunctionType) and owner.__module__ == backward.__module__:
-                yield owner, name, method
+            theirs = owner.__module__ == backward.__module__ and hasattr(thing, "__dict__")
+            if isinstance(method, FunctionType) and theirs:
+                yield owner, method, _remaking(backward, thing, name)
 
 
-def _inside(
-    owner: type, name: str, right: Callable[[Routine], bool], backward: Routine
-) -> Callable[[Routine], bool]:
-    """Whether the backward pass is right with another method in a class."""
+def _is_right_with(right: Callable[[Routine], bool], remake: Remake, changed: Routine) -> bool:
+    return right(remake(changed))
 
-    def right_with(changed: Routine) -> bool:
-        method = vars(owner)[name]
-        setattr(owner, name, type(method)(changed) if type(method) is staticmethod else changed)
-        try:
-            return right(backward)
-        finally:
-            setattr(owner, name, method)
 
-    return right_with
+def _remaking(backward: FunctionType, thing: Value, name: str) -> Remake:
+    """A lambda that calls a method of an object, with another method in its stead.
+
+    It has an object of its own that shares the attributes: nobody else sees the other method.
+    """
+    kind: Value = type(thing)
+    edited: Value = type(kind)(kind.__name__, (kind,), {})
+    other = object.__new__(edited)
+    other.__dict__ = thing.__dict__
+    cells = tuple(
+        CellType(other) if cell.cell_contents is thing else cell
+        for cell in backward.__closure__ or ()
+    )
+    names = {n: other if value is thing else value for n, value in backward.__globals__.items()}
+    own = FunctionType(backward.__code__, names, backward.__name__, backward.__defaults__, cells)
+
+    def remake(changed: Routine) -> Routine:
+        setattr(edited, name, changed)
+        return own
+
+    return remake
 
 
 def _searched(
