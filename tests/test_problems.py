@@ -20,8 +20,8 @@ from tests.support.selftests import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
 
 
-@pytest.mark.parametrize("name", list(PROBLEMS)[::3])
-@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.sampled(12)
 def test_a_problem_can_be_handed_out(name: str) -> None:
     """Three opinions agree, the entries come out, and what is shown of arrays may be handed in."""
     ready: Key = prepared(PROBLEMS[name])
@@ -32,13 +32,6 @@ def test_a_problem_can_be_handed_out(name: str) -> None:
     assert faults(ready) == []
     if not is_training(ready.problem) and any(i.shape for i in ready.problem.inputs.values()):
         forms_are_right_answers(ready)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", [name for k, name in enumerate(PROBLEMS) if k % 3])
-def test_the_other_problems_can_be_handed_out(name: str) -> None:
-    """The same of all."""
-    test_a_problem_can_be_handed_out(name)
 
 
 def forms_are_right_answers(ready: Key) -> None:

@@ -1,5 +1,6 @@
 """Right or wrong beyond doubt: forms of the same derivative, and forms that only look the same."""
 
+from collections import Counter
 from fractions import Fraction
 
 import mpmath
@@ -8,8 +9,12 @@ import pytest
 from flint import arb
 
 from gradcheck.grading.equivalence import NoValue, compare, compare_numbers
+from gradcheck.grading.key import Key, key
 from gradcheck.numbers.run import Undecided
+from gradcheck.problem import load_text
 from tests.support.grading import judged, keyed, scalar
+from tests.support.pairs import Pair, pairs
+from tests.support.sweeping import at_most
 
 TRICKY = [
     ("tanh(x)", "0.5", "4/(e^x + e^(-x))^2", "right"),
@@ -285,3 +290,41 @@ def test_a_printed_float_may_carry_its_rounding_error():
     assert typed("1.000000000004", "5e-13", "1", noise=2e-12).kind == "equal"
     assert typed("1.00000000004", "5e-12", "1", noise=2e-12).kind == "different"
     assert typed("1.0001000000000000", "5e-17", "1", noise=1e3).kind == "different"
+
+
+# -- answers whose truth SymPy and mpmath know -----------------------------------------------------
+
+FAST = 120
+SWEEP = at_most(3_000)
+
+
+def verdicts(sample: list[Pair]) -> tuple[Counter[tuple[bool, str]], list[Pair]]:
+    """How often each truth met each verdict, and the pairs on which they contradict."""
+    keys: dict[str, Key] = {}
+    counts: Counter[tuple[bool, str]] = Counter()
+    misjudged = []
+    for pair in sample:
+        if pair.program not in keys:
+            text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
+            keys[pair.program] = key(load_text(text).problems[0])
+        verdict = judged(keys[pair.program], pair.answer, diagnose=False).verdict
+        counts[pair.right, verdict] += 1
+        if verdict != ("right" if pair.right else "wrong"):
+            misjudged.append(pair)
+    return counts, misjudged
+
+
+def test_generated_pairs_are_judged_rightly():
+    """No wrong answer is accepted, no right one refused, none left to a person."""
+    counts, misjudged = verdicts(list(pairs(FAST, seed=5)))
+    assert not misjudged
+    assert counts[True, "right"] > FAST / 4
+    assert counts[False, "wrong"] > FAST / 4
+
+
+@pytest.mark.sweep
+def test_many_generated_pairs_are_judged_rightly():
+    """The same of as many as GRADCHECK_SWEEP says."""
+    counts, misjudged = verdicts(list(pairs(SWEEP, seed=7)))
+    assert not misjudged
+    assert sum(counts.values()) > SWEEP * 0.8

@@ -178,6 +178,7 @@ def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", MADE)
+@pytest.mark.sampled(2)
 def test_formulas_follow_too(id: str) -> None:
     """The nearest part three times too large, and with it all that it leads to."""
     ready = prepared(PROBLEMS[id])
@@ -287,7 +288,7 @@ def unmoved(id: str, rounds: int) -> int:
 
 
 @pytest.mark.parametrize("id", WIDE)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_right_answers_stay_right(id: str) -> None:
     """Nothing that a student answers to other parts makes a right answer anything else."""
     assert unmoved(id, FEW) >= FEW

@@ -1,13 +1,17 @@
-"""What an author may leave out: the last line's name said again, and the name of the only part."""
+"""Problem files: what an author may leave out, and sets that are named without a path."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.load import load_text
+from gradcheck.problem.load import find_set, list_sets, load_text, shipped_problems
 from tests.support.selftests import self_test
 
 RIDGE = """
@@ -81,3 +85,21 @@ def test_of_several_parts_each_is_named():
     text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\nright: ['b']\n"
     with pytest.raises(TextError, match=r"write \{a: \.\.\., b: \.\.\.\}"):
         load_text(text, file="p.yaml")
+
+
+def test_a_set_is_found_by_its_bare_name() -> None:
+    """With its ending or without; what is none is none."""
+    assert find_set("first-derivatives") == find_set("first-derivatives.yaml") in list_sets()
+    assert find_set("first") is None
+    assert shipped_problems()["sine-of-square"].title
+
+
+def test_commands_take_bare_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any directory; a file of the same name that is there is meant."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["solve", "first-derivatives", "--problem", "cubic-plus-sine"])
+    assert "agree" in done.output
+    assert done.exit_code == 0
+    (tmp_path / "first-derivatives").write_text("id: mine\ninputs: {x: 2.0}\nprogram: x**2\n")
+    assert "mine" in CliRunner().invoke(main, ["solve", "first-derivatives"]).output
+    assert "does not exist" in CliRunner().invoke(main, ["lint", "no-such-set"]).output

@@ -91,9 +91,6 @@ TENSORS: Mapping[str, tuple[str, Mapping[str, tuple[int, ...]], tuple[str, ...]]
 }
 
 
-MLP = "h = tanh(X @ W1 + b1)\np = h @ W2 + b2\nmean((p - t)**2)"
-
-
 def mlp(batch: int) -> tuple[str, Mapping[str, tuple[int, ...]], tuple[str, ...]]:
     """A perceptron 4-5-3 with one output: program, shapes, what is differentiated."""
     program = "h = tanh(X @ W1 + b1)\nk = tanh(h @ W2 + b2)\np = k @ W3 + b3\nmean((p - t)**2)"

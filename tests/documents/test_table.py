@@ -1,0 +1,52 @@
+"""Tables that people save: their encodings, their quotation marks, and what is written back."""
+
+import io
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from gradcheck.documents.table import decode, read_table, workbook
+from gradcheck.errors import TextError
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        (b"ada\n\xe4", 2, "this is not UTF-8: the byte E4"),
+        (b"\xff\xfea", 1, "this is not UTF-16"),
+    ],
+)
+def test_a_byte_that_is_no_character_is_named(content: bytes, line: int, words: str) -> None:
+    """With its line, and the encoding that the file's mark promised."""
+    with pytest.raises(TextError) as caught:
+        decode(content, "form.csv")
+    (found,) = caught.value.complaints
+    assert found.message.startswith(words)
+    assert found.line == line
+
+
+@pytest.mark.parametrize(("text", "line"), [('"ada,1\n', 1), ('ada,1\n"bob,2\neve,3\n', 2)])
+def test_a_quotation_mark_that_is_never_closed_is_pointed_at(
+    text: str, line: int, tmp_path: Path
+) -> None:
+    """At the row that it opens in, not at the end of the file."""
+    file = tmp_path / "form.csv"
+    file.write_text(text)
+    with pytest.raises(TextError, match="never closed") as caught:
+        list(read_table(lambda: file.open("rb"), "form.csv").rows)
+    assert caught.value.complaints[0].line == line
+
+
+def test_points_go_into_a_workbook_as_numbers() -> None:
+    """What a cell says already stays as it is; a new workbook takes texts as they are."""
+    book = openpyxl.Workbook()
+    book.active.append(["ada", 2.0, 1.0])
+    book.active["B1"].number_format = "0.00"
+    filled = openpyxl.load_workbook(io.BytesIO(workbook([["ada", "2", "3.5"]], book))).active
+    assert [cell.value for cell in filled[1]] == ["ada", 2, 3.5]
+    assert filled["B1"].number_format == "0.00"
+    fresh = openpyxl.load_workbook(io.BytesIO(workbook([["ada", "3.5", "=1+1"]]))).active
+    assert [(cell.value, cell.data_type) for cell in fresh[1]] == [
+        ("ada", "s"), ("3.5", "s"), ("=1+1", "s")
+    ]  # fmt: skip
