@@ -261,13 +261,14 @@ def test_json_is_yaml() -> None:
         assert read_yaml(written).value == value
 
 
+KEYS = st.text(max_size=80)  # a key ends at 1,024 characters, of which JSON makes twelve of one
 JSON_LIKE = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(10**39), 10**39)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=20,
 )
 
