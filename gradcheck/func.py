@@ -27,13 +27,13 @@ def grad(func: Routine, argnums: Places = 0) -> Routine:
     """
 
     def gradient(*args: Value, **kwargs: Value) -> Value:
-        own, y = _called(func, argnums, args, kwargs)
+        own, y = _call(func, argnums, args, kwargs)
         if y.ndim:
             raise RuntimeError(
                 "Expected f(*args) to return a scalar tensor, got tensor with "
                 f"{y.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        return _like(argnums, _settled(_pulled((y,), own, (None,)), own))
+        return _like(argnums, _settle(_pull((y,), own, (None,)), own))
 
     return gradient
 
@@ -42,8 +42,8 @@ def jacrev(func: Routine, argnums: Places = 0) -> Routine:
     """The Jacobian by the arguments at these places: the axes of the value, then the argument's."""
 
     def jacobian(*args: Value, **kwargs: Value) -> Value:
-        own, made = _called(func, argnums, args, kwargs)
-        rows = (_like(argnums, _settled(_rows(y, own), own)) for y in tuple_of(made))
+        own, made = _call(func, argnums, args, kwargs)
+        rows = (_like(argnums, _settle(_rows(y, own), own)) for y in tuple_of(made))
         return _like(made, tuple(rows))
 
     return jacobian
@@ -60,14 +60,14 @@ def hessian(func: Routine, argnums: Places = 0) -> Routine:
 
 def vjp(func: Routine, *primals: Value) -> tuple[Value, Routine]:
     """The outputs, and the function that takes cotangents (in their shapes) to one an argument."""
-    own, made = _called(func, tuple(range(len(primals))), primals, {})
+    own, made = _call(func, tuple(range(len(primals))), primals, {})
     ys = tuple_of(made)
 
     def back(*cotangents: Value) -> Tensors:
         given = cotangents[0] if isinstance(cotangents[0], tuple) else cotangents
-        return _settled(_pulled(ys, own, given), own)
+        return _settle(_pull(ys, own, given), own)
 
-    return _like(made, _settled(ys, own)), back
+    return _like(made, _settle(ys, own)), back
 
 
 def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Value]:
@@ -75,11 +75,11 @@ def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Valu
 
     What goes back is linear in the cotangents; the tangents go the way of its adjoint.
     """
-    own, made = _called(func, tuple(range(len(primals))), primals, {})
+    own, made = _call(func, tuple(range(len(primals))), primals, {})
     ys = tuple_of(made)
     us = tuple(tensor(np.zeros(y.shape), requires_grad=True) for y in ys)
-    slopes = _pulled(_pulled(ys, own, us), us, tangents)
-    return _like(made, _settled(ys, own)), _like(made, _settled(slopes, (*own, *us)))
+    slopes = _pull(_pull(ys, own, us), us, tangents)
+    return _like(made, _settle(ys, own)), _like(made, _settle(slopes, (*own, *us)))
 
 
 def tuple_of(values: Value) -> Tensors:
@@ -92,7 +92,7 @@ def _like(given: Value, values: Tensors) -> Value:
     return values if isinstance(given, tuple) else values[0]
 
 
-def _called(func: Routine, argnums: Places, args: Value, kwargs: Value) -> tuple[Tensors, Value]:
+def _call(func: Routine, argnums: Places, args: Value, kwargs: Value) -> tuple[Tensors, Value]:
     """The arguments to differentiate by, as tensors of their own, and what the function gives."""
     given, places = list(args), tuple_of(argnums)
     for k in places:
@@ -101,7 +101,7 @@ def _called(func: Routine, argnums: Places, args: Value, kwargs: Value) -> tuple
     return tuple(given[k] for k in places), func(*given, **kwargs)
 
 
-def _pulled(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
+def _pull(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
     """The cotangents of several outputs taken back to the inputs; zeros where none arrives."""
     live = [(y, g) for y, g in zip(ys, gs, strict=True) if y.requires_grad]
     if not live:
@@ -115,7 +115,7 @@ def _pulled(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
 def _rows(y: Value, xs: Tensors) -> Tensors:
     """d(y)/d(x) for each x, of y's shape and then x's."""
     line = y.reshape(-1)
-    rows = [_pulled((line[k],), xs, (None,)) for k in range(y.size)]
+    rows = [_pull((line[k],), xs, (None,)) for k in range(y.size)]
     shapes = [(*y.shape, *x.shape) for x in xs]
     if not rows:
         return tuple(tensor(np.zeros(shape)) for shape in shapes)
@@ -124,7 +124,7 @@ def _rows(y: Value, xs: Tensors) -> Tensors:
         return tuple(map(TABLE["reshape"], stacks, shapes))
 
 
-def _settled(found: Tensors, own: Tensors) -> Tensors:
+def _settle(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
 

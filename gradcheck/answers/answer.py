@@ -75,7 +75,7 @@ def read_answer(
     if value is None or isinstance(value, bool):
         return Plain(value)
     if isinstance(value, str):
-        return _plain(value, names) or _listed(read(value), read)
+        return _plain(value, names) or _as_list(read(value), read)
     return _array(value, read)
 
 
@@ -88,7 +88,7 @@ def _plain(text: str, names: Collection[str]) -> Plain | None:
     return Plain(node[1]) if node and word not in names else None
 
 
-def _listed(formula: Formula, read: Reader) -> Answer:
+def _as_list(formula: Formula, read: Reader) -> Answer:
     """A typed list becomes an array of its entries; any other formula stays one."""
     body = formula.tree.body
     if not isinstance(body, ast.List):
@@ -142,14 +142,14 @@ def _walk(
     """The entries row by row, each with its place; every list must have the promised length."""
     if len(place) == len(shape):
         if isinstance(value, list | tuple):
-            raise _ragged(place, "a number", "a list")
+            raise _length_fault(place, "a number", "a list")
         yield place, value
         return
     due = shape[len(place)]
     if not isinstance(value, list | tuple):
-        raise _ragged(place, f"a list of {due}", "a single value")
+        raise _length_fault(place, f"a list of {due}", "a single value")
     if len(value) != due:
-        raise _ragged(place, f"a list of {due}", f"a list of {len(value)}")
+        raise _length_fault(place, f"a list of {due}", f"a list of {len(value)}")
     for index, entry in enumerate(value):
         yield from _walk(entry, shape, (*place, index))
 
@@ -206,7 +206,7 @@ def _where(place: tuple[int, ...]) -> str:
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
 
 
-def _ragged(place: tuple[int, ...], due: str, came: str) -> TextError:
+def _length_fault(place: tuple[int, ...], due: str, came: str) -> TextError:
     """The error for lists of unequal lengths."""
     return _complaint(f"{_where(place)}{due} is due, {came} came", "make all rows equally long")
 

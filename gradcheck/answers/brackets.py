@@ -52,7 +52,7 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     for pairs in chain(((pair,) for pair in singles), doubles):
         tree = _tree(formula.text, with_brackets(tokens, pairs), words)
         if tree is not None:
-            yield Other(tree, _typed(formula.text, tokens, pairs))
+            yield Other(tree, _retype(formula.text, tokens, pairs))
     for text in _otherwise_spelled(formula, words):
         tree = _tree(text, tokenize(text, in_plain(text)), words)
         if tree is not None:
@@ -213,7 +213,7 @@ def with_brackets(tokens: Sequence[Token], pairs: Sequence[Pair]) -> list[Token]
     return found
 
 
-def _typed(text: str, tokens: Sequence[Token], pairs: Sequence[Pair]) -> str:
+def _retype(text: str, tokens: Sequence[Token], pairs: Sequence[Pair]) -> str:
     """The formula as it would be typed with these brackets."""
     for first, last in sorted(pairs, reverse=True):
         start, end = tokens[first].start, tokens[last].end

@@ -74,7 +74,7 @@ def by_cases(
         before, last = ([t.text for t in each] for each in conditions[-2:])
         if last == [OPPOSITE.get(text, text) for text in before]:
             branches[-1] = Branch(branches[-1].value, None)
-    return _nested(branches, value)
+    return _nest(branches, value)
 
 
 def _branches(tokens: Tokens, words: Words, bare: frozenset[str]) -> list[Branch] | None:
@@ -142,10 +142,10 @@ def _kind(tokens: Tokens, k: int, words: Words) -> str:
     return "if" if _is_word(token, IF, words) and not called else ""
 
 
-def _nested(branches: list[Branch], value: Value) -> ast.expr:
+def _nest(branches: list[Branch], value: Value) -> ast.expr:
     """The branches as nested choices."""
     last = branches[-1]
-    otherwise = _undefined(last.value[-1].end)
+    otherwise = _zero_by_zero(last.value[-1].end)
     if last.condition is None:
         otherwise, branches = _read(last.value, value), branches[:-1]
     for branch in reversed(branches):
@@ -153,24 +153,24 @@ def _nested(branches: list[Branch], value: Value) -> ast.expr:
         found = _read(branch.value, value)
         for alternative in reversed(_split(branch.condition, OR)):
             test = _condition(alternative, value)
-            name = _placed(ast.Name("where", ast.Load()), branch.value)
-            otherwise = _placed(ast.Call(name, [test, found, otherwise], []), branch.value)
+            name = _place(ast.Name("where", ast.Load()), branch.value)
+            otherwise = _place(ast.Call(name, [test, found, otherwise], []), branch.value)
     return otherwise
 
 
 def _read(tokens: Tokens, value: Value) -> ast.expr:
     said = "".join(t.text.lower() for t in tokens)
-    return _undefined(tokens[-1].end) if said in UNDEFINED else value(tokens)
+    return _zero_by_zero(tokens[-1].end) if said in UNDEFINED else value(tokens)
 
 
-def _undefined(at: int) -> ast.expr:
+def _zero_by_zero(at: int) -> ast.expr:
     """0/0: no value."""
     end = [Token("end", "", at, at)]
-    zeros = [_placed(ast.Constant(0), end) for _ in range(2)]
-    return _placed(ast.BinOp(zeros[0], ast.Div(), zeros[1]), end)
+    zeros = [_place(ast.Constant(0), end) for _ in range(2)]
+    return _place(ast.BinOp(zeros[0], ast.Div(), zeros[1]), end)
 
 
-def _placed(node: ast.expr, tokens: Tokens) -> ast.expr:
+def _place(node: ast.expr, tokens: Tokens) -> ast.expr:
     node.lineno = node.end_lineno = 1
     node.col_offset, node.end_col_offset = tokens[0].start, tokens[-1].end
     return node
@@ -187,7 +187,7 @@ def _condition(tokens: Tokens, value: Value) -> ast.expr:
             tests.append(value([*left, sign, *right]))
     found = tests[0]
     for test in tests[1:]:
-        found = _placed(ast.BinOp(found, ast.Mult(), test), tokens)
+        found = _place(ast.BinOp(found, ast.Mult(), test), tokens)
     return found
 
 

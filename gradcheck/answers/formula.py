@@ -69,7 +69,7 @@ def read_formula(
     `single` says that one number is due, not a list: a bare `2,5` is then a decimal number. `by` is
     the name that a prime differentiates by in a step of working.
     """
-    return _remembered(text, vocabulary(names, functions, constants), single, by, FEW)
+    return _read(text, vocabulary(names, functions, constants), single, by, FEW)
 
 
 def other_readings(formula: Formula) -> Iterator[Formula]:
@@ -81,7 +81,7 @@ def other_readings(formula: Formula) -> Iterator[Formula]:
     seen = {formula.understood}
     for turned in dict.fromkeys([*each, frozenset(formula.doubts)]):
         try:
-            found = _remembered(formula.text, *asked, turned)
+            found = _read(formula.text, *asked, turned)
         except TextError:
             continue
         if found.understood not in seen:
@@ -90,7 +90,7 @@ def other_readings(formula: Formula) -> Iterator[Formula]:
 
 
 @lru_cache(maxsize=64)
-def _remembered(text: str, words: Words, single: bool, by: str, turned: frozenset[int]) -> Formula:
+def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]) -> Formula:
     """The formula in a text; the last few are known, as answers are looked at more than once."""
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"

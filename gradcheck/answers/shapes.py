@@ -100,11 +100,11 @@ def _shape(node: ast.expr, shapes: Shapes, known: Known) -> Shape | None:
         case ast.UnaryOp(_, inner):
             return shape_of(inner, shapes, known)
         case ast.Subscript(inner, places):
-            return _picked(shape_of(inner, shapes, known), places)
+            return _index_shape(shape_of(inner, shapes, known), places)
         case ast.Compare(left, _, [right]):
             return broadcast(shape_of(left, shapes, known), shape_of(right, shapes, known))
         case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
-            return _reduced(shape_of(inner, shapes, known), keywords)
+            return _reduce_shape(shape_of(inner, shapes, known), keywords)
         case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
             return shape_of(inner, shapes, known)
         case ast.Call(ast.Name(function), args, []):
@@ -112,7 +112,7 @@ def _shape(node: ast.expr, shapes: Shapes, known: Known) -> Shape | None:
     return None
 
 
-def _picked(shape: Shape | None, places: ast.expr) -> Shape | None:
+def _index_shape(shape: Shape | None, places: ast.expr) -> Shape | None:
     """The shape of entries, rows, columns and new axes; None where a place is no plain number."""
     parts = places.elts if isinstance(places, ast.Tuple) else [places]
     index: list[int | slice | None] = []
@@ -131,7 +131,7 @@ def _picked(shape: Shape | None, places: ast.expr) -> Shape | None:
         return None
 
 
-def _reduced(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | None:
+def _reduce_shape(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | None:
     """The shape of a sum and its like."""
     told = {word.arg: word.value for word in keywords}
     if "axis" not in told:

@@ -65,7 +65,7 @@ class Surroundings:
         self.tokens = tokens = self.named_gradients(self.tokens)
         if not FRAMING.isdisjoint([token.text for token in tokens]):
             self.tokens = tokens = self.without_frames(tokens)
-        self.tokens = self.without_marker(_trimmed(tokens))
+        self.tokens = self.without_marker(_trim(tokens))
 
     def without_frames(self, tokens: list[Token]) -> list[Token]:
         """Tokens without the signs around a formula that are no mathematics."""
@@ -78,7 +78,7 @@ class Surroundings:
         tokens = _without_quotes(tokens)
         if not any(t.kind == "begin" for t in tokens):
             tokens = [t for t in tokens if t.text != "&"]
-        return _angled(tokens)
+        return _pair_angles(tokens)
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
         """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
@@ -236,7 +236,7 @@ def _without_quotes(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def _angled(tokens: list[Token]) -> list[Token]:
+def _pair_angles(tokens: list[Token]) -> list[Token]:
     """`<1, 2>`, a list in angle brackets."""
     if not tokens or tokens[0].text != "<" or tokens[-1].text != ">":
         return tokens
@@ -245,7 +245,7 @@ def _angled(tokens: list[Token]) -> list[Token]:
     return [tokens[0]._replace(text="⟨"), *tokens[1:-1], tokens[-1]._replace(text="⟩")]
 
 
-def _trimmed(tokens: list[Token]) -> list[Token]:
+def _trim(tokens: list[Token]) -> list[Token]:
     """Tokens without the punctuation, equals signs and line breaks at both ends."""
     while tokens and _is_sign(tokens[0], LEADING):
         tokens = tokens[1:]

@@ -120,7 +120,7 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
             if shown == "mathbb":
                 continue
         elif kind == "said":
-            tokens += _said(plain, m.start("said"), m.end("said"))
+            tokens += _split_words(plain, m.start("said"), m.end("said"))
             spaced = True
             continue
         elif kind == "string":
@@ -155,7 +155,7 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
     return tokens
 
 
-def _said(plain: Typed, start: int, stop: int) -> list[Token]:
+def _split_words(plain: Typed, start: int, stop: int) -> list[Token]:
     r"""The words of `\text{if so}`."""
     found = []
     for m in re.finditer(r"[^\W\d_]+|\d+|[<>=]+|\S", plain.text[:stop]):

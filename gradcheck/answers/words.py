@@ -218,11 +218,11 @@ def vocabulary(
     """
     inputs = names if isinstance(names, Mapping) else {}
     sized = frozenset((name, each.shape) for name, each in inputs.items())
-    return _made(frozenset(names), frozenset(functions), frozenset(constants), sized)
+    return _make_words(frozenset(names), frozenset(functions), frozenset(constants), sized)
 
 
 @lru_cache(maxsize=256)
-def _made(
+def _make_words(
     names: frozenset[str],
     functions: frozenset[str],
     constants: frozenset[str],
@@ -242,12 +242,12 @@ def _spellings(word: str) -> Iterator[str]:
         yield from _spellings(word[3:])
     if stem in LETTERS:
         for letter in (LETTERS[stem], *IN_PYTHON.get(stem, ())):
-            yield from _joined(letter, "_" + rest[0] if rest else "")
-    yield from _joined(*word.split("_", 1)) if "_" in word[1:] else ()
+            yield from _join(letter, "_" + rest[0] if rest else "")
+    yield from _join(*word.split("_", 1)) if "_" in word[1:] else ()
     yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
 
 
-def _joined(stem: str, below: str) -> Iterator[str]:
+def _join(stem: str, below: str) -> Iterator[str]:
     """A stem with its subscript, with and without the low line."""
     yield stem + below
     yield stem + below.lstrip("_")

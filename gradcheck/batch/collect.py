@@ -60,12 +60,14 @@ class Strangers:
                 what = f"was not asked{more}{f'; `{near[0]}` was' if near else ''}"
             groups.setdefault((place, what), []).append(name)
         for (place, what), names in groups.items():
-            yield from ((words, what.endswith("` was")) for words in _said(place, what, names))
+            yield from (
+                (words, what.endswith("` was")) for words in _describe_names(place, what, names)
+            )
         if self.untold:
             yield f"{self.untold:,} more answers to what was not asked, under other names", False
 
 
-def _said(place: str, what: str, names: list[str]) -> Iterator[str]:
+def _describe_names(place: str, what: str, names: list[str]) -> Iterator[str]:
     """What is said of names in a file or a table: in a line for each, or, of many, in one."""
     if len(names) <= EACH:
         yield from (f"{place} `{name}` {what}" for name in names)
@@ -146,7 +148,7 @@ class Collector:
             if whole:
                 self.ledger.wrote(len(self.problems), AT_ONCE)
         for student, called in self.roster.called.items():
-            if student not in self.seen and self._wanted(student):
+            if student not in self.seen and self._is_wanted(student):
                 self._put(student, called, None, {})
         asked = [
             *self.problems,
@@ -158,7 +160,7 @@ class Collector:
         self.ledger.know("collected", "yes")
         self.ledger.save()
 
-    def _wanted(self, student: str) -> bool:
+    def _is_wanted(self, student: str) -> bool:
         return not self.chosen.students or student in self.chosen.students
 
     def _take(self, read: Read) -> None:
@@ -166,7 +168,7 @@ class Collector:
             self.ledger.notice(read.why, grave=read.grave)
             return
         read = replace(read, student=self.roster.student(read.student))
-        if not self._wanted(read.student):
+        if not self._is_wanted(read.student):
             return
         answers, strangers = place_sources(read.answers, self.problems)
         for name in strangers:
@@ -178,7 +180,7 @@ class Collector:
         if before is not None and before.table and before.table == read.table:
             asked, _ = place_sources({name: {"": None} for name in read.asked}, self.problems)
             answers = {id: answers.get(id, {}) for id in asked}
-        kept = self._kept(read, answers)
+        kept = self._kept_shares(read, answers)
         given = self._counting(read, before, {id: answers[id] for id in kept})
         called = self.roster.called.get(read.student) or read.called
         self._put(read.student, called, read, given, kept)
@@ -199,7 +201,7 @@ class Collector:
         self.ledger.notice(words)
         return answers
 
-    def _kept(self, read: Submission, answers: Mapping[str, Any]) -> dict[str, float]:
+    def _kept_shares(self, read: Submission, answers: Mapping[str, Any]) -> dict[str, float]:
         """The share of the points that is kept of each problem; but for what is refused."""
         due = self.rules.due
         if due is None or read.at is None or read.at <= due:
@@ -249,13 +251,13 @@ class Collector:
 
     def _say_who_is_missing(self) -> None:
         """On the roster without a submission; in the ledger before, and not in these answers."""
-        absent = [s for s in self.roster.called if s not in self.seen and self._wanted(s)]
+        absent = [s for s in self.roster.called if s not in self.seen and self._is_wanted(s)]
         if absent:
-            self.ledger.notice(f"nothing was handed in by {_listed(absent)}")
+            self.ledger.notice(f"nothing was handed in by {_first_names(absent)}")
         gone = [] if self.chosen.students or self.chosen.problems else self.ledger.list_departed()
         if gone:
             words = "in the ledger before, and not among these answers"
-            self.ledger.notice(f"{words}: {_listed(gone)}")
+            self.ledger.notice(f"{words}: {_first_names(gone)}")
 
 
 def place_sources(
@@ -303,7 +305,7 @@ def about(problem: Problem) -> dict[str, Any]:
         "title": problem.title,
         "prompt": problem.prompt,
         "program": problem.program.source,
-        "given": [f"{name}={_typed(entry)}" for name, entry in problem.inputs.items()],
+        "given": [f"{name}={_spell_input(entry)}" for name, entry in problem.inputs.items()],
         "points": problem.points,
         "choices": list(problem.choices),
         "plain": problem.cotangent is None and not (problem.has_rows or is_training(problem)),
@@ -311,14 +313,14 @@ def about(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _typed(entry: Input) -> str:
+def _spell_input(entry: Input) -> str:
     """An input as `gradcheck solve -e` takes it: its value, or a shape such as `3x2`."""
     if entry.value is None:
         return "x".join(map(str, entry.shape)) + ("x" if len(entry.shape) == 1 else "")
     return str(np.array(entry.value, dtype=float).tolist())
 
 
-def _listed(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{len(names):,}: {', '.join(names[:NAMED])}{more}"

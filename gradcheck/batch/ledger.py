@@ -106,14 +106,14 @@ class Ledger:
         """Open or make it; Unusable says why it cannot be. `checked`: its judgements were."""
         self.path = path
         try:
-            self.db = _connected(path, readonly)
+            self.db = _connect(path, readonly)
         except sqlite3.Error as error:
             raise Unusable(f"{path}: {error}") from None
         self.damaged = 0
         try:
             if not readonly:
                 _prepare(self.db, path)
-            self.damaged = 0 if checked else self._damaged(mend=not readonly)
+            self.damaged = 0 if checked else self._count_damaged(mend=not readonly)
         except Unusable:
             self.db.close()
             raise
@@ -129,7 +129,7 @@ class Ledger:
         self.db.commit()
         self.db.close()
 
-    def _damaged(self, *, mend: bool) -> int:
+    def _count_damaged(self, *, mend: bool) -> int:
         """How many judgements are no longer as they were written; `mend` has them judged again.
 
         Where even the answer is damaged, the submissions must be read again.
@@ -379,7 +379,7 @@ class Ledger:
         self.unsaved, self.saved = 0, time.monotonic()
 
 
-def _connected(path: Path | None, readonly: bool) -> sqlite3.Connection:
+def _connect(path: Path | None, readonly: bool) -> sqlite3.Connection:
     """A connection; in one that only reads, the file must be there."""
     if path is None:
         return sqlite3.connect(":memory:")

@@ -78,11 +78,11 @@ def everything(
             rows_of = [row[2:] for row in group if row[2:4] in place]
             own = sorted((Marked(*r[:5]) for r in rows_of), key=lambda m: place[m.problem, m.part])
             more = {row[:2]: row[5:] for row in rows_of if row[5:] != (1.0, None, None)}
-            judged = (_counted(m, *more.get(m[:2], ())) for m in _together(own))
+            judged = (_apply_share(m, *more.get(m[:2], ())) for m in _together(own))
             yield Student(name, called, list(judged))
 
 
-def _counted(
+def _apply_share(
     marked: Marked, kept: float = 1.0, points: float | None = None, note: str | None = None
 ) -> Marked:
     """A judgement with what being late has lost of it; a person's mark counts in its place."""

@@ -34,35 +34,35 @@ def question(problem: str, part: str, answer: str) -> bytes:
 
 def pack_answer(answer: Any) -> str:
     """An answer as ASCII that `unpacked` reads again: 0.30 stays another answer than 0.3."""
-    return json.dumps(_tagged(answer), separators=(",", ":"))
+    return json.dumps(_tag(answer), separators=(",", ":"))
 
 
 def unpack_answer(text: str) -> Any:
     """The answer that was packed."""
-    return _untagged(json.loads(text))
+    return _untag(json.loads(text))
 
 
-def _tagged(value: Any) -> Any:
+def _tag(value: Any) -> Any:
     """Numbers as they were written, mappings, and answers among others are told by a tag."""
     if isinstance(value, WrittenFloat):
         return {"written": value.written}
     if isinstance(value, Among):
-        return {"among": [_tagged(value.answer), _tagged(value.beside)]}
+        return {"among": [_tag(value.answer), _tag(value.beside)]}
     if isinstance(value, dict):
-        return {"mapping": [[_tagged(k), _tagged(v)] for k, v in value.items()]}
+        return {"mapping": [[_tag(k), _tag(v)] for k, v in value.items()]}
     if isinstance(value, list | tuple):
-        return [_tagged(entry) for entry in value]
+        return [_tag(entry) for entry in value]
     return value
 
 
-def _untagged(value: Any) -> Any:
+def _untag(value: Any) -> Any:
     if isinstance(value, dict):
         if "written" in value:
             return WrittenFloat(value["written"])
         if "among" in value:
-            return Among(*map(_untagged, value["among"]))
-        return {_untagged(k): _untagged(v) for k, v in value["mapping"]}
-    return [_untagged(entry) for entry in value] if isinstance(value, list) else value
+            return Among(*map(_untag, value["among"]))
+        return {_untag(k): _untag(v) for k, v in value["mapping"]}
+    return [_untag(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _bare(value: Any) -> Any:

@@ -194,7 +194,7 @@ def _cells(file: File) -> list[tuple[str, str | None]]:
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
         raise NoAnswers(f"{file.name}: not a notebook - it has no cells")
-    found = list(islice(_tagged(cells), MOST + 1))
+    found = list(islice(_split_tags(cells), MOST + 1))
     if not found:
         cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
         raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
@@ -203,7 +203,7 @@ def _cells(file: File) -> list[tuple[str, str | None]]:
     return found
 
 
-def _tagged(cells: list[Any]) -> Iterator[tuple[str, str | None]]:
+def _split_tags(cells: list[Any]) -> Iterator[tuple[str, str | None]]:
     """The problem (and part) that a cell names, and the rest of the cell; None if it is empty."""
     for cell in cells:
         source = cell.get("source", "") if isinstance(cell, dict) else ""

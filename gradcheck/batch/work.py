@@ -72,7 +72,7 @@ def judge_chunk(chunk: Chunk) -> list[tuple[str, float, str, float]]:
     for k, answer in enumerate(chunk.answers):
         begun = process_time()
         with item(k):
-            _, verdict, score, line, _ = _judged(known, *answer)
+            _, verdict, score, line, _ = _judge(known, *answer)
         found.append((verdict, score, line, process_time() - begun))
     return found
 
@@ -85,7 +85,7 @@ def leave_chunk(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnsw
     ]
 
 
-def _judged(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:
+def _judge(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:
     """One judgement; what stumbles on a fault of ours, or on its bound of memory, is left."""
     part = known.problem.part(name)
     if part is None:

@@ -100,7 +100,7 @@ def item(k: int) -> Iterator[None]:
         yield
         return
     if _Inside.place.value == NOTHING:
-        _set_memory(_used() + limits.memory if PAGES.exists() else -1)
+        _set_memory(_bytes_used() + limits.memory if PAGES.exists() else -1)
     _Inside.place.value = k
     _alarm(limits.seconds)
     try:
@@ -115,7 +115,7 @@ def _alarm(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
-def _used() -> int:
+def _bytes_used() -> int:
     """The bytes that this process has asked for so far, on Linux."""
     return int(PAGES.read_text().split()[0]) * resource.getpagesize()
 
@@ -154,13 +154,13 @@ def _do_tasks(pipe: Connection, place: Any, limits: Limits) -> None:
             task, arguments = pipe.recv()
         except EOFError:
             return
-        done = _done(task, arguments)
+        done = _run_task(task, arguments)
         place.value = NOTHING
         _set_memory(-1)
         pipe.send_bytes(done)
 
 
-def _done(task: Task, arguments: tuple[Any, ...]) -> bytes:
+def _run_task(task: Task, arguments: tuple[Any, ...]) -> bytes:
     """Whether it went well, and what came of it, as JSON; a fault by its name."""
     try:
         return json.dumps([True, task(*arguments)]).encode()
@@ -224,10 +224,10 @@ class Worker:
             self.pipe.send((task, arguments))
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.process.pid)
-            in_time = self._waited()
+            in_time = self._wait()
             well, found = json.loads(self.pipe.recv_bytes())
         except (EOFError, OSError):
-            raise self._lost(in_time) from None
+            raise self._describe_end(in_time) from None
         if not well:
             raise RuntimeError(found)
         return found
@@ -265,7 +265,7 @@ class Worker:
             process.start()
         return process
 
-    def _waited(self) -> bool:
+    def _wait(self) -> bool:
         """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
 
         A machine that slept, or a process that was stopped, has not worked. Whether it was in time.
@@ -281,7 +281,7 @@ class Worker:
                 return False
         return True
 
-    def _lost(self, in_time: bool) -> WorkerLost:
+    def _describe_end(self, in_time: bool) -> WorkerLost:
         """What is to be said of a process that has ended."""
         self.process.join()
         self.pipe.close()

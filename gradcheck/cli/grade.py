@@ -158,7 +158,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
         foresee()
     jobs = count_jobs(jobs, kept=directory is not None)
     read, err = sets((problems,)), screen(stderr=True)
-    with _telling(directory, err), _opened(directory, err) as ledger:
+    with _telling(directory, err), _open_ledger(directory, err) as ledger:
         pattern = read_names(names) if names else None
         meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
@@ -213,7 +213,7 @@ def _telling(directory: Path | None, err: Console) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(directory: Path | None, err: Console) -> Iterator[Ledger]:
+def _open_ledger(directory: Path | None, err: Console) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with ExitStack() as stack:
         if directory is not None:

@@ -46,11 +46,11 @@ def solve_all(
         try:
             verdict, shown, drafts = _solve(problem, steps, entries, as_json, plot is not None)
         except (GradcheckError, NotScalar) as error:
-            err.print(_placed(problem, error), markup=False, soft_wrap=True)
+            err.print(_place_complaint(problem, error), markup=False, soft_wrap=True)
             continue
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             broken = True
-            words = f"{_placed(problem, fault_of(error))}\n{REPORTED}"
+            words = f"{_place_complaint(problem, fault_of(error))}\n{REPORTED}"
             err.print(words, markup=False, soft_wrap=True)
             continue
         said.append(verdict)
@@ -135,7 +135,7 @@ def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) ->
     return said, shown, of_training(problem, reference)
 
 
-def _placed(problem: Problem, error: Exception | str) -> str:
+def _place_complaint(problem: Problem, error: Exception | str) -> str:
     """The complaint with its place; the problem's own where it has none."""
     placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
     if placed or (problem.file and str(error).startswith(problem.file)):

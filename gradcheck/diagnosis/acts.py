@@ -100,7 +100,7 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         verbs = known if _is_expression(cases, paths) else rows["backprop"]
         streams += [_calculus(paths, rows["calculus"]), _misread(paths, rows["calculus"])]
         streams.append(_backprop(cases, sorted(verbs, key=lambda row: -row.common)))
-    return Acts(_collected(chain(*streams), right), right, values, paths, span)
+    return Acts(_collect(chain(*streams), right), right, values, paths, span)
 
 
 def _last(case: Case, paths: Paths) -> Span:
@@ -115,7 +115,7 @@ def _last(case: Case, paths: Paths) -> Span:
     return getattr(tape.root, "span", None) if tape is not None else None
 
 
-def _collected(stream: Stream, right: tuple[Gradients, ...]) -> dict[Value, Made]:
+def _collect(stream: Stream, right: tuple[Gradients, ...]) -> dict[Value, Made]:
     """The acts by their keys; right at a point where one does not occur, nan in other parts."""
     found: dict[Value, Made] = {}
     for key, made, points, at in stream:

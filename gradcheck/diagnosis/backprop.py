@@ -334,7 +334,7 @@ def ways(row: Mistake, site: Site, edge: Edge) -> list[Site]:
 
 def verbs_at(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Iterator[WrongVerb]:
     """The row at these sites together, unless such code would not have run."""
-    verbs = _said_wrong(tape, row, {(site.step, site.i): site for site in sites})
+    verbs = _misspeak(tape, row, {(site.step, site.i): site for site in sites})
     try:
         gradients = tape.gradients(tape.back(verbs))
     except (ValueError, TypeError, IndexError):
@@ -351,7 +351,7 @@ def verbs_at(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Itera
     )
 
 
-def _said_wrong(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
+def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
     """The four verbs, one of them said wrong at the given sites."""
 
     def wrong(node: Node, i: int, g: Value, right: Value) -> Value:

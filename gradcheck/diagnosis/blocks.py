@@ -54,7 +54,7 @@ def _block(tape: Tape, y: Node) -> Block | None:
         for name in kinds:
             params = KINDS[name].is_it(value_of(tape, x), made) if x is not y else None
             if params is not None:
-                return _checked(tape, y, x, name, params)
+                return _check(tape, y, x, name, params)
     return None
 
 
@@ -80,7 +80,7 @@ def value_of(tape: Tape, step: Step) -> Value:
     return tape.values[step][0]
 
 
-def _checked(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | None:
+def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | None:
     """The block, if its rule, in one of its forms, is what the run's own steps give."""
     g = tape.back(only={y}).get(y)
     if g is None:
@@ -170,7 +170,7 @@ def _is_normal(x: Value, y: Value) -> Params | None:
     if np.shape(x) != np.shape(y) or _is(x, y):
         return None
     for axis in subsets(np.ndim(y)):
-        if not _centred(y, axis):
+        if not _is_centred(y, axis):
             continue
         d = x - _mean(x, axis)
         scale = np.sqrt(_mean(d**2, axis) / _mean(y**2, axis))
@@ -202,7 +202,7 @@ def subsets(axes: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(axes), count)
 
 
-def _centred(y: Value, axis: tuple[int, ...]) -> bool:
+def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     """Whether the means along axes of more than one entry are 0."""
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
@@ -239,7 +239,7 @@ KINDS: Mapping[str, BlockKind] = {
         _unit_pull,
     ),
     "normalise": BlockKind(
-        lambda y: any(_centred(y, axis) for axis in subsets(np.ndim(y))),
+        lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,
         _normal_pull,
         ({"ddof": 0}, {"ddof": 1}),

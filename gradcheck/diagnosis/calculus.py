@@ -112,7 +112,7 @@ def _all_tangents(line: ScalarLine, singles: Sequence[WrongRule]) -> list[Array 
     shape = (len(singles), *line.x.shape)
     found: list[Array | None] = []
     for k in range(len(line.nodes)):
-        right = _chained(line, k, found, shape)
+        right = _chain(line, k, found, shape)
         if right is not None and k in at:
             right = np.array(np.broadcast_to(right, shape))
             for b in at[k]:
@@ -133,7 +133,7 @@ def _alone(
     return {a: None if (full := d[a]) is None else full[b : b + 1] for a in near}
 
 
-def _chained(
+def _chain(
     line: ScalarLine, k: int, d: Sequence[Array | None], shape: tuple[int, ...]
 ) -> Array | None:
     right = line.chain(k, d)

@@ -39,7 +39,7 @@ def coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hyp
             scaled = _Scaled(each, right, share, wanted.flat, room(wanted.flat, scale))
             factor = ratio(wanted.flat - right + share, share, scale)
             found += _constant(prepared, wanted, scaled) or _slip(scaled, part, factor)
-    return [*found, *_added(prepared, wanted, right, scale)]
+    return [*found, *_find_added(prepared, wanted, right, scale)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,9 @@ def _simple(number: float) -> Fraction | None:
     return simple if fits and simple.denominator in DENOMINATORS else None
 
 
-def _added(prepared: Prepared, wanted: GivenAnswer, right: Array, scale: Array) -> list[Hypothesis]:
+def _find_added(
+    prepared: Prepared, wanted: GivenAnswer, right: Array, scale: Array
+) -> list[Hypothesis]:
     """A constant of the problem, or a simple number, added to the derivative everywhere."""
     if wanted.shape != ():
         return []

@@ -58,7 +58,7 @@ def explain(
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
-            known[key] = _explained(prepared, part, wanted, integrated)
+            known[key] = _explain(prepared, part, wanted, integrated)
         return known[key]
 
 
@@ -68,7 +68,7 @@ def _digest(wanted: GivenAnswer) -> bytes:
     return blake2b(places + wanted.flat.tobytes() + wanted.slack.tobytes()).digest()
 
 
-def _explained(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
+def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
     """What gives an answer that is, or is not, an antiderivative."""
     if _right(prepared, part, wanted):
         return Diagnosis("unnamed")

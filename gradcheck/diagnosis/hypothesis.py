@@ -94,14 +94,14 @@ def rank_hypotheses(
     for each in sorted(found, key=lambda h: _order(h, scalar)):
         best.setdefault(each.ids, each)
     ordered = sorted(best.values(), key=lambda h: -h.common)
-    own = [h for h in ordered if _preferred(h, scalar)] or ordered
+    own = [h for h in ordered if _preference(h, scalar)] or ordered
     least = max(min((h.rank for h in own), default=0), TELLING)
     told = [h for h in own if h.rank <= least]
-    told = [h for h in told if not any(_covered(h, other) for other in told)]
+    told = [h for h in told if not any(_is_covered(h, other) for other in told)]
     return tuple(told), tuple(h for h in ordered if h not in told)
 
 
-def _covered(h: Hypothesis, other: Hypothesis) -> bool:
+def _is_covered(h: Hypothesis, other: Hypothesis) -> bool:
     """Whether a mistake was made in what the other one's place is made of, and that one covers.
 
     Of the whole answer nothing else needs to be said; at every site one rule covers another.
@@ -112,15 +112,15 @@ def _covered(h: Hypothesis, other: Hypothesis) -> bool:
     return everything or bool(h.nodes & other.below)
 
 
-def _preferred(h: Hypothesis, scalar: bool) -> bool:
+def _preference(h: Hypothesis, scalar: bool) -> bool:
     own = h.mistake.family in PREFERRED[scalar]
-    return own and (h.with_ is None or _preferred(h.with_, scalar))
+    return own and (h.with_ is None or _preference(h.with_, scalar))
 
 
 def _order(h: Hypothesis, scalar: bool) -> tuple[Value, ...]:
     """Of one id: the preferred family, at a site, at the largest site, the commonest."""
     width = h.span[-1] - h.span[-2] if h.span is not None else -1
-    return (not _preferred(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
+    return (not _preference(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
 
 
 NUMBERS, DIGITS = 2, 3
@@ -213,14 +213,14 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
             texts[name] = (
                 said if name == "stage" else _short(said) if name in quoted else by_hand(said)
             )
-    sentence = _smoothed(hypothesis.mistake.says.format_map(texts))
+    sentence = _smooth(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     sentence += hypothesis.texts.get("stage", "")
     return f"{sentence} And: {words(hypothesis.with_, source)}" if hypothesis.with_ else sentence
 
 
 @lru_cache(maxsize=1_000)
-def _smoothed(sentence: str) -> str:
+def _smooth(sentence: str) -> str:
     """A sentence without clumsy words; remembered, as a class makes the same few mistakes."""
     for clumsy, plain in SMOOTHED.items():
         sentence = sentence.replace(clumsy, plain)

@@ -62,7 +62,7 @@ class Traced:
 
 
 @contextmanager
-def _observed(case: Case) -> Iterator[None]:
+def _observe(case: Case) -> Iterator[None]:
     """While it lasts, nodes know where in the program they were made; too many are refused."""
     made = count(1)
 
@@ -80,7 +80,7 @@ def trace(case: Case) -> Traced | None:
 
     Raises OutOfBudget where it is longer than anybody would differentiate by hand.
     """
-    with _observed(case), precision(BITS):
+    with _observe(case), precision(BITS):
         # in one order, so that the nodes are numbered alike however the inputs are declared
         leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
         root = contract(case.function("symbolic", leaves), case.cotangent)

@@ -59,7 +59,7 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
         causes = _causes(cases)
         scalar = all(g.shape == () for g in acts.right[0].values())
         wanted = families or PREFERRED[scalar]
-        hidden = _hidden(acts, generic, causes, wanted)
+        hidden = _find_hidden(acts, generic, causes, wanted)
         alike = _alike(acts, generic, wanted)
     return (*hidden, *alike)
 
@@ -78,7 +78,7 @@ def _shaken(case: Case, seed: int) -> Case:
 # -- invisible ---------------------------------------------------------------------------------
 
 
-def _hidden(
+def _find_hidden(
     acts: Acts, generic: Acts, causes: Mapping[str, str], families: Sequence[str]
 ) -> Iterator[Finding]:
     groups: dict[tuple[str, Span, str], list[Mistake]] = defaultdict(list)

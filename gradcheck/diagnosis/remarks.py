@@ -69,12 +69,12 @@ def _offset(pairs: Sequence[tuple[Array, Array]]) -> str:
         return ""
     constant = float(excess.flat[np.argmin(np.broadcast_to(scale[:, None], excess.shape))])
     allowed = room(np.full(excess.shape, constant), scale)
-    if not constant or np.any(np.abs(excess - constant) > allowed) or _lost(constant, scale):
+    if not constant or np.any(np.abs(excess - constant) > allowed) or _is_lost(constant, scale):
         return ""
     return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
 
 
-def _lost(constant: float, scale: Array) -> bool:
+def _is_lost(constant: float, scale: Array) -> bool:
     """Whether a constant is so small beside the gradient that rounding might have made it."""
     return bool(np.sum(abs(constant) > VISIBLE * scale) < 2) and scale.size > 1
 

@@ -93,10 +93,10 @@ def _in_second(
     line = _by([replace(_once(c, {}), function=function, where=lambda: None) for c in cases], then)
     for act in calculus.acts(line, rows) if line is not None else ():
         made = _at(act.flat[:, 0], first, then)
-        yield ("second", first, then, *act.key), act.mistake, made, _said(line, act), None
+        yield ("second", first, then, *act.key), act.mistake, made, _quote_pieces(line, act), None
 
 
-def _said(line: ScalarLine | None, act: calculus.WrongRule) -> Params:
+def _quote_pieces(line: ScalarLine | None, act: calculus.WrongRule) -> Params:
     """What the words mention: pieces of the first derivative, written out."""
     assert line is not None
     ks = act.place.ks if act.place is not None else ()

@@ -48,7 +48,7 @@ def _once(case: Case) -> dict[str, Array]:
     first = None if case.rows is None else case.rows.once
     if case.rows is None or first is None:
         return {}
-    found = _moved(first, case.inputs)
+    found = _gradients_at(first, case.inputs)
     blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
     return {part: found[name] for (_, name, *_), part in blocks if name in found}
 
@@ -62,7 +62,7 @@ def _value(case: Case) -> Value:
         return np.nan
 
 
-def _moved(case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def _gradients_at(case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """The gradients at other inputs; none where the program does not go through there."""
     try:
         return once(replace(case, inputs=inputs))[1]
@@ -74,7 +74,7 @@ def _others(case: Case) -> dict[str, Array]:
     """The gradients by the inputs that are not asked for, where they are of one shape with one."""
     shapes = {np.shape(case.inputs[name]) for name in case.wrt}
     names = tuple(n for n, v in case.inputs.items() if n not in case.wrt and np.shape(v) in shapes)
-    return _moved(replace(case, wrt=names), case.inputs) if names else {}
+    return _gradients_at(replace(case, wrt=names), case.inputs) if names else {}
 
 
 def _second(case: Case, name: str) -> Value:
@@ -89,7 +89,7 @@ def _elsewhere(
     case: Case, right: Mapping[str, Array], change: Callable[[Array], Array]
 ) -> dict[str, Array]:
     inputs = {name: change(v) if name in case.wrt else v for name, v in case.floats().items()}
-    found = _moved(case, inputs)
+    found = _gradients_at(case, inputs)
     return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
 
 

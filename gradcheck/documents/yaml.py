@@ -42,7 +42,7 @@ CURES = (
 
 def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> Document:
     """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
-    decoded = _decoded(text, file, limit)
+    decoded = _decode(text, file, limit)
     lines = tuple(LINE_END.split(decoded))
     reader = _Reader(decoded, file, lines)
     try:
@@ -54,7 +54,7 @@ def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> Docum
     return Document(root, file, lines)
 
 
-def _decoded(text: str | bytes, file: str, limit: int) -> str:
+def _decode(text: str | bytes, file: str, limit: int) -> str:
     """The characters of a file that is small enough, UTF-8, and free of tabs and controls."""
     if len(text) > limit:
         _refuse(file, "", f"{len(text):,} bytes, at most {limit:,} are read", "split the file")

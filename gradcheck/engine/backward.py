@@ -112,13 +112,13 @@ def _alive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     y, operands = read_saved(node)
     cells = watched_cells(node)
     live = tuple(
-        _revived(kind, value, edge, cells.get(i))
+        _revive(kind, value, edge, cells.get(i))
         for i, (value, edge) in enumerate(zip(operands, node.edges, strict=False))
     )
-    return (_revived(kind, y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
+    return (_revive(kind, y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
 
 
-def _revived(kind: Routine, value: Value, edge: Step | None, cell: list[Value] | None) -> Value:
+def _revive(kind: Routine, value: Value, edge: Step | None, cell: list[Value] | None) -> Value:
     """A saved value with its place on the tape, and the version of its memory."""
     if edge is None:
         return value

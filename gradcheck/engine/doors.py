@@ -21,14 +21,14 @@ def _outer(ufunc: np.ufunc, row: Value, a: Value, b: Value) -> Value:
     return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
 
 
-def _accumulated(ufunc: np.ufunc, row: Value, x: Value, axis: int = 0) -> Value:
+def _accumulate(ufunc: np.ufunc, row: Value, x: Value, axis: int = 0) -> Value:
     """`np.add.accumulate(x)`: running sums and products."""
     if ufunc not in ACCUMULATIONS:
         raise TypeError(refused(ufunc, "accumulate", {}, no_row=False))
     return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
 
 
-SPREADS: dict[str, Routine] = {"outer": _outer, "accumulate": _accumulated}
+SPREADS: dict[str, Routine] = {"outer": _outer, "accumulate": _accumulate}
 """The methods of NumPy's functions that rows can say."""
 
 # Functions whose answer has no derivative: they see the bare values and give plain arrays.

@@ -281,7 +281,7 @@ def _gradients(
             f"got {len(answers)})"
         )
     checked = [
-        _checked(name, i, answers[i], shape) if want else None
+        _check_gradient(name, i, answers[i], shape) if want else None
         for i, (shape, want) in enumerate(zip(shapes, ctx.needs_input_grad, strict=True))
     ]
     return [g if g is None or recorded else g._value for g in checked]
@@ -294,7 +294,7 @@ def _cotangent(g: Value, known: Value) -> Tensor | None:
     return None if known is None else Tensor(np.zeros(*known))
 
 
-def _checked(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor | None:
+def _check_gradient(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor | None:
     """A gradient that can be summed to its argument's shape, as PyTorch silently does."""
     if g is None:
         return None

@@ -155,7 +155,7 @@ def _take_over(t: Value, result: Value) -> None:
 # -- rows of the engine itself: values that are put in the place of others -------------------------
 
 
-def _replaced(name: str, grad_fn: str, count: int) -> Op:
+def _replacing_row(name: str, grad_fn: str, count: int) -> Op:
     """A row whose value is the last operand (or the parameter), in the shape of the first."""
     stay = lambda x, value: np.broadcast_to(np.asarray(value), x.shape).astype(x.dtype)
     return Op(
@@ -171,10 +171,10 @@ def _replaced(name: str, grad_fn: str, count: int) -> Op:
     )
 
 
-ZERO = _replaced("zero", "ZeroBackward0", 1)
-FILL = _replaced("fill", "FillBackward2", 1)
-FILL_WITH = _replaced("fill_with", "FillBackward3", 2)
-COPY_FROM = _replaced("copy_from", "CopyBackwards", 2)
+ZERO = _replacing_row("zero", "ZeroBackward0", 1)
+FILL = _replacing_row("fill", "FillBackward2", 1)
+FILL_WITH = _replacing_row("fill_with", "FillBackward3", 2)
+COPY_FROM = _replacing_row("copy_from", "CopyBackwards", 2)
 
 
 def zero_(t: Value) -> Value:

@@ -78,11 +78,11 @@ class Layer(Module):
         if self.held:
             seed = bound.arguments.get("seed", 0)
             rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
-            drawn = dict(zip(self.held, self._drawn(*self.chosen.values()), strict=True))
+            drawn = dict(zip(self.held, self._plan(*self.chosen.values()), strict=True))
             for name, how in drawn.items():
                 setattr(self, name, None if how is None else Parameter(how[1](rng, how[0])))
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         """For each parameter its shape and how it is drawn; None where there is none."""
         return ()
 
@@ -134,13 +134,13 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
     held, draws = ("weight", "bias"), True
     printed = "in_features={in_features}, out_features={out_features}, bias={has_bias}"
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         width, count, bias, weight = settings
         bound = evenly(1 / math.sqrt(width) if width else 0.0)
         with_bias = bias is not False and bias is not None
         return (
-            ((count, width), _given("weight", weight, bound)),
-            ((count,), _given("bias", bias, bound)) if with_bias else None,
+            ((count, width), _take_numbers("weight", weight, bound)),
+            ((count,), _take_numbers("bias", bias, bound)) if with_bias else None,
         )
 
     def forward(self, *inputs: Value) -> Tensor:
@@ -155,7 +155,7 @@ class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, 
         return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
 
 
-def _given(name: str, numbers: Value, draw: Draw) -> Draw:
+def _take_numbers(name: str, numbers: Value, draw: Draw) -> Draw:
     """The numbers that are given, where it is not left to the generator."""
 
     def find(rng: np.random.Generator, shape: Shape) -> Value:
@@ -175,7 +175,7 @@ class Embedding(Layer, row="embedding", num_embeddings=..., embedding_dim=...):
 
     held, draws, printed = ("weight",), True, "{num_embeddings}, {embedding_dim}"
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         return ((settings, lambda rng, shape: rng.standard_normal(shape)),)
 
 
@@ -195,7 +195,7 @@ class Conv1d(
         """One number for each axis."""
         return setting if isinstance(setting, str | tuple) else (setting,) * self.axes
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         channels, filters, kernel, *_, groups, bias = settings
         shape = (filters, channels // groups, *self._spread(kernel))
         bound = evenly(1 / math.sqrt(math.prod(shape[1:])))
@@ -231,7 +231,7 @@ class LayerNorm(
     held = ("weight", "bias")
     printed = "{shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={has_bias}"
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         size, _, affine, bias = settings
         self.shape = tuple(size) if isinstance(size, tuple | list) else (size,)
         return (
@@ -261,7 +261,7 @@ class BatchNorm1d(
     )
     ranks: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         channels, _, _, affine, tracking = settings
         self.running_mean = Tensor(np.zeros(channels)) if tracking else None
         self.running_var = Tensor(np.ones(channels)) if tracking else None
@@ -302,7 +302,7 @@ class RNNCell(Layer, row="rnn_tanh_cell", input_size=..., hidden_size=..., bias=
     gates: ClassVar[int] = 1
     states: ClassVar[int] = 1
 
-    def _drawn(self, *settings: Value) -> Drawn:
+    def _plan(self, *settings: Value) -> Drawn:
         width, hidden, bias = settings
         bound, rows = evenly(1 / math.sqrt(hidden)), self.gates * hidden
         biases = [((rows,), bound) if bias else None] * 2

@@ -37,11 +37,11 @@ def _is_number(operand: Value) -> bool:
     return operand is None or type(operand) in (int, float)
 
 
-def _numbered_by_axis(name: str) -> Name:
+def _number_by_axis(name: str) -> Name:
     return lambda operands, params: f"{name}Backward{int(params.get('axis') is not None)}"
 
 
-def _numbered_by_divisor(name: str) -> Name:
+def _number_by_divisor(name: str) -> Name:
     return lambda operands, params: f"{name}Backward{int(not _is_number(operands[1]))}"
 
 
@@ -56,7 +56,7 @@ def _power(operands: Operands, params: Params) -> str:
     return f"PowBackward{number}"
 
 
-def _picked(operands: Operands, params: Params) -> str:
+def _name_index(operands: Operands, params: Params) -> str:
     """PyTorch takes an index apart from left to right; arrays and masks come last of all."""
     index = params["index"]
     parts = index if isinstance(index, tuple) else (index,)
@@ -84,19 +84,19 @@ def _of_classes(operands: Operands, params: Params) -> str:
 
 
 VARYING: dict[str, Name] = {
-    "sum": _numbered_by_axis("Sum"),
-    "mean": _numbered_by_axis("Mean"),
-    "prod": _numbered_by_axis("Prod"),
+    "sum": _number_by_axis("Sum"),
+    "mean": _number_by_axis("Mean"),
+    "prod": _number_by_axis("Prod"),
     "max": _extreme("max"),
     "min": _extreme("min"),
-    "remainder": _numbered_by_divisor("Remainder"),
-    "fmod": _numbered_by_divisor("Fmod"),
+    "remainder": _number_by_divisor("Remainder"),
+    "fmod": _number_by_divisor("Fmod"),
     "subtract": lambda operands, params: (
         "RsubBackward1" if _is_number(operands[0]) else "SubBackward0"
     ),
     "power": _power,
     "float_power": _power,
-    "getitem": _picked,
+    "getitem": _name_index,
     "setitem": lambda operands, params: (
         "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
     ),

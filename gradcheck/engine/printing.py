@@ -79,12 +79,12 @@ def _body(array: Value, writer: "Writer", indent: int, short: bool) -> str:
     if len(positions) < len(array):
         texts.insert(EDGE, " ..." if array.ndim == 1 else "...")
     if array.ndim == 1:
-        return f"[{_wrapped(texts, indent, writer.width)}]"
+        return f"[{_wrap(texts, indent, writer.width)}]"
     between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return f"[{between.join(texts)}]"
 
 
-def _wrapped(texts: list[str], indent: int, width: int) -> str:
+def _wrap(texts: list[str], indent: int, width: int) -> str:
     """Comma-separated entries, as many a line as fit."""
     per_line = max(1, (WIDTH - indent) // (width + 2))
     lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)]

@@ -134,7 +134,7 @@ def expect_saved(node: Node) -> None:
     for k in range(0, len(watch), 3):
         cell: list[Value] = watch[k + 1]
         if cell[0] != watch[k + 2]:
-            raise RuntimeError(_changed(node, watch[k], cell, watch[k + 2]))
+            raise RuntimeError(_describe_change(node, watch[k], cell, watch[k + 2]))
 
 
 def watched_cells(node: Node) -> dict[int, list[Value]]:
@@ -143,7 +143,7 @@ def watched_cells(node: Node) -> dict[int, list[Value]]:
     return dict(zip(watch[::3], watch[1::3], strict=True))
 
 
-def _changed(node: Node, i: Value, cell: list[Value], version: int) -> str:
+def _describe_change(node: Node, i: Value, cell: list[Value], version: int) -> str:
     """PyTorch's words for a saved tensor (operand i, or the value: -1) that was overwritten."""
     value = node.y if i < 0 else (node.operands or ())[i]
     maker = node if i < 0 else node.edges[i]

@@ -309,7 +309,7 @@ def to(t: "Tensor", dtype: Value) -> "Tensor":
     return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
 
 
-def _inverted(t: "Tensor") -> "Tensor":
+def _invert(t: "Tensor") -> "Tensor":
     """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
     return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
 
@@ -386,7 +386,7 @@ def _methods() -> dict[str, Value]:
     for name, own in OWN.items():
         spellings = (name, *(() if name == "transpose" else TABLE[name].school))
         give(spellings, name, partial(in_pytorchs_order, own), own=True)
-    give(("reciprocal",), "reciprocal", lambda: _inverted)
+    give(("reciprocal",), "reciprocal", lambda: _invert)
     for name, row in TABLE.items():
         give((name, *row.school), name, partial(_of_row, row))
         if row.elementwise or name == "clip":
@@ -701,13 +701,13 @@ class Tensor(State, Methods):  # type: ignore[misc]
         kind = type(self)  # not self: the hook would keep the tensor it hangs on
 
         def call(g: Value) -> Value:
-            return _answered(hook, g, kind)
+            return _ask_hook(hook, g, kind)
 
         hooks.insert(last, call)
         return Removable(hooks, call)
 
 
-def _answered(hook: Callable[[Value], Value], g: Value, kind: type[Tensor]) -> Value:
+def _ask_hook(hook: Callable[[Value], Value], g: Value, kind: type[Tensor]) -> Value:
     """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
     if isinstance(g, State):
         answer = hook(g)

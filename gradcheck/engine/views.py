@@ -138,7 +138,7 @@ def _places(shape: tuple[int, ...], path: Path) -> Value:
     return places
 
 
-def _looked_at(x: Numbers, path: Path) -> Numbers:
+def _look_at(x: Numbers, path: Path) -> Numbers:
     """What a path shows of x."""
     return np.reshape(x, -1)[_places(x.shape, path)]
 
@@ -152,8 +152,8 @@ def _overwritten(x: Numbers, value: Numbers, path: Path) -> Numbers:
 _of_region = partial(Op, elementwise=False, rounds=False, params=("path",))
 AS_STRIDED = _of_region(
     name="as_strided",
-    forward=_looked_at,
-    function=_looked_at,
+    forward=_look_at,
+    function=_look_at,
     vjps=(lambda y, x, path: lambda g, shape=x.shape: add_back(g, shape, _places(shape, path)),),
     grad_fn="AsStridedBackward0",
 )
@@ -163,7 +163,7 @@ COPY_SLICES = _of_region(
     function=_overwritten,
     vjps=(
         lambda y, x, value, path: lambda g: _overwritten(g, 0.0, path),
-        lambda y, x, value, path: lambda g: _looked_at(g, path),
+        lambda y, x, value, path: lambda g: _look_at(g, path),
     ),
     grad_fn="CopySlices",
     operands=2,

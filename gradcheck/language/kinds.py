@@ -130,19 +130,19 @@ class NumberKind:
         if name.startswith(OF_METHODS):
             name = name.removeprefix(OF_METHODS)
             own = OWN[name]
-            return self._rounded(TABLE[name], own) if self.name == "tensor" else own
+            return self._with_rounding(TABLE[name], own) if self.name == "tensor" else own
         known = VOCABULARY.aliases.get(name, name)
         row: Value = COMPOUNDS.get(known) or TABLE[known]
 
         def call(*args: Value, **kwargs: Value) -> Value:
             if any(map(self.is_among, args)) or (args and _stays_whole(row, args, kwargs)):
                 return row(*args, **kwargs)
-            return row(*map(self._lifted, args[:1]), *args[1:], **kwargs)
+            return row(*map(self._lift, args[:1]), *args[1:], **kwargs)
 
-        return self._rounded(row, call) if self.name == "tensor" else call
+        return self._with_rounding(row, call) if self.name == "tensor" else call
 
     @staticmethod
-    def _rounded(row: Op | Compound, call: Routine) -> Routine:
+    def _with_rounding(row: Op | Compound, call: Routine) -> Routine:
         """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
@@ -165,10 +165,10 @@ class NumberKind:
             return any(map(self.is_among, value))
         return self.is_own(value)
 
-    def _lifted(self, value: Value) -> Value:
+    def _lift(self, value: Value) -> Value:
         """A plain number where a number of this kind is expected: sin(2), sqrt(1/3)."""
         if type(value) in (list, tuple):
-            return type(value)(map(self._lifted, value))
+            return type(value)(map(self._lift, value))
         if isinstance(value, bool | np.bool_) or getattr(value, "dtype", None) == np.bool_:
             return value
         return self.lift(value)

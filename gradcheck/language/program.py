@@ -74,8 +74,8 @@ def check_program(
         if name in moved:
             statement.value = _plus(statement.value, name)
     if valued:
-        tree.body += _said_again(tree.body[-1:])
-    return _checked(tree, passage, declared, vocabulary)
+        tree.body += _repeat_last(tree.body[-1:])
+    return _check(tree, passage, declared, vocabulary)
 
 
 def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
@@ -88,7 +88,7 @@ def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
     return found
 
 
-def _said_again(last: list[ast.stmt]) -> list[ast.stmt]:
+def _repeat_last(last: list[ast.stmt]) -> list[ast.stmt]:
     """`loss`, where the last line is `loss = ...` or `loss += ...`."""
     match last:
         case [
@@ -104,18 +104,20 @@ def _said_again(last: list[ast.stmt]) -> list[ast.stmt]:
 def places(tree: ast.Module) -> frozenset[str]:
     """The names that stand in an index, or as an argument of what picks entries."""
     found: set[str] = set()
-    picks = PICKING | {name for name, each in assignments(tree) if _called(each.value) in PICKERS}
+    picks = PICKING | {
+        name for name, each in assignments(tree) if _called_name(each.value) in PICKERS
+    }
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(slice=index):
                 found |= {each.id for each in ast.walk(index) if isinstance(each, ast.Name)}
-            case ast.Call() if _called(node) in picks or _called(node.func) in PICKERS:
+            case ast.Call() if _called_name(node) in picks or _called_name(node.func) in PICKERS:
                 given = (*node.args, *(keyword.value for keyword in node.keywords))
                 found |= {each.id for each in given if isinstance(each, ast.Name)}
     return frozenset(found)
 
 
-def _called(node: ast.AST) -> str:
+def _called_name(node: ast.AST) -> str:
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name
@@ -144,10 +146,10 @@ def check_expression(
     """
     passage = Passage(source, file, line, column)
     module = ast.Module([ast.Expr(_copy(tree.body))], [])
-    return _checked(ast.fix_missing_locations(module), passage, declared, vocabulary)
+    return _check(ast.fix_missing_locations(module), passage, declared, vocabulary)
 
 
-def _checked(
+def _check(
     tree: ast.Module,
     passage: Passage,
     declared: Collection[str],
@@ -157,11 +159,11 @@ def _checked(
     used_up = _copy(tree)
     meanings = check_tree(used_up, passage, declared, vocabulary)
     lowered = lower(used_up, meanings, vocabulary)
-    code = _compiled(lowered, passage)
+    code = _compile(lowered, passage)
     return Program(passage, tree, code, lowered.needs, lowered.literals, Spans(passage))
 
 
-def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
+def _compile(lowered: Lowered, passage: Passage) -> CodeType:
     """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
     found = [
         passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(lowered.tree)
@@ -182,13 +184,13 @@ def _compiled(lowered: Lowered, passage: Passage) -> CodeType:
 def _copy(node: NODE) -> NODE:
     """A copy of a tree, places and all."""
     there = (name for name in (*node._fields, *node._attributes) if hasattr(node, name))
-    return type(node)(**{name: _copied(getattr(node, name)) for name in there})
+    return type(node)(**{name: _copy_field(getattr(node, name)) for name in there})
 
 
-def _copied(value: Value) -> Value:
+def _copy_field(value: Value) -> Value:
     """A copy of what a field of a node holds: a node, a list of them, or something that stays."""
     if isinstance(value, list):
-        return list(map(_copied, value))
+        return list(map(_copy_field, value))
     return _copy(value) if isinstance(value, ast.AST) else value
 
 
@@ -213,7 +215,7 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
             case ast.FunctionDef():
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                yield from _made(name, call)
+                yield from _made_leaves(name, call)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr))
             ) if attr == ASKED:
@@ -226,7 +228,7 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
             yield from _leaves(getattr(node, block, []))
 
 
-def _made(path: str, call: ast.Call) -> Iterator[str]:
+def _made_leaves(path: str, call: ast.Call) -> Iterator[str]:
     """The leaves that a call makes, by the path under which it is kept."""
     maker = dotted_name(call.func).rpartition(".")[2]
     if _is_leaf(call) or maker == "Parameter":
@@ -237,14 +239,14 @@ def _made(path: str, call: ast.Call) -> Iterator[str]:
     elif maker == "Sequential":
         for k, each in enumerate(call.args):
             if isinstance(each, ast.Call):
-                yield from _made(f"{path}[{k}]", each)
+                yield from _made_leaves(f"{path}[{k}]", each)
 
 
 def _is_leaf(call: ast.Call) -> bool:
     """Whether a call makes a leaf: `requires_grad=True`, or `.requires_grad_()` at its end."""
     if isinstance(call.func, ast.Attribute) and call.func.attr == ASKED:
         return True
-    flag = _named(call, MADE)
+    flag = _keyword(call, MADE)
     return isinstance(flag, ast.Constant) and flag.value is True
 
 
@@ -254,9 +256,9 @@ def _is_without(call: ast.Call, name: str) -> bool:
 
 
 def _off(call: ast.Call, name: str) -> bool:
-    given = _named(call, name)
+    given = _keyword(call, name)
     return isinstance(given, ast.Constant) and given.value is False
 
 
-def _named(call: ast.Call, name: str) -> ast.expr | None:
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((each.value for each in call.keywords if each.arg == name), None)

@@ -59,7 +59,7 @@ path_dropped = pull(
 )
 
 
-def _stretched(e: Edge) -> bool:
+def _is_stretched(e: Edge) -> bool:
     return bool(np.shape(e.g) != e.shape)
 
 
@@ -79,7 +79,7 @@ def _one_row(e: Edge, row: int) -> Numbers:
 
 broadcast_not_summed = fit(
     "broadcast-not-summed",
-    where=_stretched,
+    where=_is_stretched,
     wrong=lambda e: e.g,
     says="An operand of `{text}` was broadcast: its gradient must be summed over the stretched "
     "axes.",
@@ -102,7 +102,7 @@ partly_summed = fit(
 
 one_row_left = fit(
     "overwritten-not-accumulated",
-    where=lambda e: _stretched(e) and (np.ndim(e.g) > len(e.shape) or e.shape[:1] == (1,)),
+    where=lambda e: _is_stretched(e) and (np.ndim(e.g) > len(e.shape) or e.shape[:1] == (1,)),
     choices=lambda e: (-1, 0),
     wrong=_one_row,
     says="An operand of `{text}` was broadcast: the gradients of all rows add up, here only one "
@@ -114,7 +114,7 @@ one_row_left = fit(
 
 broadcast_averaged = fit(
     "broadcast-averaged",
-    where=_stretched,
+    where=_is_stretched,
     wrong=lambda e: e.right * (e.right.size / np.size(e.g)),
     says="An operand of `{text}` was broadcast: its gradient is the sum over the stretched axes, "
     "not the mean.",
@@ -125,7 +125,7 @@ broadcast_averaged = fit(
 
 other_axis = fit(
     "summed-over-wrong-axis",
-    where=lambda e: _stretched(e) and np.ndim(e.g) == 2 and len(e.shape) > 0,
+    where=lambda e: _is_stretched(e) and np.ndim(e.g) == 2 and len(e.shape) > 0,
     wrong=_other_axis,
     says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
     example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=1)"}, {"X": (5, 3), "b": (3,)}),
@@ -135,7 +135,7 @@ other_axis = fit(
 
 all_axes = fit(
     "summed-over-wrong-axis",
-    where=lambda e: _stretched(e) and len(e.shape) > 0,
+    where=lambda e: _is_stretched(e) and len(e.shape) > 0,
     choices=lambda e: ((), e.shape),
     wrong=lambda e, shape: np.full(shape, np.sum(e.g)),
     says="The gradient of the broadcast operand of `{text}` was summed over all axes.",

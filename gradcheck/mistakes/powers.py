@@ -236,7 +236,7 @@ def _sign(s: Operation) -> int:
     return -1 if s.op == "subtract" else 1
 
 
-def _raised(s: Operation, i: int, n: Numbers) -> Numbers:
+def _raise_summand(s: Operation, i: int, n: Numbers) -> Numbers:
     """A summand to a power; of (x^2)^(1/2) nobody thinks of |x|."""
     summand, base = (s.u, s.v)[i], s.within(i)
     if base is not None and power(base):
@@ -258,7 +258,7 @@ def _slope_split(s: Operation) -> Numbers:
     inner = s.inner
     assert inner is not None
     size = np.abs(n)
-    split = _raised(inner, 0, size) + _sign(inner) * _raised(inner, 1, size)
+    split = _raise_summand(inner, 0, size) + _sign(inner) * _raise_summand(inner, 1, size)
     return s.fw / np.power(s.w, n) * np.where(n < 0, 1 / split, split) * s.dw
 
 

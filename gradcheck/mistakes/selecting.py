@@ -12,14 +12,14 @@ def _spread(e: Edge) -> Numbers:
     return TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
 
 
-def _assigned(e: Edge) -> Numbers:
+def _assign(e: Edge) -> Numbers:
     """The cotangent written to its places, where it should be added."""
     out = np.zeros(e.shape)
     out[e.params["index"]] = e.g
     return out
 
 
-def _assigned_backwards(e: Edge) -> Numbers:
+def _assign_backwards(e: Edge) -> Numbers:
     """The same with the first one last."""
     out = np.zeros(e.shape)
     for k, g in zip(np.asarray(e.params["index"])[::-1], e.g[::-1], strict=True):
@@ -148,7 +148,7 @@ shared_evenly = pull(
 repeated_index = pull(
     "repeated-index-overwritten",
     where=lambda e: e.op == "getitem" and "index" in e.params,
-    wrong=_assigned,
+    wrong=_assign,
     says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
@@ -197,7 +197,7 @@ repeated_index_averaged = pull(
 first_use_left = pull(
     "repeated-index-overwritten",
     where=_by_rows,
-    wrong=_assigned_backwards,
+    wrong=_assign_backwards,
     says="An index occurs more than once in `{text}`: its gradients add up, here only the first "
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[1]])"}, {"x": (3,), "v": (3,)}),

@@ -97,7 +97,7 @@ for _i, _example in enumerate(
     )
 
 
-def _held_factor(s: Operation, i: int) -> bool:
+def _hold_factor(s: Operation, i: int) -> bool:
     """A product of something that varies and, as its i-th factor, no mere multiple of a letter."""
     factor, slope, other = ((s.u, s.hu, s.dv), (s.v, s.hv, s.du))[i]
     if s.op != "multiply" or s.both or other is None or slope is None or s.h is None:
@@ -109,7 +109,7 @@ for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2
     mistake(
         "partial-as-total",
         verb="held",
-        where=lambda s, i=_i: _held_factor(s, i),
+        where=lambda s, i=_i: _hold_factor(s, i),
         wrong=lambda s, i=_i: s.du * s.hv if i else s.hu * s.dv,
         says="In `{text}` both factors were differentiated: {h} is held constant, and stays.",
         example=(_example[0], {"x": _example[1]}),

@@ -74,11 +74,11 @@ def _row(
     return row
 
 
-def _added(d: Deposit, g: Numbers) -> Numbers:
+def _add(d: Deposit, g: Numbers) -> Numbers:
     return g if d.held is None else d.held + g
 
 
-def _scaled(w: Write, factor: float) -> Numbers:
+def _scale(w: Write, factor: float) -> Numbers:
     return w.before + factor * (w.after - w.before)
 
 
@@ -142,7 +142,7 @@ overwritten_grad = _row(
 unscaled_accumulation = _row(
     "unscaled-accumulation",
     "deposit",
-    lambda d: _added(d, d.g * _share(d)),
+    lambda d: _add(d, d.g * _share(d)),
     says="The gradients of the micro-batches were added, but not divided by their number.",
     example=(WINDOWS, "w", "0.07*w"),
     common=0.8,
@@ -158,7 +158,7 @@ unscaled_accumulation = _row(
 scaled_twice = _row(
     "scaled-twice",
     "deposit",
-    lambda d: _added(d, d.g / _share(d)),
+    lambda d: _add(d, d.g / _share(d)),
     says="The gradients of the micro-batches were divided by their number twice.",
     example=(WINDOWS, "w", "0.87*w"),
     operand=0,
@@ -167,8 +167,8 @@ partial_window = _row(
     "partial-window",
     "write",
     lambda w: w.after if _complete(w) else w.before,
-    lambda w: w.after if _complete(w) else _scaled(w, w.together / max(w.window, 1)),
-    lambda w: w.after if _complete(w) else _scaled(w, w.window / w.together),
+    lambda w: w.after if _complete(w) else _scale(w, w.together / max(w.window, 1)),
+    lambda w: w.after if _complete(w) else _scale(w, w.window / w.together),
     says="The last window has fewer micro-batches than the others; it was left out, or weighed "
     "as if it were full.",
     example=(WINDOWS, "w", "0.7*w"),
@@ -199,7 +199,7 @@ zeroed_before_step = _row(
 counted_twice = _row(
     "counted-twice",
     "deposit",
-    lambda d: _added(d, 2 * d.g),
+    lambda d: _add(d, 2 * d.g),
     says="A gradient was counted twice.",
     example=(TWICE, "w.grad", "4*w + 6*w**2"),
     common=0.3,

@@ -61,7 +61,7 @@ class NotebookPractice:
                     self.keys.pop(problem.id, None)
                     self.answers.pop(problem.id, None)
         except (GradcheckError, OSError) as error:
-            return _said(str(error))
+            return _complaint_box(str(error))
         html = _cell().listed(self.problems.values())
         return Shown(str(html), "\n".join(self.problems))
 
@@ -74,7 +74,7 @@ class NotebookPractice:
             answer = among(ready.problem, part.name, typed)
             said = restrict(line(mark(ready, part, answer), _source(ready)), "full")
         except (GradcheckError, OSError, ValueError) as error:
-            return _said(str(error))
+            return _complaint_box(str(error))
         place = place_in_answer(ready, part, said)
         html = _cell().judged(said, _source(ready), place)
         words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
@@ -144,6 +144,6 @@ def _source(ready: Key) -> str:
     return ready.problem.program.source
 
 
-def _said(words: str) -> Shown:
+def _complaint_box(words: str) -> Shown:
     """A complaint, in a box of its own."""
     return Shown(str(Markup("<p><code>{}</code></p>").format(words)), words)

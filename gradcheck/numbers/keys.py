@@ -40,7 +40,7 @@ JUMPING = frozenset({TABLE["floor"], TABLE["ceil"]})
 
 def fresh_key() -> int:
     """The key of a number of which nothing is known."""
-    return _hashed("fresh", _fresh())
+    return _hash("fresh", _fresh())
 
 
 def key_of(number: Value) -> int:
@@ -74,7 +74,7 @@ def key_of_result(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
             return pow(keys[0], exponent, PRIME)
     except ValueError:  # no inverse: zero, as far as keys can tell
         return fresh_key()
-    return _hashed(row.name, *keys) if TABLE.get(row.name) is row else fresh_key()
+    return _hash(row.name, *keys) if TABLE.get(row.name) is row else fresh_key()
 
 
 def _whole(value: arb) -> int | None:
@@ -83,7 +83,7 @@ def _whole(value: arb) -> int | None:
     return None if found is None or found != value else int(found)
 
 
-def _hashed(*parts: Value) -> int:
+def _hash(*parts: Value) -> int:
     return hash(parts) * MIXED % PRIME
 
 

@@ -201,7 +201,7 @@ def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
         return lift_entries(kind, _by_numpy(row, operands, params))
     if row.elementwise:
         composed = isinstance(cell, Composed)
-        given = {name: _unboxed(value, composed) for name, value in params.items()}
+        given = {name: _unbox(value, composed) for name, value in params.items()}
         filled = row.bind_params(given)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
         return lift_entries(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
@@ -209,7 +209,7 @@ def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     return lift_entries(kind, function(*operands, **params))
 
 
-def _unboxed(value: Value, composed: bool) -> Value:
+def _unbox(value: Value, composed: bool) -> Value:
     """The exact number of a parameter (the 0.2 of `leaky_relu(x, 0.2)`), for a cell of numbers."""
     if not isinstance(value, Scalars) or value.shape:
         return value

@@ -70,7 +70,7 @@ class Symbolic(Scalar):
         if isinstance(rule, Composed):
             return rule.function(*args)
         args = tuple([a if type(a) is Symbolic else _constant(a) for a in args])
-        form = local(rule, tuple([_embedded(row, i, a) for i, a in enumerate(args)]))
+        form = local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
         values = [a.value if type(a) is Symbolic else exact(a) for a in args]
         value = form.value(*values)
         if row in JUMPING:
@@ -129,7 +129,7 @@ def _constant(value: Value) -> Value:
     raise TypeError(f"a real number was expected, {type(value).__name__} came")
 
 
-def _embedded(row: Op, i: int, argument: Value) -> int | Fraction | None:
+def _embed(row: Op, i: int, argument: Value) -> int | Fraction | None:
     """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
     if row.name != "power" or i != 1:
         return None

@@ -34,7 +34,7 @@ def by_line(y: Numbers, x: Numbers) -> Numbers:
         if isinstance(entry, Symbolic):
             seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
     adjoint = line.slopes(seeds)
-    return _shaped([adjoint.get(each, Symbolic.exactly(0)) for each in _flat(x)], x)
+    return _reshape([adjoint.get(each, Symbolic.exactly(0)) for each in _flat(x)], x)
 
 
 def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
@@ -57,7 +57,7 @@ def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
         slope_at(along(index), total(y), entries[index], True, STEPS)[0]
         for index in np.ndindex(entries.shape)
     ]
-    return balls(np.asarray(_shaped(found, x)))
+    return balls(np.asarray(_reshape(found, x)))
 
 
 def twice(case: Case) -> Case:
@@ -100,7 +100,7 @@ def _flat(x: Numbers) -> Numbers:
     return np.asarray(x, dtype=object).ravel()
 
 
-def _shaped(values: list[Numbers], x: Numbers) -> Scalars:
+def _reshape(values: list[Numbers], x: Numbers) -> Scalars:
     out = np.empty(len(values), dtype=object)
     out[:] = values
     shaped: Scalars = wrap(out.reshape(np.shape(x)))

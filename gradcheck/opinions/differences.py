@@ -215,7 +215,7 @@ def _grows(near: arb, far: arb) -> bool:
 def _broken(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
     """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
     ratio = arb(2) ** (line.steps[2] - line.steps[1])
-    left, right = map(_settled, fine, coarse)
+    left, right = map(_settle, fine, coarse)
     sizes = [(abs(now).mid(), abs(was).mid()) for now, was in zip(fine, coarse, strict=True)]
     if any(now > was * ratio / 2 for now, was in sizes if was > 0):
         rise = middle((fine[1] + fine[0]) * line.size * arb(2) ** -line.steps[2])
@@ -226,6 +226,6 @@ def _broken(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
     return arb.nan(), Slope("kink", left, right, detail)
 
 
-def _settled(near: arb, far: arb) -> float:
+def _settle(near: arb, far: arb) -> float:
     """A one-sided slope; zero where it is no larger than what it still changes by with the step."""
     return 0.0 if abs(near).mid() <= abs(near - far).mid() + near.rad() else middle(near)

@@ -128,12 +128,12 @@ def replay(
         given = record.given[node]
         at(given.place)
         pairs = zip(record.edges(node), given.operands, strict=True)
-        operands = tuple(values[e] if e in values else _lifted(v, kind) for e, v in pairs)
-        values[node] = _applied(node, operands, given, kind)
+        operands = tuple(values[e] if e in values else _lift(v, kind) for e, v in pairs)
+        values[node] = _apply(node, operands, given, kind)
     return values[record.root]
 
 
-def _applied(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
+def _apply(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
     if node.op.name == OUTPUT:
         return operands[0][given.params["index"]]
     function = user_function(node.op)
@@ -174,7 +174,7 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
 
 def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
     if not _is_tensor(out) or not out.requires_grad:
-        return _lifted(bare(out), kind)
+        return _lift(bare(out), kind)
     step = out._step()
     return leaves[step] if step in leaves else _chain(observer, step, leaves, kind)
 
@@ -208,7 +208,7 @@ def _is_float(value: Numbers) -> bool:
     return _is_array(value) and value.dtype.kind == "f"
 
 
-def _lifted(value: Numbers, kind: str) -> Numbers:
+def _lift(value: Numbers, kind: str) -> Numbers:
     """A constant of the program as a number of the kind; places and truth values stay."""
     return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
 

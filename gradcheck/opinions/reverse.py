@@ -46,7 +46,7 @@ def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
             found = _runs(cases)
             method = LEAVES_THE_TAPE if MODE.taken > before else ""
             rng = Random(cases[0].seed)
-            disturbed = [_disturbed(cases, rng) for _ in range(samples)]
+            disturbed = [_run_disturbed(cases, rng) for _ in range(samples)]
             return [
                 _opinion(method, *run, others)
                 for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
@@ -61,7 +61,7 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     whole = _flat(value, gradients)
-    bars = _barred(whole, [_flat(*run) for run in others])
+    bars = _bars(whole, [_flat(*run) for run in others])
     found, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
@@ -114,7 +114,7 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
+def _run_disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
     alone = cases[0].cotangent is None
 
     def disturb(row: Op, y: Numbers) -> Numbers:
@@ -139,7 +139,7 @@ def _disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
         return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
 
 
-def _barred(value: Array, runs: Sequence[Array]) -> Array:
+def _bars(value: Array, runs: Sequence[Array]) -> Array:
     """The bars of some numbers: the spread of the disturbed runs, and each one's own rounding.
 
     Where rounding moves more than a thousandth of a number, few samples say little of how far it

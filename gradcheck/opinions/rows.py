@@ -26,7 +26,7 @@ def by_rows(
             found.append(ask(row, *args, **kwargs))
             if found[-1].abstains:
                 return found[-1]
-        return _joined(case, case.rows, found)
+        return _join(case, case.rows, found)
 
     return asked
 
@@ -56,7 +56,7 @@ def stack_rows(case: Case, found: Sequence[Params]) -> dict[str, Array]:
     return out
 
 
-def _joined(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
+def _join(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
     first = found[0]
     values = stack_rows(case, [{n: g.balls for n, g in each.gradients.items()} for each in found])
     written = [{n: f for n, f in each.closed.items() if f is not None} for each in found]

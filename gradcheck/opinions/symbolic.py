@@ -48,12 +48,12 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     except NotScalar:
         raise
     except OutOfBudget as error:
-        return _sampled(case) if nodes >= NODES else Opinion("symbolic", abstains=reason(error))
+        return _sample(case) if nodes >= NODES else Opinion("symbolic", abstains=reason(error))
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("symbolic", abstains=reason(error))
 
 
-def _sampled(case: Case) -> Opinion:
+def _sample(case: Case) -> Opinion:
     """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     try:
         return refine(lambda bits: _some(case), LINE_BITS)
@@ -62,8 +62,8 @@ def _sampled(case: Case) -> Opinion:
 
 
 def _some(case: Case) -> Opinion:
-    places = _drawn_places(case)
-    with settings(folded=True), _traced(FOLDED, path=None):
+    places = _draw_places(case)
+    with settings(folded=True), _trace(FOLDED, path=None):
         inputs = {name: line.constants(values) for name, values in case.inputs.items()}
         leaves = []
         for name, index in places:
@@ -82,7 +82,7 @@ def _some(case: Case) -> Opinion:
     return Opinion("symbolic", value, directions=directions, ties=RUN.ties, method=method)
 
 
-def _drawn_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
+def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     """Some entries of every differentiated input in turn, none twice."""
     rng = np.random.default_rng(case.seed)
     orders = [rng.permutation(np.size(case.inputs[name]))[:SAMPLED].tolist() for name in case.wrt]
@@ -105,7 +105,7 @@ def walk_path(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]
 
     def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
         path: list[tuple[Symbolic, int]] = []
-        with _traced(NODES, path):
+        with _trace(NODES, path):
             root = contract(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
             end = np.asarray(root, dtype=object).item()
             nodes = line.line([end]) if isinstance(end, Symbolic) else []
@@ -138,24 +138,24 @@ def gradients_from(
     (arbs) in the shape of each; the nearest to the loss first. `own()` are the values of the run
     just made. Raises Undecided.
     """
-    with precision(bits), _traced(LONGEST):
+    with precision(bits), _trace(LONGEST):
         leaves = line.inputs(case.inputs, case.wrt)
         root = contract(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
         for name, cotangent in given:
-            arrived = _gathered(leaves[name], line.gradient(seeds))
+            arrived = _gather(leaves[name], line.gradient(seeds))
             nodes = np.asarray(own()[name], dtype=object)
             for node, g, came in zip(nodes.flat, cotangent.flat, arrived.flat, strict=True):
                 seeds[node] = seeds.get(node, arb(0)) + g - came
         adjoint = line.gradient(seeds)
-        return {name: _gathered(leaves[name], adjoint) for name in case.wrt}
+        return {name: _gather(leaves[name], adjoint) for name in case.wrt}
 
 
 def _at(
     case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = NODES
 ) -> Opinion:
     path: list[tuple[Symbolic, int]] = []
-    with _traced(nodes, path):
+    with _trace(nodes, path):
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
@@ -164,7 +164,7 @@ def _at(
             raise NotScalar(value.shape)
         end = np.asarray(root, dtype=object).item()
         adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
-        gradients = {name: _gathered(leaves[name], adjoint) for name in case.wrt}
+        gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
         if (
             judge_width
             and bits < PATIENCE
@@ -175,14 +175,14 @@ def _at(
             "symbolic",
             value=estimate(_values(value)),
             gradients={name: estimate(g) for name, g in gradients.items()},
-            closed=_closed(end, leaves, case) if write else {},
+            closed=_closed_forms(end, leaves, case) if write else {},
             conditions=_conditions(path, _nothing(leaves, case)) if write else (),
             ties=RUN.ties,
         )
 
 
 @contextmanager
-def _traced(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterator[None]:
+def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterator[None]:
     """Keep the path's comparisons, and stop when the line grows beyond its budget."""
     made = count(1)
 
@@ -207,14 +207,14 @@ def _values(out: Array) -> Array:
     return values
 
 
-def _gathered(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
+def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
     flat = [adjoint.get(leaf, arb(0)) for leaf in np.asarray(leaves).flat]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(leaves.shape)
 
 
-def _closed(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:
+def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:
     """Closed forms as SymPy expressions by input name; None where they would not be readable.
 
     The derivative by a value of the program's own is written with that value's name.

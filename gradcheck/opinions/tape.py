@@ -101,9 +101,9 @@ def gradients_at(
 ) -> dict[str, Array]:
     """What landed at each leaf; zeros where no path leads to it."""
     found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
-    return {name: _landed(found.get(id(leaves[name])), leaves[name]) for name in wrt}
+    return {name: _landing(found.get(id(leaves[name])), leaves[name]) for name in wrt}
 
 
-def _landed(g: Numbers, leaf: Tensor) -> Array:
+def _landing(g: Numbers, leaf: Tensor) -> Array:
     """What landed at a leaf, in memory of its own; zeros where nothing did."""
     return np.zeros(leaf.shape) if g is None else np.asarray(g, dtype=np.float64)

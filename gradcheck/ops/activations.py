@@ -144,7 +144,7 @@ gelu = unary(
 # -- over an axis --------------------------------------------------------------------------------
 
 
-def _shifted(x: Numbers, axis: int) -> Numbers:
+def _shift(x: Numbers, axis: int) -> Numbers:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
@@ -158,7 +158,7 @@ def _log_softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
 
 
 softmax = op(
-    lambda x, axis=-1: _shifted(x, axis),
+    lambda x, axis=-1: _shift(x, axis),
     (_softmax_rule,),
     name="softmax",
     exact=Composed(lambda x, axis=-1: np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)),

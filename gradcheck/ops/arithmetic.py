@@ -310,7 +310,7 @@ nan_to_num = op(
 )
 
 
-def _bounded(
+def _arrange_bounds(
     x: Numbers,
     a_min: Numbers = None,
     a_max: Numbers = None,
@@ -369,7 +369,7 @@ clip = op(
     kinks="the bounds",
     elementwise=False,
     operands=None,
-    arrange=_bounded,
+    arrange=_arrange_bounds,
     rounds=False,
     school=("clamp",),
 )

@@ -62,7 +62,7 @@ def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     return _each_matrix(g * y) * np.linalg.inv(a).mT
 
 
-def _stacked(rule: Callable[[Array], Numbers]) -> Callable[[Numbers], Numbers]:
+def _over_stack(rule: Callable[[Array], Numbers]) -> Callable[[Numbers], Numbers]:
     """A rule for one matrix, applied to each of a stack."""
 
     def of_stack(a: Numbers) -> Numbers:
@@ -96,14 +96,14 @@ def _log_of_square(determinant: Numbers) -> Numbers:
 det = _whole(
     np.linalg.det,
     (lambda y, a: lambda g: _det_rule(g, y, a),),
-    symbolic=Composed(_stacked(_det_by_minors)),
+    symbolic=Composed(_over_stack(_det_by_minors)),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
 )
 logabsdet = _whole(
     lambda a: np.linalg.slogdet(a)[1],
     (lambda y, a: lambda g: _each_matrix(g) * np.linalg.inv(a).mT,),
     name="logabsdet",
-    symbolic=Composed(_stacked(lambda a: _log_of_square(_det_by_minors(a)))),
+    symbolic=Composed(_over_stack(lambda a: _log_of_square(_det_by_minors(a)))),
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
     kinks="singular",
 )
@@ -111,7 +111,7 @@ signdet = _whole(
     lambda a: np.linalg.slogdet(a)[0],
     (lambda y, a: lambda g, shape=a.shape: np.zeros(shape),),
     name="signdet",
-    symbolic=Composed(_stacked(lambda a: np.sign(_det_by_minors(a)))),
+    symbolic=Composed(_over_stack(lambda a: np.sign(_det_by_minors(a)))),
     ball=Composed(lambda a: np.sign(np.linalg.det(a))),
     kinks="singular",
     rounds=False,
@@ -154,13 +154,13 @@ def _inverse_by_elimination(a: Array) -> Array:
 inv = _whole(
     np.linalg.inv,
     (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
-    symbolic=Composed(_stacked(_inverse_by_elimination)),
+    symbolic=Composed(_over_stack(_inverse_by_elimination)),
     ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
     school=("inverse",),
 )
 
 
-def _solved(a: Numbers, g: Numbers, rank: int) -> Numbers:
+def _solve(a: Numbers, g: Numbers, rank: int) -> Numbers:
     """The solution for every vector of g where b was one vector, for the columns of g elsewhere.
 
     `rank` is the number of axes of b.
@@ -175,7 +175,7 @@ def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     rank = b.ndim
 
     def back(g: Numbers) -> Numbers:
-        s = _solved(a.mT, g, rank)
+        s = _solve(a.mT, g, rank)
         return -(s[..., :, None] * y[..., None, :] if rank == 1 else s @ y.mT)
 
     return back
@@ -184,7 +184,7 @@ def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Numbers:
 _SOLVED = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS)
 
 
-def _solved_in_balls(a: Numbers, b: Numbers) -> Numbers:
+def _solve_in_balls(a: Numbers, b: Numbers) -> Numbers:
     """The solution; one vector is a column on the way."""
     if np.ndim(b) > 1:
         return _SOLVED.function(a, b)
@@ -193,22 +193,22 @@ def _solved_in_balls(a: Numbers, b: Numbers) -> Numbers:
 
 solve = _whole(
     np.linalg.solve,
-    (_matrix_rule, lambda y, a, b: lambda g, rank=b.ndim: _solved(a.mT, g, rank)),
-    symbolic=Composed(lambda a, b: _stacked(_inverse_by_elimination)(a) @ b),
-    ball=Composed(_solved_in_balls),
+    (_matrix_rule, lambda y, a, b: lambda g, rank=b.ndim: _solve(a.mT, g, rank)),
+    symbolic=Composed(lambda a, b: _over_stack(_inverse_by_elimination)(a) @ b),
+    ball=Composed(_solve_in_balls),
 )
 
 
 # -- Cholesky's factor ---------------------------------------------------------------------------
 
 
-def _turned(a: Numbers) -> Numbers:
+def _transpose(a: Numbers) -> Numbers:
     """Each matrix of a stack transposed."""
     return np.swapaxes(a, -1, -2)
 
 
 def _symmetric(a: Numbers) -> Numbers:
-    return (a + _turned(a)) / 2
+    return (a + _transpose(a)) / 2
 
 
 def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
@@ -229,14 +229,16 @@ def _cholesky_by_rows(a: Array) -> Array:
 
 
 def _half(low: Numbers, upper: bool) -> Numbers:
-    return _turned(low) if upper else low
+    return _transpose(low) if upper else low
 
 
 cholesky = _whole(
     np.linalg.cholesky,
     (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
     forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
-    exact=Composed(lambda a, upper=False: _half(_stacked(_cholesky_by_rows)(_symmetric(a)), upper)),
+    exact=Composed(
+        lambda a, upper=False: _half(_over_stack(_cholesky_by_rows)(_symmetric(a)), upper)
+    ),
     params=("upper",),
 )
 
@@ -257,18 +259,18 @@ def _differences(values: Numbers) -> Numbers:
 
 def _read_half(g: Numbers, uplo: str) -> Numbers:
     """The cotangent of a symmetric matrix in the half that LAPACK reads."""
-    both = g + _turned(g)
+    both = g + _transpose(g)
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
 def _eigenvalues_rule(g: Numbers, a: Numbers, uplo: str) -> Numbers:
     v = eigenvectors(a, uplo)
-    return _read_half((v * g[..., None, :]) @ _turned(v), uplo)
+    return _read_half((v * g[..., None, :]) @ _transpose(v), uplo)
 
 
 def _eigenvectors_rule(g: Numbers, y: Numbers, a: Numbers, uplo: str) -> Numbers:
-    inner = _off(_turned(y) @ g) / _differences(eigvalsh(a, uplo))
-    return _read_half(_symmetric(y @ inner @ _turned(y)), uplo)
+    inner = _off(_transpose(y) @ g) / _differences(eigvalsh(a, uplo))
+    return _read_half(_symmetric(y @ inner @ _transpose(y)), uplo)
 
 
 eigvalsh: Op = _in_floats(
@@ -299,13 +301,13 @@ def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
 
 def _twist(vectors: Numbers, g: Numbers, s: Numbers) -> Numbers:
     """The part of a cotangent that turns the vectors among themselves."""
-    inner = _turned(vectors) @ g
-    return _off(inner - _turned(inner)) / _differences(s * s)
+    inner = _transpose(vectors) @ g
+    return _off(inner - _transpose(inner)) / _differences(s * s)
 
 
 def _beside(vectors: Numbers, g: Numbers) -> Numbers:
     """The part of a cotangent that leaves the space of the vectors."""
-    return g - vectors @ (_turned(vectors) @ g)
+    return g - vectors @ (_transpose(vectors) @ g)
 
 
 def _left_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
@@ -314,9 +316,9 @@ def _left_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
 
 
 def _right_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
-    s, u, v, g = svdvals(a), left_vectors(a), _turned(y), _turned(g)
-    inside = (s[..., :, None] * _twist(v, g, s)) @ _turned(v)
-    return u @ (inside + _turned(_beside(v, g) / s[..., None, :]))
+    s, u, v, g = svdvals(a), left_vectors(a), _transpose(y), _transpose(g)
+    inside = (s[..., :, None] * _twist(v, g, s)) @ _transpose(v)
+    return u @ (inside + _transpose(_beside(v, g) / s[..., None, :]))
 
 
 svdvals = _in_floats(
@@ -357,7 +359,7 @@ def svd(
 
 def _pinv_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """By Golub and Pereyra (1973): through A, and through the spaces that A reaches and loses."""
-    gt, yt = _turned(g), _turned(y)
+    gt, yt = _transpose(g), _transpose(y)
     kept = yt @ y @ (gt - gt @ y @ a)
     left = (gt - a @ y @ gt) @ y @ yt
     return left + kept - yt @ g @ yt

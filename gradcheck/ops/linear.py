@@ -46,7 +46,7 @@ matmul = op(
 # -- einsum --------------------------------------------------------------------------------------
 
 
-def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
+def _spell_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     """The letters of every operand and of the value, with `...` and `->` written out."""
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -58,7 +58,7 @@ def _spelled_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]
     return terms, right.replace("...", dots) if arrow else dots + once
 
 
-def _pulled(
+def _pull(
     g: Numbers, shape: tuple[int, ...], own: str, others: list[tuple[str, Numbers]], out: str
 ) -> Numbers:
     """The einsum of g with the other operands; letters that only stand here are spread out.
@@ -79,27 +79,27 @@ def _pulled(
 
 def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Numbers:
     def pull(i: int, g: Numbers) -> Numbers:
-        terms, out = _spelled_out(subscripts, [np.ndim(v) for v in operands])
+        terms, out = _spell_out(subscripts, [np.ndim(v) for v in operands])
         own = terms.pop(i)
         others = zip(terms, operands[:i] + operands[i + 1 :], strict=True)
-        return _pulled(g, np.shape(operands[i]), own, list(others), out)
+        return _pull(g, np.shape(operands[i]), own, list(others), out)
 
     return pull
 
 
-def _summed_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
-    return sum_products(*_spelled_out(subscripts, [np.ndim(v) for v in operands]), *operands)
+def _sum_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
+    return sum_products(*_spell_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
-def _subscripted(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
+def _subscript(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
     if not isinstance(subscripts, str):
-        return _lettered((subscripts, *operands))
+        return _in_letters((subscripts, *operands))
     if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
         operands = tuple(operands[0])
     return operands, {"subscripts": subscripts}
 
 
-def _lettered(given: tuple[Numbers, ...]) -> Call:
+def _in_letters(given: tuple[Numbers, ...]) -> Call:
     """NumPy's other form, `einsum(a, [0, 1], b, [1, 2], [0, 2])`: numbers for letters."""
     terms = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
     if not all(isinstance(term, list | tuple) for term in terms):
@@ -114,10 +114,10 @@ einsum = op(
     np.einsum,
     _einsum_rule,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
-    ball=Composed(_summed_in_balls),
+    ball=Composed(_sum_in_balls),
     elementwise=False,
     operands=None,
-    arrange=_subscripted,
+    arrange=_subscript,
 )
 
 # -- contractions of two -------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def _contraction(function: Numbers, over: Callable[..., Axes], **cells: Numbers)
     def back(i: int, g: Numbers, shape: tuple[int, ...], other: Numbers, how: Numbers) -> Numbers:
         ranks = (len(shape), np.ndim(other)) if i == 0 else (np.ndim(other), len(shape))
         *terms, out = _letters(*ranks, over(*ranks, **how))
-        return _pulled(g, shape, terms[i], [(terms[1 - i], other)], out)
+        return _pull(g, shape, terms[i], [(terms[1 - i], other)], out)
 
     left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
     right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
@@ -216,7 +216,7 @@ def kron(a: Numbers, b: Numbers) -> Numbers:
     return np.reshape(left * right, [p * q for p, q in zip(*shapes, strict=True)])
 
 
-def _crossed(
+def _cross(
     a: Numbers,
     b: Numbers,
     axisa: int = -1,
@@ -242,7 +242,7 @@ cross = op(
     ),
     also=(np.linalg.cross,),
     elementwise=False,
-    arrange=_crossed,
+    arrange=_cross,
     operands=2,
 )
 

@@ -135,13 +135,13 @@ def _alike(
     return (a, b), how | {k: plain(v) for k, v in weights.items() if v is not None}
 
 
-def _bounded_log(p: Numbers) -> Numbers:
+def _bound_log(p: Numbers) -> Numbers:
     return np.log(np.maximum(p, LEAST))
 
 
 binary_cross_entropy = _pair(
     "binary_cross_entropy",
-    lambda p, t, weight=1.0: -weight * (t * _bounded_log(p) + (1 - t) * _bounded_log(1 - p)),
+    lambda p, t, weight=1.0: -weight * (t * _bound_log(p) + (1 - t) * _bound_log(1 - p)),
     (
         lambda p, t, weight=1.0: weight * (p - t) / np.maximum(p * (1 - p), LEAST_PRODUCT),
         lambda p, t, weight=1.0: weight * (np.log(1 - p) - np.log(p)),
@@ -194,7 +194,7 @@ binary_cross_entropy_with_logits = _pair(
 # -- losses of classes: minus the logarithms, weighted by the probabilities of the classes ---------
 
 
-def _classified(
+def _class_weights(
     x: Numbers,
     target: Numbers,
     weight: Numbers = None,
@@ -301,7 +301,7 @@ def _of_classes(name: str, rule: Numbers, logs: Routine, total: Numbers, exact: 
         exact=Composed(whole(exact, lambda a, b: a * b)),
         elementwise=False,
         operands=2,
-        arrange=_classified,
+        arrange=_class_weights,
     )
 
 

@@ -63,16 +63,16 @@ def sum_products(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
     stack, what only they share is contracted.
     """
     plain = [np.asarray(v, dtype=object) for v in operands]
-    if len(terms) != 2 or any(map(_repeats, terms)) or _stretched(terms, plain):
+    if len(terms) != 2 or any(map(_repeats, terms)) or _is_stretched(terms, plain):
         return np.einsum(f"{','.join(terms)}->{out}", *plain)
-    s, a = _kept(terms[0], plain[0], terms[1] + out)
-    t, b = _kept(terms[1], plain[1], terms[0] + out)
+    s, a = _sum_others(terms[0], plain[0], terms[1] + out)
+    t, b = _sum_others(terms[1], plain[1], terms[0] + out)
     stack = [c for c in s if c in t and c in out]
     inside = [c for c in s if c in t and c not in out]
     rows, columns = ([c for c in term if c not in stack + inside] for term in (s, t))
     sizes = dict(zip(s, a.shape, strict=True)) | dict(zip(t, b.shape, strict=True))
-    a = _laid(a, s, (stack, rows, inside), sizes)
-    b = _laid(b, t, (stack, inside, columns), sizes)
+    a = _lay(a, s, (stack, rows, inside), sizes)
+    b = _lay(b, t, (stack, inside, columns), sizes)
     order = stack + rows + columns
     y = np.asarray(product(a, b)).reshape([sizes[c] for c in order])
     return y.transpose([order.index(c) for c in out])
@@ -82,7 +82,7 @@ def _repeats(term: str) -> bool:
     return len(set(term)) < len(term)
 
 
-def _stretched(terms: Sequence[str], operands: Sequence[Numbers]) -> bool:
+def _is_stretched(terms: Sequence[str], operands: Sequence[Numbers]) -> bool:
     """Whether a letter stands for axes of different lengths: NumPy repeats those of one entry."""
     axes = {
         pair for t, v in zip(terms, operands, strict=True) for pair in zip(t, v.shape, strict=True)
@@ -90,13 +90,13 @@ def _stretched(terms: Sequence[str], operands: Sequence[Numbers]) -> bool:
     return len(axes) > len({letter for letter, _ in axes})
 
 
-def _kept(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Numbers]:
+def _sum_others(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Numbers]:
     """An operand without the letters that stand nowhere else: their axes are summed."""
     alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
     return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)
 
 
-def _laid(
+def _lay(
     v: Numbers, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]
 ) -> Numbers:
     """An operand with its axes in three groups, each made one axis."""

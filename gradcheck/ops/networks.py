@@ -39,7 +39,7 @@ def _places(length: int, size: int, stride: int, pad: int, dilation: int, ceil: 
     return np.arange(count)[:, None] * stride - pad + dilation * np.arange(size)
 
 
-def _taken(x: Numbers, windows: Sequence[Numbers]) -> Numbers:
+def _take(x: Numbers, windows: Sequence[Numbers]) -> Numbers:
     """X with each of its last axes as two: which window, which place in it.
 
     A place outside of the array stands for one that the window has anyway.
@@ -53,7 +53,7 @@ def _taken(x: Numbers, windows: Sequence[Numbers]) -> Numbers:
     return x
 
 
-def _convolved(
+def _convolve(
     x: Numbers,
     weight: Numbers,
     bias: Numbers = None,
@@ -87,7 +87,7 @@ def _convolved(
         for m, k, s, d in zip(sizes, kernel, steps, spread, strict=True)
     ]
     spots, inner = range(2, 2 + 2 * count, 2), range(3, 3 + 2 * count, 2)
-    columns = np.transpose(_taken(x, windows), (0, 1, *inner, *spots))
+    columns = np.transpose(_take(x, windows), (0, 1, *inner, *spots))
     found = np.shape(columns)[2 + count :]
     columns = np.reshape(columns, (n, groups, -1, int(np.prod(found))))
     y = np.reshape(weight, (groups, filters // groups, -1)) @ columns
@@ -127,7 +127,7 @@ def _max_pool(
 ) -> Numbers:
     """The largest of each window."""
     windows = _pool_windows(x, _each(kernel_size, count), stride, padding, dilation, ceil_mode)
-    return np.max(_taken(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
+    return np.max(_take(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
 def _avg_pool(
@@ -139,11 +139,11 @@ def _avg_pool(
     if any(pads):
         x = np.pad(x, [(0, 0)] * (np.ndim(x) - count) + [(p, p) for p in pads])
     windows = _pool_windows(x, kernel, stride, 0, 1, ceil=False)
-    return np.mean(_taken(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
+    return np.mean(_take(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
 for _n in (1, 2):
-    for _name, _formula in (("conv", _convolved), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
+    for _name, _formula in (("conv", _convolve), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
         compound(None, partial(_formula, count=_n), f"{_name}{_n}d")
 
 # -- normalisation -------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _channels(v: Numbers, ndim: int) -> Numbers:
     return np.reshape(v, [-1 if k == 1 else 1 for k in range(ndim)])
 
 
-def _scaled(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
+def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
     """Y times a weight a channel, plus a bias a channel."""
     y = y if weight is None else y * _channels(weight, np.ndim(y))
     return y if bias is None else y + _channels(bias, np.ndim(y))
@@ -177,12 +177,12 @@ def batch_norm(
     """
     if not training:
         mean, var = (_channels(v, np.ndim(x)) for v in (running_mean, running_var))
-        return _scaled((x - mean) / np.sqrt(var + eps), weight, bias)
+        return _scale((x - mean) / np.sqrt(var + eps), weight, bias)
     axes = tuple(k for k in range(np.ndim(x)) if k != 1)
     bare = x.detach() if hasattr(x, "detach") else x
     _keep(running_mean, np.mean(bare, axis=axes), momentum)
     _keep(running_var, np.var(bare, axis=axes, ddof=1), momentum)
-    return _scaled(standard(x, axes, eps)[0], weight, bias)
+    return _scale(standard(x, axes, eps)[0], weight, bias)
 
 
 def _keep(running: Numbers, new: Numbers, momentum: float) -> None:

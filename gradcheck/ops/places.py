@@ -11,7 +11,7 @@ from gradcheck.ops.shapes import along, bare_numbers
 from gradcheck.values import Numbers
 
 
-def _lined(x: Numbers) -> Numbers:
+def _as_line(x: Numbers) -> Numbers:
     """A number as an array of one entry, anything else as it is."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
 
@@ -32,7 +32,7 @@ def _each_along(axis: int, index: Numbers) -> tuple[Numbers, ...]:
 def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) -> Numbers:
     """`gather(x, dim, index)`: for each place of the index the entry there, along one axis."""
     index = bare_numbers(index)
-    picked = _lined(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
+    picked = _as_line(x)[_each_along(axis, np.reshape(index, index.shape or (1,)))]
     return np.reshape(picked, index.shape)
 
 
@@ -74,7 +74,7 @@ class Picked(NamedTuple):
 
 def _at(x: Numbers, places: Numbers, axis: int, keepdims: bool) -> Picked:
     """The entries at one place of each line, and those places."""
-    values = np.take_along_axis(_lined(x), places, axis)
+    values = np.take_along_axis(_as_line(x), places, axis)
     if keepdims or np.ndim(x) == 0:
         return Picked(_like(values, x), _like(places, x))
     return Picked(np.squeeze(values, axis), np.squeeze(places, axis))
@@ -84,7 +84,7 @@ def _extreme(name: str, of_two: Numbers, place: Numbers) -> None:
     def first(x: Numbers, axis: Numbers, keepdims: bool = False) -> Numbers:
         if handler_of((axis,)) or np.ndim(axis):
             return of_two(x, axis)
-        places = np.expand_dims(place(bare_numbers(_lined(x)), axis=axis), axis)
+        places = np.expand_dims(place(bare_numbers(_as_line(x)), axis=axis), axis)
         return _at(x, places, axis, keepdims)
 
     compound(None, first, name)
@@ -99,7 +99,7 @@ def sort_along(
     x: Numbers, axis: int = -1, descending: bool = False, stable: bool = False
 ) -> Picked:
     """PyTorch's `sort(x, dim)`: the entries of each line in order, and their places."""
-    full = _lined(x)
+    full = _as_line(x)
     order = np.argsort(
         -bare_numbers(full) if descending else bare_numbers(full), axis=axis, kind="stable"
     )
@@ -116,7 +116,7 @@ def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) ->
         bare = np.ravel(bare_numbers(x))
         same = bare == np.sort(bare)[(len(bare) - 1) // 2]
         return np.sum(np.where(same, np.ravel(x), 0.0)) / np.sum(same)
-    full = _lined(x)
+    full = _as_line(x)
     order, middle = np.argsort(full, axis=axis, kind="stable"), (np.shape(full)[axis] - 1) // 2
     return _at(x, order[along(full, axis, slice(middle, middle + 1))], axis, keepdims)
 
@@ -124,7 +124,7 @@ def median_along(x: Numbers, axis: int | None = None, keepdims: bool = False) ->
 @composed()
 def topk(x: Numbers, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Picked:
     """`topk(x, k, dim)`: the k largest along an axis, from the largest on, and their places."""
-    full = _lined(x)
+    full = _as_line(x)
     order = np.argsort(full, axis=axis, kind="stable")
     places = (np.flip(order, axis) if largest else order)[along(full, axis, slice(k))]
     values = np.take_along_axis(full, places, axis) if k else full[..., :0]

@@ -67,7 +67,7 @@ def _without_numpys_axis(args: Sequence[Numbers], named: Params) -> bool:
     return "axis" not in named
 
 
-def _divided_along(args: Sequence[Numbers], named: Params) -> bool:
+def _divide_along(args: Sequence[Numbers], named: Params) -> bool:
     return along(args, named) and _without_divisor(args, named)
 
 
@@ -84,7 +84,7 @@ def _of_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     return not harmless and (not axes or isinstance(axes[0], tuple | list))
 
 
-def _unturned(args: Sequence[Numbers], named: Params) -> bool:
+def _exchange(args: Sequence[Numbers], named: Params) -> bool:
     """`x.transpose(0, 1)`: the order of the axes to NumPy, two axes to exchange to PyTorch."""
     return len(args) == 2 and tuple(args) not in TURNED
 
@@ -148,8 +148,8 @@ LINALG: Mapping[str, Differing] = {
 }
 """The same for `torch.linalg.name(x, ...)`."""
 METHODS: Mapping[str, Differing] = {
-    "std": DIVISOR._replace(meant=_divided_along),
-    "var": DIVISOR._replace(meant=_divided_along),
+    "std": DIVISOR._replace(meant=_divide_along),
+    "var": DIVISOR._replace(meant=_divide_along),
     "max": MAX._replace(meant=along),
     "min": MIN._replace(meant=along),
     "median": MEDIAN._replace(meant=_without_numpys_axis),
@@ -160,7 +160,7 @@ METHODS: Mapping[str, Differing] = {
         _without_numpys_axis,
         "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
     ),
-    "transpose": Differing(_unturned, SWAP),
+    "transpose": Differing(_exchange, SWAP),
 }
 
 # -- functions and methods of PyTorch's own ------------------------------------------------------

@@ -184,7 +184,7 @@ def _freedom(shape: Shape, axis: Axis, ddof: float) -> Numbers:
     return np.float64(count(shape, axis) - ddof)
 
 
-def _centred(x: Numbers, axis: Axis) -> Numbers:
+def _centre(x: Numbers, axis: Axis) -> Numbers:
     return x - np.mean(x, axis=axis, keepdims=True)
 
 
@@ -192,7 +192,7 @@ def _var_rule(
     y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
 ) -> Pull:
     return lambda g: (
-        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centred(x, axis)
+        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centre(x, axis)
     )
 
 
@@ -200,7 +200,7 @@ def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float, keepdims: bool) 
     """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
     y = spread(y, x.shape, axis, keepdims)
     flat = np.equal(y, 0)
-    slope = _centred(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
+    slope = _centre(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
     return np.where(flat, 0.0, slope)
 
 
@@ -340,16 +340,16 @@ def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Numbers:
     return back
 
 
-def _unsorted(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
+def _unsort(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
     """Every entry back to where it was before sorting; equal entries keep their order."""
     if axis is None:
-        return np.reshape(_unsorted(g, np.reshape(x, (-1,)), 0), x.shape)
+        return np.reshape(_unsort(g, np.reshape(x, (-1,)), 0), x.shape)
     order = np.argsort(x, axis=axis, kind="stable")
     return np.take_along_axis(g, np.argsort(order, axis=axis), axis)
 
 
 def _sort_rule(y: Numbers, x: Numbers, axis: int | None = -1) -> Pull:
-    return lambda g: _unsorted(g, x, axis)
+    return lambda g: _unsort(g, x, axis)
 
 
 _running = partial(op, elementwise=False, params=("axis",))

@@ -178,19 +178,19 @@ class Op:
         if not params:
             return self
         if not all(isinstance(value, PLAIN) for value in params.values()):
-            return self._filled_in(params)  # an exact number of one run: nobody asks again
+            return self._fill_in(params)  # an exact number of one run: nobody asks again
         key = tuple(sorted(params.items()))
         if key not in self._bound:
-            self._bound[key] = self._filled_in(params)
+            self._bound[key] = self._fill_in(params)
         return self._bound[key]
 
-    def _filled_in(self, params: Params) -> "Op":
+    def _fill_in(self, params: Params) -> "Op":
         """A copy whose cells have these parameters."""
         return replace(
             self,
             forward=partial(self.forward, **params),
-            symbolic=_filled(self.symbolic, params),
-            ball=_filled(self.ball, params),
+            symbolic=_fill(self.symbolic, params),
+            ball=_fill(self.ball, params),
             _bound={},
         )
 
@@ -323,12 +323,12 @@ def moving(function: Routine, vjp: Vjp | None = None, **cells: Numbers) -> Op:
 
     Its own rule, if it has one, is a short cut: the rule of all is to move the entries' numbers.
     """
-    rule = vjp or _moved_back(cells.get("forward") or function)
+    rule = vjp or _move_back(cells.get("forward") or function)
     usual: Params = {"elementwise": False, "rounds": False}
     return op(function, (rule,), **{**usual, **cells})
 
 
-def _moved_back(forward: Routine) -> Vjp:
+def _move_back(forward: Routine) -> Vjp:
     """Every cotangent to the entry it came from; where several came from one, they add."""
 
     def rule(y: Numbers, x: Numbers, **params: Numbers) -> Routine:
@@ -364,7 +364,7 @@ def _double(dtype: Numbers) -> bool:
     return bool(np.dtype(dtype) == np.float64)
 
 
-def _filled(cell: Cell, params: Params) -> Cell:
+def _fill(cell: Cell, params: Params) -> Cell:
     if isinstance(cell, Composed):
         return Composed(partial(cell.function, **params))
     return None if cell is None else partial(cell, **params)

@@ -20,7 +20,7 @@ def _numbers(args: tuple[Numbers, ...]) -> tuple[Numbers, ...]:
     return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
 
 
-def _shaped(
+def _reshape(
     x: Numbers, *sizes: Numbers, shape: Numbers = None, newshape: Numbers = None, order: str = "C"
 ) -> Call:
     if order != "C":
@@ -38,7 +38,7 @@ reshape = moving(
     np.reshape,
     _in_own_shape,
     forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
-    arrange=_shaped,
+    arrange=_reshape,
     school=("view",),
 )
 ravel = moving(np.ravel, _in_own_shape)
@@ -47,13 +47,13 @@ squeeze = moving(np.squeeze, _in_own_shape, params=("axis",))
 atleast_1d = moving(np.atleast_1d, _in_own_shape)
 atleast_2d = moving(np.atleast_2d, _in_own_shape)
 atleast_3d = moving(np.atleast_3d, _in_own_shape)
-broadcast_to = moving(np.broadcast_to, pass_on, arrange=_shaped)
+broadcast_to = moving(np.broadcast_to, pass_on, arrange=_reshape)
 copy = moving(np.copy, pass_on, school=("clone",))
 
 # -- other orders --------------------------------------------------------------------------------
 
 
-def _ordered(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
+def _order(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
     order = order or (axis if axes is None else axes,)
     return (x,), {"axes": None if order == (None,) else _numbers(order)}
 
@@ -66,7 +66,7 @@ def _back(axes: Numbers) -> Numbers:
 transpose = moving(
     np.transpose,
     lambda y, x, axes=None: lambda g: np.transpose(g, _back(axes)),
-    arrange=_ordered,
+    arrange=_order,
     school=("permute", "t"),
 )
 swapaxes = moving(
@@ -104,7 +104,7 @@ def _is_place(part: Numbers) -> bool:
     return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
 
 
-def _scattered(g: Numbers, shape: Shape, index: Numbers) -> Numbers:
+def _scatter(g: Numbers, shape: Shape, index: Numbers) -> Numbers:
     out = np.zeros(shape, g.dtype)
     if is_basic(index):
         out[index] = g
@@ -113,7 +113,7 @@ def _scattered(g: Numbers, shape: Shape, index: Numbers) -> Numbers:
     return out
 
 
-def _written(x: Numbers, value: Numbers, index: Numbers) -> Numbers:
+def _write(x: Numbers, value: Numbers, index: Numbers) -> Numbers:
     given = np.asarray(value)
     exact = given.dtype.kind == "O"  # numbers of an exact kind into plain ones
     out = np.array(x, dtype=object if exact else None)
@@ -121,7 +121,7 @@ def _written(x: Numbers, value: Numbers, index: Numbers) -> Numbers:
     return out
 
 
-def _sent_to_last(g: Numbers, index: Numbers) -> Numbers:
+def _send_to_last(g: Numbers, index: Numbers) -> Numbers:
     """The cotangents of what was written; of several writes to one entry only the last stays."""
     if is_basic(index):
         return g[index]
@@ -140,16 +140,16 @@ def _scattering(y: Numbers, x: Numbers, index: Numbers) -> Pull:
 
 getitem = moving(lambda x, index: x[index], _scattering, name="getitem", params=("index",))
 scatter: Op = moving(
-    _scattered,
+    _scatter,
     lambda y, x, shape, index: lambda g: g[index],
     name="scatter",
     params=("shape", "index"),
 )
 setitem: Op = op(
-    _written,
+    _write,
     (
         lambda y, x, value, index: lambda g: setitem(g, 0.0, index),
-        lambda y, x, value, index: lambda g: _sent_to_last(g, index),
+        lambda y, x, value, index: lambda g: _send_to_last(g, index),
     ),
     name="setitem",
     elementwise=False,

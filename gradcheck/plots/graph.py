@@ -108,7 +108,7 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     used = {tape.root, *(step for node in nodes for step, _ in node.next_functions)}
     shown: list[Step] = [s for s in steps if isinstance(s, Leaf) and s in used]
     keys = {step: f"n{k + 1}" for k, step in enumerate([*shown, *nodes])}
-    assigned = _assigned(program)
+    assigned = _assigned_names(program)
     vertices = []
     for step, key in keys.items():
         span = step.span if isinstance(step, Node) else None
@@ -170,7 +170,7 @@ def _factor(node: Node, i: int) -> float | None:
     return None if piece is None else float(piece)
 
 
-def _assigned(program: Program) -> dict[Span, str]:
+def _assigned_names(program: Program) -> dict[Span, str]:
     found: dict[Span, str] = {}
     statements: Sequence[ast.AST] = list(ast.walk(program.tree))
     for node in statements:

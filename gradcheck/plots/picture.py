@@ -95,7 +95,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
     for edge in graph.edges:
         for upper, lower in pairwise(found.stops(edge)):
             operands[lower].append(upper)
-    ordered = _ordered(levels, operands)
+    ordered = _order(levels, operands)
     across: dict[Place, float] = {}
     for places in ordered:
         means = [fmean([across[q] for q in operands[p]] or [page / 2]) for p in places]
@@ -104,7 +104,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
     return Layout(ordered, level, {p: x - left for p, x in across.items()}, room)
 
 
-def _ordered(
+def _order(
     levels: Sequence[Sequence[Place]], operands: Mapping[Place, Sequence[Place]]
 ) -> list[list[Place]]:
     """Each level in the order in which a walk from the value up, operand by operand, meets it."""
@@ -145,7 +145,7 @@ def _apart(
 
 def graph_markup(graph: Graph) -> str:
     """The picture as an `svg` element of a page, with its words for those who listen."""
-    body, width, height = _drawn(graph)
+    body, width, height = _draw(graph)
     words = escape(description(graph).removeprefix(". "), quote=True)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width * SCALE:.0f}"'
     return f'<svg class="graph" {size} role="img" aria-label="{words}">{body}</svg>'
@@ -153,7 +153,7 @@ def graph_markup(graph: Graph) -> str:
 
 def graph_svg(graph: Graph) -> str:
     """The picture as a file of its own, with its title, words and look."""
-    body, width, height = _drawn(graph)
+    body, width, height = _draw(graph)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}pt"'
     told = f"<title>{escape(graph.heading)}</title><desc>{escape(description(graph))}</desc>"
     xmlns = 'xmlns="http://www.w3.org/2000/svg"'
@@ -166,7 +166,7 @@ def description(graph: Graph) -> str:
     return ". ".join([graph.heading, *nodes])
 
 
-def _drawn(graph: Graph) -> tuple[str, float, float]:
+def _draw(graph: Graph) -> tuple[str, float, float]:
     """Texts, edges, and above them the boxes; width and height."""
     sizes = {v.key: _size(v, [e for e in graph.edges if e.end == v.key]) for v in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)

@@ -92,9 +92,9 @@ def write_down(
     lines = [
         f"id: {id}",
         f"title: {drawn.rule.title}",
-        f"prompt: {_quoted(task(drawn))}",
+        f"prompt: {_quote(task(drawn))}",
         f"inputs: {{{inputs}}}",
-        f"program: {_quoted(drawn.program)}",
+        f"program: {_quote(drawn.program)}",
     ]
     if right:
         lines += ["right:", f"  - {_mapping(right)}"]
@@ -128,10 +128,10 @@ def to_set(title: str, entries: Sequence[str]) -> str:
 
 
 def _mapping(texts: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"{name}: {_quoted(text)}" for name, text in texts.items()) + "}"
+    return "{" + ", ".join(f"{name}: {_quote(text)}" for name, text in texts.items()) + "}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text that YAML reads as it is, in quotes where it would not be one."""
     plain = text.replace(" ", "").isidentifier() and text not in ("y", "n")
     return text if plain else json.dumps(text, ensure_ascii=False)

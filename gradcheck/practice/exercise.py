@@ -32,13 +32,13 @@ def names(ready: Key, mistake: str) -> bool:
     """Whether the mistake can be made here, and every answer that it gives is named after it."""
     made = acts(ready, mistake)
     return bool(made) and all(
-        mistake in mistakes_named(d) for each in made for d in _said(ready, each)
+        mistake in mistakes_named(d) for each in made for d in _describe(ready, each)
     )
 
 
 def alone(ready: Key, made: Made) -> bool:
     """Whether nothing that tells as much gives the same answer."""
-    said = list(_said(ready, made))
+    said = list(_describe(ready, made))
     own = {made.mistake.id}
     return bool(said) and all({h.mistake.id for h in each.hypotheses} == own for each in said)
 
@@ -47,7 +47,7 @@ def acts(ready: Key, mistake: str) -> list[Made]:
     """The ways to make a mistake at one place that show in this problem."""
     made = [m for m in ready.mistaken.made if m.mistake.id == mistake and not m.everywhere]
     found = [m for m in made if all(np.all(np.isfinite(a)) for at in m.at for a in at.values())]
-    return [*found, _shifted(ready)] if mistake == constant_added.id else found
+    return [*found, _shift(ready)] if mistake == constant_added.id else found
 
 
 def mistakes_named(found: Diagnosis | None) -> set[str]:
@@ -56,13 +56,13 @@ def mistakes_named(found: Diagnosis | None) -> set[str]:
     return {h.mistake.id for h in fitting if h.with_ is None}
 
 
-def _shifted(ready: Key) -> Made:
+def _shift(ready: Key) -> Made:
     """The right gradients and a constant: the only mistake that is looked for, not made."""
     right = ready.mistaken.right
     return Made(constant_added, None, [{n: g + CONSTANT for n, g in at.items()} for at in right])
 
 
-def _said(ready: Key, made: Made) -> Iterator[Diagnosis]:
+def _describe(ready: Key, made: Made) -> Iterator[Diagnosis]:
     """What is said of the answer to each part that the act changes."""
     for part in ready.mistaken.right[0]:
         found = explain(ready.mistaken, part, [at[part] for at in made.at])
@@ -115,7 +115,7 @@ def exercise(drawn: Candidate, id: str) -> Exercise | None:
     try:
         ready = key(load_text(write_down(drawn, id)).problems[0])
         right = _right(ready)
-        if not _short(right, drawn.level) or not _judged_right(ready, right) or _odd(ready):
+        if not _short(right, drawn.level) or not _is_judged_right(ready, right) or _odd(ready):
             return None
         if not all(names(ready, mistake) for mistake in drawn.kind.mistakes):
             return None
@@ -137,7 +137,7 @@ def _odd(ready: Key) -> bool:
     return any(np.any((np.abs(g) > LARGEST) | (np.abs(g) < SMALLEST)) for g in slopes)
 
 
-def _judged_right(ready: Key, right: Mapping[str, str]) -> bool:
+def _is_judged_right(ready: Key, right: Mapping[str, str]) -> bool:
     """Whether there is an answer to every part, and it is judged right."""
     parts = ready.problem.parts
     return all(

@@ -51,7 +51,7 @@ def visible(text: str) -> str:
 def findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
     witness = witness_words(line)
-    return [*([witness] if witness else []), *_named(line, source)]
+    return [*([witness] if witness else []), *_named_mistakes(line, source)]
 
 
 def witness_words(line: Line) -> str:
@@ -78,18 +78,18 @@ def mistake_name(mistake: Mapping[str, Any]) -> str:
     return " and ".join([mistake["id"], *mistake.get("with", ())])
 
 
-def _named(line: Line, source: str) -> list[str]:
+def _named_mistakes(line: Line, source: str) -> list[str]:
     """The mistakes that give just this answer, each with its place."""
     mistakes = line["mistakes"] or []
     lines = [SEVERAL] if len(mistakes) > 1 else []
     for mistake in mistakes:
         name = mistake_name(mistake)
         lines.append(f"{name}: {mistake['says']}" if "says" in mistake else name)
-        lines += _underlined(line, mistake, source)
+        lines += _underline(line, mistake, source)
     return [*lines, NONE] if is_unnamed(line) else lines
 
 
-def _underlined(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:
+def _underline(line: Line, mistake: Mapping[str, Any], source: str) -> list[str]:
     """The line in which a mistake stands: of the problem's program, or of the student's own."""
     if "answer_start" in mistake:
         own = (mistake["answer_start"], mistake["answer_end"])

@@ -70,22 +70,22 @@ class Gradients:
             yield line.append(f"  {text}")
             return
         yield line
-        for each in self._lettered(part.name, notation) if len(text) > width - 6 else [text]:
+        for each in self._with_letters(part.name, notation) if len(text) > width - 6 else [text]:
             yield from fold_lines(each, width)
 
-    def _lettered(self, name: str, notation: Notation | None) -> Iterator[str]:
+    def _with_letters(self, name: str, notation: Notation | None) -> Iterator[str]:
         """A long formula, and what it says twice under letters."""
         plain = self.forms.texts.get(name, "")
         whole, named = with_letters(plain, {*self.forms.axes, *self.shapes})
         axes = dict(self.forms.axes)
         lines = []
         for letter, part in named.items():
-            lines.append(f"with {letter} = {self._written(part, axes, notation)}")
+            lines.append(f"with {letter} = {self._write(part, axes, notation)}")
             axes[letter] = rank(parse_formula(part), axes)
-        yield f"= {self._written(whole, axes, notation)}"
+        yield f"= {self._write(whole, axes, notation)}"
         yield from lines
 
-    def _written(self, text: str, axes: Mapping[str, int], notation: Notation | None) -> str:
+    def _write(self, text: str, axes: Mapping[str, int], notation: Notation | None) -> str:
         return text if notation is None else Notation(axes, self.forms.sizes).write(text)
 
     def _form(self, name: str, *, signs: bool) -> str:

@@ -35,7 +35,7 @@ def line(judgement: Judgement, source: str) -> dict[str, Any]:
         "points": judgement.points,
         "mistakes": None
         if diagnosis is None
-        else [_told(judgement, h, source) for h in diagnosis.hypotheses],
+        else [_mistake_record(judgement, h, source) for h in diagnosis.hypotheses],
         "certainty": None if diagnosis is None else diagnosis.certainty,
         "witness": None if witness is None else _witness(witness),
         "remarks": list(judgement.remarks),
@@ -83,13 +83,13 @@ def place_in_answer(key: Key, part: Part, line: Mapping[str, Any]) -> Place | No
     return place
 
 
-def _told(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
+def _mistake_record(judgement: Judgement, hypothesis: Hypothesis, source: str) -> dict[str, Any]:
     """One mistake that fits, and where: in the program, or `in` the answer."""
     if hypothesis.mistake.verb == RETYPED:
         said = _mistake(hypothesis, str(judgement.answer))
         said["text"] = said.get("text", hypothesis.texts["text"])
         return {"id": said.pop("id"), "in": "answer", **said}
-    return _mistake(hypothesis, source) | _placed(judgement, hypothesis)
+    return _mistake(hypothesis, source) | _place_of(judgement, hypothesis)
 
 
 def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
     return found | ({"with": list(hypothesis.ids[1:])} if hypothesis.with_ else {})
 
 
-def _placed(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
+def _place_of(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
     """Where a mistake stands in an answer that is a program."""
     place = judgement.places.get(hypothesis.mistake.id)
     if place is None:
@@ -143,7 +143,7 @@ def together(lines: Sequence[Line]) -> list[Line]:
             continue
         free -= set(where)
         for k in where:
-            found[k] = _narrowed(lines[k], id, "" if k == where[0] else found[where[0]]["part"])
+            found[k] = _narrow(lines[k], id, "" if k == where[0] else found[where[0]]["part"])
     return found
 
 
@@ -154,7 +154,7 @@ def _ids(line: Line) -> Sequence[str]:
     return tuple(dict.fromkeys(alone))
 
 
-def _narrowed(line: Line, id: str, first: str) -> Line:
+def _narrow(line: Line, id: str, first: str) -> Line:
     """A line with one of its mistakes, which was made in the first part too."""
     mistakes = [m for m in line["mistakes"] if m["id"] == id and not m.get("with")]
     several = len(line["mistakes"]) > len(mistakes)

@@ -40,7 +40,7 @@ def latex(text: str) -> str:
     if len(text) > LONGEST:
         return ""
     try:
-        return _written(ast.parse(text, mode="eval").body)[0]
+        return _write(ast.parse(text, mode="eval").body)[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, _Unknown):
         return ""
 
@@ -56,7 +56,7 @@ def _name(word: str) -> str:
     return _plain(word) if len(word) == 1 else rf"\mathit{{{_plain(word)}}}"
 
 
-def _bracketed(inner: str, left: str = "(", right: str = ")") -> str:
+def _bracket(inner: str, left: str = "(", right: str = ")") -> str:
     return rf"\left{left}{inner}\right{right}"
 
 
@@ -70,7 +70,7 @@ def _row(value: str, condition: str) -> str:
     return rf"{value} & \text{{if }} {condition}" if condition else rf"{value} & \text{{otherwise}}"
 
 
-def _written(node: ast.AST) -> Written:
+def _write(node: ast.AST) -> Written:
     """A node, and how tightly it binds."""
     writer = WRITERS.get(type(node))
     if writer is None:
@@ -80,8 +80,8 @@ def _written(node: ast.AST) -> Written:
 
 def _in(node: ast.AST, rank: int) -> str:
     """A node, in brackets if it binds more loosely than the rank."""
-    inner, own = _written(node)
-    return inner if own >= rank else _bracketed(inner)
+    inner, own = _write(node)
+    return inner if own >= rank else _bracket(inner)
 
 
 def _binop(node: ast.BinOp) -> Written:
@@ -126,9 +126,9 @@ def _call(node: ast.Call) -> Written:
     if len(given) == 1 and name == "exp":
         return f"e^{{{given[0]}}}", POWER
     if len(given) == 1 and name in {"abs", "absolute"}:
-        return _bracketed(given[0], "|", "|"), ATOM
+        return _bracket(given[0], "|", "|"), ATOM
     function = FUNCTIONS.get(name, rf"\operatorname{{{_plain(name)}}}")
-    return function + _bracketed(", ".join(given)), POWER
+    return function + _bracket(", ".join(given)), POWER
 
 
 def _named(node: ast.Name) -> Written:
@@ -155,7 +155,7 @@ def _subscript(node: ast.Subscript) -> Written:
 
 
 def _list(node: ast.List) -> Written:
-    return _bracketed(_tuple(node)[0], "[", "]"), ATOM
+    return _bracket(_tuple(node)[0], "[", "]"), ATOM
 
 
 def _tuple(node: ast.Tuple | ast.List) -> Written:

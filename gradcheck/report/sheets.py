@@ -28,7 +28,7 @@ class Sheet:
 
 def sheets_page(title: str, sheets: Sequence[Sheet]) -> str:
     """One sheet or many as HTML, each on paper of its own."""
-    shown = [(sheet, [_shown(problem) for problem in sheet.problems]) for sheet in sheets]
+    shown = [(sheet, [_sheet_facts(problem) for problem in sheet.problems]) for sheet in sheets]
     template = environment().get_template("sheet.html")
     return template.render(title=title, sheets=shown)
 
@@ -43,7 +43,7 @@ def sheet_markdown(title: str, sheet: Sheet) -> str:
 
 
 def _entry(number: int, problem: Problem) -> Iterator[str]:
-    found = _shown(problem)
+    found = _sheet_facts(problem)
     yield f"## {number}. {problem.title or problem.id} ({found['worth']})"
     if problem.prompt:
         yield from ("", problem.prompt.strip())
@@ -56,7 +56,7 @@ def _entry(number: int, problem: Problem) -> Iterator[str]:
     yield from (f"- `{name}`: {words}" for name, words in found["parts"])
 
 
-def _shown(problem: Problem) -> dict[str, Any]:
+def _sheet_facts(problem: Problem) -> dict[str, Any]:
     """What stands on a sheet about a problem."""
     formula = "" if is_training(problem) else substitute_numbers(problem)
     return {
@@ -65,18 +65,18 @@ def _shown(problem: Problem) -> dict[str, Any]:
         "formula": formula,
         "mathml": mathml(formula),
         "program": problem.program.source.strip(),
-        "given": list(_given(problem, bool(mathml(formula)))),
-        "parts": [(_handed_in(problem, part.name), _asked(problem, part.name))
+        "given": list(_describe_inputs(problem, bool(mathml(formula)))),
+        "parts": [(_answer_name(problem, part.name), _describe_part(problem, part.name))
                   for part in problem.parts],
     }  # fmt: skip
 
 
-def _handed_in(problem: Problem, part: str) -> str:
+def _answer_name(problem: Problem, part: str) -> str:
     """The name under which an answer is handed in."""
     return problem.id if len(problem.parts) == 1 else f"{problem.id}.{part}"
 
 
-def _asked(problem: Problem, part: str) -> str:
+def _describe_part(problem: Problem, part: str) -> str:
     """What a part is, in words."""
     first, _, second = part.partition(".")
     if problem.order == 2 and first in problem.inputs:
@@ -89,7 +89,7 @@ def _asked(problem: Problem, part: str) -> str:
     return f"the gradient by {part}" if several else f"the derivative by {part}"
 
 
-def _given(problem: Problem, written: bool) -> Iterator[str]:
+def _describe_inputs(problem: Problem, written: bool) -> Iterator[str]:
     """The inputs that the formula does not show: `x = 0.7 (if you answer with a number)`."""
     for name, each in problem.inputs.items():
         if each.value is None:

@@ -135,15 +135,15 @@ def _short(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.size > SHORT:
         return f"of shape {value.shape}"
     if isinstance(value, np.ndarray):
-        return plain(float(value)) if not value.shape else _listed(value.tolist())
+        return plain(float(value)) if not value.shape else _list_text(value.tolist())
     if isinstance(value, list):
         return "[" + ", ".join(map(_short, value)) + "]"
     return str(value)
 
 
-def _listed(value: Any) -> str:
+def _list_text(value: Any) -> str:
     if isinstance(value, list):
-        return "[" + ", ".join(map(_listed, value)) + "]"
+        return "[" + ", ".join(map(_list_text, value)) + "]"
     return plain(value, 6)
 
 

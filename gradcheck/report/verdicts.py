@@ -73,7 +73,7 @@ def problem_report(
     entry of theirs.
     """
     blocks = [problem_head(problem)]
-    blocks += [indent(line, 2) for line in _drawn(problem, point)]
+    blocks += [indent(line, 2) for line in _drawn_inputs(problem, point)]
     value = _value(problem, point, verdict)
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
@@ -132,7 +132,7 @@ def problem_head(problem: Problem) -> RenderableType:
     return Group(head, indent(Text(problem.program.source.rstrip()), 4))
 
 
-def _drawn(problem: Problem, point: Point) -> Iterator[Text]:
+def _drawn_inputs(problem: Problem, point: Point) -> Iterator[Text]:
     """The inputs that were drawn, where they are short; a student's own numbers."""
     own = ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
     if own:

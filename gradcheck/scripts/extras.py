@@ -40,7 +40,7 @@ class Recurrent(Module):
         steps = list(x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x)
         last = []
         for k, cell in enumerate(self.cells):
-            held: Value = None if state is None else _picked(state, k)
+            held: Value = None if state is None else _pick(state, k)
             values = []
             for step in steps:
                 held = cell(step, held)
@@ -72,7 +72,7 @@ class LSTM(Recurrent):
     cell = LSTMCell
 
 
-def _picked(state: Value, k: int) -> Value:
+def _pick(state: Value, k: int) -> Value:
     return tuple(each[k] for each in state) if isinstance(state, tuple | list) else state[k]
 
 
@@ -102,7 +102,7 @@ def _itself(self: Module, *args: Value, **named: Value) -> Module:
     return self
 
 
-def _applied(self: Module, function: Callable[[Module], Value]) -> Module:
+def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
     """The function of every module inside, itself last."""
     for child in self.children():
         child.apply(function)  # type: ignore[attr-defined]
@@ -117,7 +117,7 @@ def _register(self: Module, name: str, value: Value, persistent: bool = True) ->
 METHODS: Params = {
     **dict.fromkeys(("to", "cpu", "cuda", "float", "double", "half", "share_memory"), _itself),
     "add_module": _register,
-    "apply": _applied,
+    "apply": _apply,
     "register_buffer": _register,
     "register_parameter": _register,
 }

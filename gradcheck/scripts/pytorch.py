@@ -97,7 +97,7 @@ def missing(module: str, name: str) -> str:
     offered = [each for each in dir(sys.modules[module]) if not each.startswith("_")]
     close = get_close_matches(name, offered, n=1)
     instead = INSTEAD.get(name) or (f"did you mean `{close[0]}`?" if close else "")
-    where = "`gradcheck ops` lists the functions" if module == LIBRARY else _listed(offered)
+    where = "`gradcheck ops` lists the functions" if module == LIBRARY else _list_names(offered)
     return f"`{module}.{name}` is not offered by gradcheck - {instead or where}"
 
 
@@ -109,7 +109,7 @@ INSTEAD: Mapping[str, str] = {
 }
 
 
-def _listed(offered: list[str]) -> str:
+def _list_names(offered: list[str]) -> str:
     few = ", ".join(offered[:12])
     return f"what is: {few}{', ...' if len(offered) > 12 else ''}"
 
@@ -118,7 +118,7 @@ def advice(error: BaseException) -> str:
     """A sentence on an import or an attribute that is PyTorch's and not here; else nothing."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         if error.name.split(".")[0] == LIBRARY:
-            known = _listed(sorted({*MODULES, *OWN} - {LIBRARY}))
+            known = _list_names(sorted({*MODULES, *OWN} - {LIBRARY}))
             return f"`{error.name}` is not offered by gradcheck - {known}"
         return ""
     if isinstance(error, ImportError) and (error.name or "").split(".")[0] == LIBRARY:

@@ -47,7 +47,7 @@ def run_file(file: Path) -> Ran:
 
     The process is the script's own: its modules, its seeds and its directory are changed.
     """
-    codes = _compiled(file)
+    codes = _compile(file)
     main = ModuleType(MAIN)
     main.__dict__.update(__file__=str(file), __builtins__=__builtins__)
     _prepare(file, main)
@@ -86,11 +86,11 @@ def _run(codes: list[tuple[CodeType, bool]], names: dict[str, Value], file: str)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  # whatever the script ends in is shown
-        return _ended(error, file)
+        return _describe_error(error, file)
     return None
 
 
-def _ended(error: BaseException, file: str) -> Ended:
+def _describe_error(error: BaseException, file: str) -> Ended:
     """An error as Python shows it, from the script's own lines on."""
     told = traceback.TracebackException.from_exception(error, compact=True)
     own = [frame for frame in told.stack if frame.filename == file]
@@ -115,7 +115,7 @@ def _where(file: str) -> tuple[int, LeafNames]:
 # -- what is run -----------------------------------------------------------------------------------
 
 
-def _compiled(file: Path) -> list[tuple[CodeType, bool]]:
+def _compile(file: Path) -> list[tuple[CodeType, bool]]:
     """The code of a file; of a notebook's cells the last expression is shown."""
     try:
         text = file.read_text(encoding="utf-8-sig")

@@ -93,7 +93,7 @@ def as_tensor(data: Value, dtype: Value = None, device: Value = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def _typed(dtype: np.dtype[Any], *given: Value) -> Tensor:
+def _typed_tensor(dtype: np.dtype[Any], *given: Value) -> Tensor:
     """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
     sizes = bool(given) and all(type(each) is int for each in given)
     return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
@@ -177,7 +177,7 @@ def manual_seed(seed: int) -> ScriptGenerator:
     return GENERATOR  # type: ignore[return-value]
 
 
-def _boxed(function: Routine) -> Routine:
+def _boxing(function: Routine) -> Routine:
     """A question about numbers, whose answer is a tensor without a derivative."""
 
     def ask(*args: Value, dim: Value = None, keepdim: bool = False, **named: Value) -> Value:
@@ -205,7 +205,7 @@ def _picking(name: str) -> Routine:
     return pick
 
 
-def _transposed(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
+def _transpose(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     """`x.transpose(0, 1)`, `x.transpose(dim0=0, dim1=1)`."""
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
@@ -242,9 +242,9 @@ PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "medi
 TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: _maker(name, make) for name, make in FACTORIES.items()},
-    **{name: _boxed(function) for name, function in ASKED.items()},
+    **{name: _boxing(function) for name, function in ASKED.items()},
     **PICKING,
-    "transpose": _transposed,
+    "transpose": _transpose,
     "ScriptGenerator": ScriptGenerator,
     "Size": TorchSize,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
@@ -268,9 +268,9 @@ TORCH: dict[str, Value] = {
     "set_default_dtype": lambda dtype: None,
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    "DoubleTensor": partial(_typed, FLOAT),
-    "FloatTensor": partial(_typed, FLOAT),
-    "LongTensor": partial(_typed, np.dtype(np.int64)),
+    "DoubleTensor": partial(_typed_tensor, FLOAT),
+    "FloatTensor": partial(_typed_tensor, FLOAT),
+    "LongTensor": partial(_typed_tensor, np.dtype(np.int64)),
 }
 CUDA: Params = {
     "is_available": lambda: False,
@@ -306,7 +306,7 @@ def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
 NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
 
 
-def _filled(draw: Routine) -> Callable[..., Tensor]:
+def _filling(draw: Routine) -> Callable[..., Tensor]:
     """`w.normal_(0, 0.1)`."""
 
     def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Tensor:
@@ -332,7 +332,7 @@ METHODS: Params = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: TORCH[name] for name in ASKED},
     **PICKING,
-    "transpose": _transposed,
+    "transpose": _transpose,
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
     "__and__": lambda self, other: box(self._value & bare(other)),
@@ -346,10 +346,10 @@ METHODS: Params = {
     "is_cuda": property(lambda self: False),
     "multinomial": multinomial,
     "new_zeros": lambda self, *args, **named: TORCH["zeros"](*args, **named),
-    "normal_": _filled(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
+    "normal_": _filling(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "to": _to,
     "type": _type,
-    "uniform_": _filled(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
+    "uniform_": _filling(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
 }
 
 

@@ -114,10 +114,10 @@ def check(
     False
     """
     began = time.thread_time()
-    _checked(rtol, at, explain)
+    _check_options(rtol, at, explain)
     theirs = foreign_of(f, args) if gradient is None else None
     if theirs is not None:
-        return _judged_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain)
+        return _judge_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain)
     if gradient is not None:
         f, gradient, args = in_arrays(f, gradient, args)
     made = callable(gradient) or gradient is True
@@ -167,7 +167,7 @@ def assert_gradient(f: Routine, *args: Value, **options: Value) -> Result:
     array([2., 4.])
     """
     __tracebackhide__ = True
-    return _raised(check(f, *args, **options))
+    return _raise_if_wrong(check(f, *args, **options))
 
 
 def assert_vjp(
@@ -226,13 +226,13 @@ def assert_vjp(
     True
     """
     __tracebackhide__ = True
-    _checked(rtol, at, explain)
+    _check_options(rtol, at, explain)
     if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
         theirs = foreign_of(forward, (backward, *args))
         if theirs is None:
             raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
         # assert_vjp(F.apply, x): their own backward is what is judged
-        return _raised(_judged_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain))
+        return _raise_if_wrong(_judge_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain))
     forward, backward, args = in_arrays(forward, backward, args)
     weights = None
     if params is not None:
@@ -242,10 +242,10 @@ def assert_vjp(
             raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
     how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain, "at": at}
     how |= {"kwargs": kwargs, "cache": cache, "weights": weights, "pure": pure}
-    return _raised(_vjp(forward, backward, args, wrt, **how))
+    return _raise_if_wrong(_vjp(forward, backward, args, wrt, **how))
 
 
-def _checked(rtol: float, at: Value, explain: float) -> None:
+def _check_options(rtol: float, at: Value, explain: float) -> None:
     """ValueError for what is no tolerance, no list of points, no time."""
     if not (isinstance(rtol, int | float) and 0 <= rtol < np.inf):
         raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
@@ -255,7 +255,7 @@ def _checked(rtol: float, at: Value, explain: float) -> None:
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
 
 
-def _judged_theirs(theirs: Foreign, wrt: Value, **options: Value) -> Result:
+def _judge_theirs(theirs: Foreign, wrt: Value, **options: Value) -> Result:
     places = theirs.wrt if wrt is None else wrt
     result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
     return replace(result, notes=(*result.notes, theirs.note))
@@ -336,7 +336,7 @@ def _remarks(program: UserProgram, point: Call) -> tuple[str, ...]:
     return (*((DRIFTS,) if program.drifts else ()), *find_hidden(point))
 
 
-def _raised(result: Result) -> Result:
+def _raise_if_wrong(result: Result) -> Result:
     __tracebackhide__ = True
     if not result.ok:
         raise GradientError(result.message, result)

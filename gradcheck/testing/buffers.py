@@ -37,8 +37,8 @@ Look = Callable[[Value], Value]
 
 def makers_of(kind: str) -> Makers:
     """Makers of arrays of floats that give arrays of a kind of number instead."""
-    makers = dict.fromkeys(MAKERS, partial(_filled, kind))
-    return makers | dict.fromkeys(GATHERERS, partial(_gathered, kind))
+    makers = dict.fromkeys(MAKERS, partial(_filling, kind))
+    return makers | dict.fromkeys(GATHERERS, partial(_gather, kind))
 
 
 class Copies:
@@ -90,7 +90,7 @@ class Copies:
         self._made[id(function)] = function, made
         made.__kwdefaults__ = function.__kwdefaults__
         made.__dict__.update(function.__dict__)
-        for name in _named(code):
+        for name in _used_names(code):
             if name in names:
                 mine[name] = self.of(names[name])
         for cell, was in zip(closure, cells, strict=True):
@@ -157,12 +157,12 @@ def _is_theirs(thing: Value) -> bool:
     return not installed and named.partition(".")[0] not in LIBRARIES
 
 
-def _named(code: CodeType) -> Iterator[str]:
+def _used_names(code: CodeType) -> Iterator[str]:
     """The names that a function's text uses, inside functions inside it too."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _named(inner)
+            yield from _used_names(inner)
 
 
 class _Module:
@@ -186,7 +186,7 @@ class _Numpy:
         return getattr(np, name)
 
 
-def _filled(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
+def _filling(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     made = maker(*args, **kwargs)
     if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
         made = made.astype(np.float64)
@@ -194,7 +194,7 @@ def _filled(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     return KINDS[kind].box(made) if plain else made
 
 
-def _gathered(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
+def _gather(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     """A list of numbers of the kind stays so, as their array; anything else is NumPy's."""
     if not args:
         return maker(**kwargs)

@@ -58,7 +58,7 @@ class Call:
 
     def fresh(self) -> list[Value]:
         """Copies of the arguments, so that nothing done to them lasts."""
-        return list(map(_copied, self.args))
+        return list(map(_copy, self.args))
 
     def scale_args(self, factors: Mapping[int, Array]) -> list[Value]:
         """Copies of the arguments, some of them multiplied, in the floats that they were."""
@@ -187,7 +187,7 @@ class Call:
         return self._array(kind, program.value(*args))
 
     def _rest(self) -> list[Value]:
-        return [None if i in self.wrt else _copied(a) for i, a in enumerate(self.args)]
+        return [None if i in self.wrt else _copy(a) for i, a in enumerate(self.args)]
 
     @staticmethod
     def _array(kind: str, value: Value) -> Value:
@@ -267,7 +267,7 @@ def _unit(kind: np.dtype[Any]) -> float:
     return float(np.finfo(kind).eps)
 
 
-def _copied(value: Value) -> Value:
+def _copy(value: Value) -> Value:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 

@@ -95,7 +95,7 @@ def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
     yield from sorted(found, key=lambda edit: not edit.takes_away)
     for node in nodes:
         yield from rename(node, words.others, words, within.get(id(node), ""))
-    yield from _pulled(nodes, words)
+    yield from _pulled_elsewhere(nodes, words)
     near, wholes = _near(nodes, words), list(_wholes(body))
     for node in wholes:
         yield from of_whole(node, words)
@@ -109,7 +109,7 @@ def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
             yield from more(node, words)
 
 
-def _pulled(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
+def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
     """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
     ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
     products = [
@@ -238,13 +238,13 @@ def _binary(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST 
 
 def _products(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
     for a, b, name in ((left, right, "transposed"), (right, left, "operands-swapped")):
-        for one in (a, _turned(a)):
-            for two in (b, _turned(b)):
+        for one in (a, _transpose(a)):
+            for two in (b, _transpose(b)):
                 if (one, two) != (left, right):
                     yield name, ast.BinOp(one, ast.MatMult(), two)
 
 
-def _turned(node: ast.expr) -> ast.expr:
+def _transpose(node: ast.expr) -> ast.expr:
     bare = isinstance(node, ast.Attribute) and node.attr == "T"
     return node.value if bare else ast.Attribute(node, "T", ast.Load())  # type: ignore[attr-defined]
 
@@ -287,11 +287,11 @@ def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | N
     name = _method(node)
     if name in ("mean", "sum"):
         other = "sum" if name == "mean" else "mean"
-        yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _renamed(node, other)
-        yield from _weighed(node, words)
+        yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _with_name(node, other)
+        yield from _weigh(node, words)
     for pair in FUNCTIONS:
         if name in pair:
-            yield "function-misread", _renamed(node, pair[1 - pair.index(name)])
+            yield "function-misread", _with_name(node, pair[1 - pair.index(name)])
     if name in ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate"):
         yield from _other_axes(node)
     if name == "cumsum" and node.args:
@@ -329,7 +329,7 @@ def _other_orders(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
         yield "transposed", ast.Call(node.func, args, node.keywords)
 
 
-def _weighed(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+def _weigh(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     """A factor that what is added up lacks: `(g * y).sum()` for `g.sum()`."""
     inner = _inside(node)
     if inner is None:
@@ -352,7 +352,7 @@ def _inside(node: ast.Call) -> ast.expr | None:
     return node.func.value if isinstance(node.func, ast.Attribute) else None
 
 
-def _renamed(node: ast.Call, name: str) -> ast.Call:
+def _with_name(node: ast.Call, name: str) -> ast.Call:
     assert isinstance(node.func, ast.Attribute)
     return ast.Call(ast.Attribute(node.func.value, name, ast.Load()), node.args, node.keywords)
 
@@ -418,23 +418,23 @@ def _tuple(node: ast.Tuple, words: SourceWords) -> Iterator[tuple[str, ast.AST |
 # -- statements ----------------------------------------------------------------------------------
 
 
-def _assigned(node: ast.Assign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+def _assignment(node: ast.Assign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     target = node.targets[0]
     if len(node.targets) == 1 and isinstance(target, ast.Name | ast.Subscript):
         yield "overwritten-not-accumulated", ast.AugAssign(target, ast.Add(), node.value)
-        yield from _added_at(target, node.value)
+        yield from _add_at(target, node.value)
 
 
-def _added(node: ast.AugAssign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+def _addition(node: ast.AugAssign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     if isinstance(node.op, ast.Add | ast.Sub):
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
         yield "sign-error", ast.AugAssign(node.target, other, node.value)
         yield "counted-twice", ast.Assign([node.target], node.value)
-        yield from _added_at(node.target, node.value)
+        yield from _add_at(node.target, node.value)
     yield "line-too-many", None
 
 
-def _added_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
+def _add_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
     if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
         held = ast.unparse(target.value)
         text = f"np.add.at({held}, {ast.unparse(target.slice)}, {ast.unparse(value)})"
@@ -452,8 +452,8 @@ RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
     ast.Name: (_name,),
     ast.Attribute: (_attribute,),
     ast.Tuple: (_tuple,),
-    ast.Assign: (_assigned,),
-    ast.AugAssign: (_added,),
+    ast.Assign: (_assignment,),
+    ast.AugAssign: (_addition,),
 }
 
 

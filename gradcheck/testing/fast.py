@@ -53,7 +53,7 @@ def fast_verdicts(
     not small slopes along a few directions are enough. `value` is the function's at the point,
     where it is known.
     """
-    found = [_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
+    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
     chosen = directions(cases[0], SPARED)
     expected = [
         _slopes(case, mine, chosen) if _sure(mine) else None
@@ -63,10 +63,10 @@ def fast_verdicts(
     if any(expected):
         seen = look_along(cases, chosen, expected, value)
     asked = zip(cases, found, seen, expected, strict=True)
-    return [_settled(case, claimed, chosen, mine, known, e) for case, mine, known, e in asked]
+    return [_settle(case, claimed, chosen, mine, known, e) for case, mine, known, e in asked]
 
 
-def _followed(mine: Opinion) -> Opinion:
+def _if_followed(mine: Opinion) -> Opinion:
     """Reverse mode's opinion, if it could follow.
 
     NumPy's .tolist() and deepcopy lose nothing: the others see the function.
@@ -87,7 +87,7 @@ def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
     return slopes_of(flat(case, values), flat(case, errors), chosen)
 
 
-def _settled(  # noqa: PLR0917 - a question and the answers so far
+def _settle(  # noqa: PLR0917 - a question and the answers so far
     case: Case,
     claimed: bool,
     chosen: Array,
@@ -104,7 +104,7 @@ def _settled(  # noqa: PLR0917 - a question and the answers so far
         return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = seen or slopes_along(case, chosen)
     if seen is None:
-        tied = _tied(case, mine) if case.size() > ENTRIES else None
+        tied = _judge_tied(case, mine) if case.size() > ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=AGREED)
     if case.size() <= SHORT and not claimed:
@@ -115,7 +115,7 @@ def _settled(  # noqa: PLR0917 - a question and the answers so far
     return found if settled else consult(case, write=False)
 
 
-def _tied(case: Case, mine: Opinion) -> Verdict | None:
+def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     """The verdict where many entries meet a kink (a relu's zero): intervals, entry by entry.
 
     At points so near that only kinks are crossed reverse mode gives other gradients of the same
@@ -151,7 +151,7 @@ def full_check(case: Case, verdict: Verdict) -> Verdict:
     if mine.abstains or verdict.verdict != "agree":
         return verdict
     seen = slopes_along(case, directions(case, SPARED))
-    if seen is None and (tied := _tied(case, mine)):
+    if seen is None and (tied := _judge_tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]
     return read(case, [reverse(case, MORE_SAMPLES), verdict.opinions["symbolic"], known])

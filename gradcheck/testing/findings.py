@@ -69,17 +69,17 @@ class AskedPoint:
 
 def explain_claims(check: Check) -> Result:
     """The result of a check: the first claim that is out ends it, and is explained and mended."""
-    every = _consulted(check)
+    every = _consult(check)
     generic = all(each.verdict.verdict != "kink" for each in every)  # many are right at a tie
     every = [each for each in every if not each.call.beside or (generic and _is_known(each))]
     faults = tuple(dict.fromkeys([*_strange(every), *check.faults]))
     judged: tuple[Judged, ...] = ()
     why, notes = Why(), check.notes
     for k, each in enumerate(every if check.claims else ()):
-        every[k], judged = _judged(each, check.rtol)
+        every[k], judged = _judge(each, check.rtol)
         if not all(part.right for part in judged):
             if not any(part.undecided for part in judged):
-                why = _explained(check, every, judged, generic)
+                why = _explain(check, every, judged, generic)
             notes = (*notes, *((SPECIAL,) if each.call.beside else ()), *why.notes)
             break
         if not _is_known(every[k]):
@@ -106,7 +106,7 @@ def explain_claims(check: Check) -> Result:
     )
 
 
-def _consulted(check: Check) -> list[AskedPoint]:
+def _consult(check: Check) -> list[AskedPoint]:
     """The questions and their verdicts: on floats alone where buffers of others lead astray."""
     points, claimed = list(check.asked), bool(check.claims)
     verdicts = [_in_single(*each) for each in zip(points, _verdicts(points, claimed), strict=True)]
@@ -143,7 +143,7 @@ def _on_floats_alone(point: Point) -> Point:
     return closed, closed.case(case.seed, case.cotangent)
 
 
-def _judged(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
+def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
@@ -248,7 +248,7 @@ class Why:
     notes: tuple[str, ...] = ()
 
 
-def _explained(
+def _explain(
     check: Check, every: Sequence[AskedPoint], judged: Sequence[Judged], generic: bool
 ) -> Why:
     if not check.explain:
@@ -263,12 +263,12 @@ def _explained(
     if generic and check.program.backward is not None and not check.program.second:
         search = _Search(check.program, every, check.rtol, budget)
         repair = budget.run(search.run, SHARE * budget.left)
-    diagnoses = budget.run(lambda: _diagnosed(every, judged)) or {}
+    diagnoses = budget.run(lambda: _diagnose(every, judged)) or {}
     ended = budget.over and repair is None
     return Why("", repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
 
 
-def _diagnosed(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
+def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
     claims = [each.claim.gradients for each in every if each.claim is not None]
     wrong = [part.part for part in judged if part.part in claims[0] and (

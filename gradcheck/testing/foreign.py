@@ -48,7 +48,7 @@ def foreign_of(function: Value, args: Sequence[Value]) -> Foreign | None:
         function = getattr(own, "apply")  # noqa: B009 - of a class that mypy does not know
     if not (_is_of_torch(function) or _is_of_jax(function) or any(map(_has_foreign, args))):
         return None
-    flat, leaves = _flattened(function, args)
+    flat, leaves = _flatten(function, args)
     if _is_of_torch(function) or any(map(_is_tensor, leaves)):
         found = _of_torch(function, flat, leaves)
         owner: Value = getattr(function, "__self__", None)
@@ -134,7 +134,7 @@ def _of_torch(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Fore
         parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
         seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
                  if v.dtype.is_floating_point]  # fmt: skip
-        due: Value = _unsummed(function, values, [seed for _, seed in seeds])
+        due: Value = _apply_node(function, values, [seed for _, seed in seeds])
         if len(due) != len(mine):
             of, by = zip(*seeds, strict=True)
             found = iter(torch.autograd.grad(of, asked, by, allow_unused=True))
@@ -147,7 +147,9 @@ def _of_torch(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Fore
     return Foreign(forward, backward, plain, wrt, _note(function, "PyTorch"))
 
 
-def _unsummed(function: Value, values: Sequence[Value], seeds: Sequence[Value]) -> Sequence[Value]:
+def _apply_node(
+    function: Value, values: Sequence[Value], seeds: Sequence[Value]
+) -> Sequence[Value]:
     """What the backward of an `autograd.Function` gives; nothing where it was not the last step.
 
     PyTorch sums in silence what has too many entries.
@@ -266,7 +268,7 @@ def _is_of_jax(function: Value) -> bool:
 # -- both ----------------------------------------------------------------------------------------
 
 
-def _flattened(function: Value, args: Sequence[Value]) -> tuple[Routine, tuple[Value, ...]]:
+def _flatten(function: Value, args: Sequence[Value]) -> tuple[Routine, tuple[Value, ...]]:
     if not any(map(is_tree, args)):
         return function, tuple(args)
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,)))

@@ -158,7 +158,7 @@ class Claim:
 def judge_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
     """A claim by the three rules."""
     unit = claim.call.grain(*claim.gradients.values())
-    parts = _located(case, claim, within_bars(case, verdict, claim.gradients, rtol, unit))
+    parts = _locate(case, claim, within_bars(case, verdict, claim.gradients, rtol, unit))
     parts = tuple(_over_triangles(part, claim, verdict) for part in parts)
     if parts[0].part == ALL:
         return parts
@@ -166,7 +166,7 @@ def judge_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Part
         if unit == EPSILON < claim.coarse.unit:
             unit = claim.coarse.unit
             parts = within_bars(case, verdict, claim.gradients, rtol, unit)
-            parts = _located(case, claim, parts)
+            parts = _locate(case, claim, parts)
         elif (exact := _by_balls(verdict, claim, parts)) is not None:
             return exact
     if claim.runs and any(part.off for part in parts):
@@ -189,7 +189,7 @@ def within_bars(case: Case, verdict: Verdict, claims: Gradients, rtol: float, un
     parts = tuple(
         Judged(name, shape=shaped[name])
         if shaped[name]
-        else _compared(verdict, name, np.asarray(claims[name]), rtol, unit)
+        else _compare(verdict, name, np.asarray(claims[name]), rtol, unit)
         for name in claims
     )
     if not any(off.interval is not None for part in parts for off in part.off):
@@ -209,7 +209,7 @@ def _shape(verdict: Verdict, name: str, claim: Value) -> str:
     return ""
 
 
-def _compared(verdict: Verdict, name: str, claim: Array, rtol: float, unit: float) -> Judged:
+def _compare(verdict: Verdict, name: str, claim: Array, rtol: float, unit: float) -> Judged:
     reference = verdict.parts[name].gradient
     assert reference is not None
     kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
@@ -298,7 +298,7 @@ def _along_directions(verdict: Verdict, claims: Gradients, rtol: float) -> tuple
     return tuple(found)
 
 
-def _located(case: Case, claim: Claim, parts: Parts) -> Parts:
+def _locate(case: Case, claim: Claim, parts: Parts) -> Parts:
     where = locate(case, claim.gradients) if parts[0].part == ALL else None
     if where is None:
         return parts
@@ -318,7 +318,7 @@ def _by_balls(verdict: Verdict, claim: Claim, parts: Parts) -> Parts | None:
         exact = claim.known[bits]
         if exact is None:
             return None
-        found = {(p.part, off.index): _decided(off, exact, verdict) for p in parts for off in p.off}
+        found = {(p.part, off.index): _decide(off, exact, verdict) for p in parts for off in p.off}
         if None not in found.values() or False in found.values():
             return tuple(_without_proven(part, found, claim.floats) for part in parts)
     return None
@@ -329,7 +329,7 @@ def _without_proven(part: Judged, found: Mapping[Value, bool | None], floats: st
     return replace(left, lossy=floats if part.off and not left.off else "")
 
 
-def _decided(off: Off, exact: Arrays, verdict: Verdict) -> bool | None:
+def _decide(off: Off, exact: Arrays, verdict: Verdict) -> bool | None:
     """Whether the formula, in balls, gives the reference at an entry; None where it is open."""
     reference = verdict.parts[off.part].gradient if off.part in verdict.parts else None
     if off.interval is not None:
@@ -376,13 +376,13 @@ def _by_moved_inputs(
     coarse: Arrays | None = None
     found = []
     for part in parts:
-        left = part.without(lambda off: not off.exceeds(max(off.tolerance, _moved(moves, off))))
+        left = part.without(lambda off: not off.exceeds(max(off.tolerance, _movement(moves, off))))
         open_ = False
         if left.off:
             coarse = shaken(claim, COARSE) if coarse is None else coarse
             far = coarse
             open_ = all(
-                _may_be_rounding(off, claim, size) or not off.exceeds(_moved(far, off))
+                _may_be_rounding(off, claim, size) or not off.exceeds(_movement(far, off))
                 for off in left.off
             )
         if open_ and rtol > RTOL:
@@ -413,7 +413,7 @@ def shaken(claim: Claim, unit: float) -> dict[str, Array]:
     }
 
 
-def _moved(moves: Arrays, off: Off) -> float:
+def _movement(moves: Arrays, off: Off) -> float:
     """How far rounding may move an entry; 0 where that is not known."""
     bars = moves.get(off.part)
     return (

@@ -320,7 +320,7 @@ class UserProgram:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of forward's arguments."""
-        return _filled(parameters_of(self.forward).names, len(self.args))
+        return _fill_names(parameters_of(self.forward).names, len(self.args))
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make, and of the weights as they are."""
@@ -396,8 +396,9 @@ class UserProgram:
                 return dict(zip(some, came, strict=True))
         names = ", ".join(self.arguments[i] for i in tops)
         raise TypeError(
-            f"{_counted(len(came), 'gradient')} came for {_counted(len(tops), 'argument')} to "
-            f"differentiate by ({names}): give one each, in their order, or name wrt=; {ALONE}"
+            f"{_count_words(len(came), 'gradient')} came for "
+            f"{_count_words(len(tops), 'argument')} to differentiate by ({names}): "
+            f"give one each, in their order, or name wrt=; {ALONE}"
         )
 
     def is_inside(self, leaf: int) -> bool:
@@ -417,11 +418,11 @@ class _Both:
     of_weights: list[Value]
 
 
-def _counted(count: int, noun: str) -> str:
+def _count_words(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _filled(names: Sequence[str], count: int) -> tuple[str, ...]:
+def _fill_names(names: Sequence[str], count: int) -> tuple[str, ...]:
     """So many names, with places for those that are missing."""
     return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
 
@@ -440,7 +441,7 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    names = _filled(getattr(forward, "labels", None) or parameters_of(forward).names, len(args))
+    names = _fill_names(getattr(forward, "labels", None) or parameters_of(forward).names, len(args))
     trees = any(map(is_tree, args))
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,))) if trees else None
     labels = names if places is None else tuple(names[p[0]] + spell_path(p[1:]) for p in places)

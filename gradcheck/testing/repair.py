@@ -56,13 +56,13 @@ def find_repair(
     test that only call somebody else are no mistake.
     """
     for owner, method, remake in _methods(backward):
-        found = _searched(method, partial(_is_right_with, right, remake), _kept(owner), None)
+        found = _search(method, partial(_is_right_with, right, remake), _kept_names(owner), None)
         if found is not None:
             return found
     if _only_calls(backward):
         return None
     owner = type(backward.__self__) if isinstance(backward, MethodType) else object
-    return _searched(backward, right, _kept(owner), forward)
+    return _search(backward, right, _kept_names(owner), forward)
 
 
 def _only_calls(backward: Routine) -> bool:
@@ -83,7 +83,7 @@ def _is_of_numpy(thing: Value) -> bool:
     return str(named).partition(".")[0] in ("numpy", "builtins") and not inspect.isfunction(thing)
 
 
-def _kept(owner: type) -> list[str]:
+def _kept_names(owner: type) -> list[str]:
     """What the methods of a class keep in its objects: `self.mask`."""
     own = (m.__code__ for c in owner.__mro__ for m in vars(c).values() if type(m) is FunctionType)
     named = (i.argval for code in own for i in get_instructions(code) if i.opname == "STORE_ATTR")
@@ -141,7 +141,7 @@ def _remaking(backward: FunctionType, thing: Value, name: str) -> Remake:
     return remake
 
 
-def _searched(
+def _search(
     backward: Routine,
     right: Callable[[Routine], bool],
     kept: Sequence[str],
@@ -160,12 +160,12 @@ def _searched(
     places = places_of(built)
     for edit in candidates(built, words_of(plain, kept, forward)):
         changed = with_edit(built, edit, places, plain)
-        if changed is not None and right(_bound(changed, backward)):
+        if changed is not None and right(_bind(changed, backward)):
             return _repair(edit, built, places, plain)
     return None
 
 
-def _bound(function: FunctionType, like: Routine) -> Routine:
+def _bind(function: FunctionType, like: Routine) -> Routine:
     return MethodType(function, like.__self__) if isinstance(like, MethodType) else function
 
 
@@ -212,7 +212,7 @@ def _cut(text: str) -> str:
 
 
 @lru_cache(maxsize=32)
-def _parsed(file: str) -> ast.Module | None:
+def _parse(file: str) -> ast.Module | None:
     try:
         return ast.parse(text_of(file))
     except SyntaxError:
@@ -221,7 +221,7 @@ def _parsed(file: str) -> ast.Module | None:
 
 def definition(function: FunctionType) -> Value:
     """The definition or lambda that a function was made of."""
-    tree = _parsed(file_of(function))
+    tree = _parse(file_of(function))
     nodes: list[Value] = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, BUILT)]
     every: list[Value] = list(function.__code__.co_positions())
     places = [p for p in every if p[0] is not None and p[2] is not None]
@@ -251,14 +251,14 @@ def words_of(function: FunctionType, kept: Sequence[str], forward: Routine | Non
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
     named = (*own, *code.co_freevars)
     given = tuple(n for n in code.co_varnames[: code.co_argcount] if n in own)
-    calls = (*_said(function, (ast.Call,)), *_said(forward, (ast.Call, ast.BinOp)))
+    calls = (*_short_texts(function, (ast.Call,)), *_short_texts(forward, (ast.Call, ast.BinOp)))
     keys = _keys(function)
     return SourceWords(
         own[0] if own else "", named, calls, _divisors(forward), tuple(kept), given, keys
     )
 
 
-def _said(function: Routine | None, kinds: Value) -> list[str]:
+def _short_texts(function: Routine | None, kinds: Value) -> list[str]:
     """The texts of the short expressions of some kinds that a function is made of."""
     built = definition_of(function)
     texts = [] if built is None else [ast.unparse(n) for n in ast.walk(built) if type(n) in kinds]
@@ -290,7 +290,7 @@ def with_edit(
     if _subscripts_a_number(edit, places):
         return None
     try:
-        code = _compiled(edit_source(built, edit, places), function)
+        code = _compile(edit_source(built, edit, places), function)
     except (SyntaxError, ValueError, TypeError, RecursionError):
         return None
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -352,7 +352,7 @@ def edit_source(root: Value, edit: Edit, places: Places) -> Value:
     return new
 
 
-def _compiled(built: Value, function: FunctionType) -> CodeType | None:
+def _compile(built: Value, function: FunctionType) -> CodeType | None:
     name = function.__name__
     inner: Value = built
     if isinstance(built, ast.FunctionDef):

@@ -145,7 +145,7 @@ class Result:
                 continue
             if part.gradient is not None:
                 value, error = part.gradient.value, float(np.max(part.gradient.error, initial=0.0))
-                lines.append(f"  d/d{name} = {_shown(value)}  {bar(error)}")
+                lines.append(f"  d/d{name} = {_format_value(value)}  {bar(error)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
                 lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
@@ -161,7 +161,7 @@ def _alone(found: list[Value]) -> Value:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _shown(value: Array) -> str:
+def _format_value(value: Array) -> str:
     if np.size(value) > FEW:
         return f"an array of shape {np.shape(value)}"
     return np.array2string(np.asarray(value), separator=", ").replace("\n", "")
@@ -188,13 +188,13 @@ def _message(found: Result) -> str:
         blocks = [*blocks, *_lines(faults)]
         said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
         blocks += [line for part in said for line in _wrong(part)]
-        blocks += _wrapped(OPEN) if any(part.undecided for part in wrong) else []
+        blocks += _wrap(OPEN) if any(part.undecided for part in wrong) else []
         if guess and not isinstance(guess, str):
-            blocks += _told(guess, found.source)
+            blocks += _describe_guess(guess, found.source)
         blocks += _lines(dict.fromkeys(r for d in every for r in d.remarks))
         return _short([_first(wrong[0], found.name or told), *blocks], ends)
     if verdict.verdict in FAILED and not found.judged:
-        first, *more = faults or [_failed(verdict)]
+        first, *more = faults or [_describe_failure(verdict)]
         return _short([first, *_lines(more), *_unsound(verdict)], ends)
     if faults:
         return _short([faults[0], *_lines(faults[1:])], ends)
@@ -202,10 +202,10 @@ def _message(found: Result) -> str:
 
 
 def _lines(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in _wrapped(text)]
+    return [line for text in texts for line in _wrap(text)]
 
 
-def _wrapped(text: str, indent: str = "  ") -> list[str]:
+def _wrap(text: str, indent: str = "  ") -> list[str]:
     """A sentence in narrow lines, the further ones indented more; code below it as it is."""
     plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
     further = indent + "  "
@@ -274,11 +274,11 @@ def _guess(
     return one
 
 
-def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
+def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
     """What a mistake is, and the place in forward where it shows."""
     from gradcheck.diagnosis import words  # noqa: PLC0415
 
-    yield from _wrapped(f"{guess.ids[0]}: {words(guess, source)}")
+    yield from _wrap(f"{guess.ids[0]}: {words(guess, source)}")
     if guess.span is not None:
         lines = underline(source, (guess.span[-2], guess.span[-1]), "    ")
         start = max(4, lines[-1].find("~") - WIDTH // 2) if max(map(len, lines)) > WIDTH else 4
@@ -288,7 +288,7 @@ def _told(guess: "Hypothesis", source: str) -> Iterator[str]:
 def _wrong(part: Judged) -> Iterator[str]:
     """The entries that are out, the farthest first, in columns."""
     if part.shape:
-        yield from _wrapped(f"d/d{part.part} {part.shape}")
+        yield from _wrap(f"d/d{part.part} {part.shape}")
         return
     kinks = [off for off in part.off if off.interval is not None]
     smooth = [off for off in part.off if off.interval is None]
@@ -318,7 +318,7 @@ def _name(part: str, index: tuple[int, ...]) -> str:
 # -- where no gradient is known ------------------------------------------------------------------
 
 
-def _failed(verdict: Verdict) -> str:
+def _describe_failure(verdict: Verdict) -> str:
     """Why there is no gradient to judge by; a backward of the user's own is no fault of ours."""
     theirs = next((s for s in verdict.suspects[:1] if s.users), None)
     if verdict.verdict == "dissent" and theirs is not None:
@@ -334,13 +334,13 @@ def _known(verdict: Verdict) -> bool:
     return whole and all(bool(np.all(each.error <= wide)) for each in known)
 
 
-def _left_open(verdict: Verdict) -> Iterator[str]:
+def _describe_open(verdict: Verdict) -> Iterator[str]:
     """Which entries the differences, alone, leave open, and what helps."""
     mine = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
     if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
         return
     if _known(verdict):
-        yield from _wrapped(HELP)
+        yield from _wrap(HELP)
         return
     bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
     for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
@@ -348,22 +348,22 @@ def _left_open(verdict: Verdict) -> Iterator[str]:
         known = f"known as {value:.6g} ± {bar:.1g}" if np.isfinite(bar) else "not known"
         slope = mine[0].slopes.get((name, index))
         why = f", {slope.detail}" if slope is not None else ""
-        yield from _wrapped(f"{_name(name, index)}: {known}{why}", "    ")
-    yield from _wrapped(CURE)
+        yield from _wrap(f"{_name(name, index)}: {known}{why}", "    ")
+    yield from _wrap(CURE)
 
 
 def _unsound(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, and whom the pattern blames."""
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        yield from _wrapped(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
+        yield from _wrap(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
-            yield from _wrapped(f"{name} abstains: {opinion.abstains}", "    ")
-    yield from _left_open(verdict)
+            yield from _wrap(f"{name} abstains: {opinion.abstains}", "    ")
+    yield from _describe_open(verdict)
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:

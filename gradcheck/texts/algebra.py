@@ -356,11 +356,11 @@ def without(form: Form, axes: Collection[int]) -> Form:
     """A form that has one place along some axes, without these."""
     rank = len(form.shape)
     shape = tuple(n for k, n in enumerate(form.shape) if k not in axes)
-    dropped = {atom: _dropped(atom, axes, rank) for atom in form.expr.atoms(Atom)}
+    dropped = {atom: _drop(atom, axes, rank) for atom in form.expr.atoms(Atom)}
     return Form(form.expr.xreplace(dropped), shape)
 
 
-def _dropped(atom: Atom, axes: Collection[int], rank: int) -> sympy.Expr:
+def _drop(atom: Atom, axes: Collection[int], rank: int) -> sympy.Expr:
     missing = rank - len(atom.shape)
     own = [k - missing for k in axes if k >= missing]
     if not own:
@@ -384,7 +384,7 @@ def transpose(form: Form) -> Form:
     if len(form.shape) > MATRIX:
         raise NoText("a stack of matrices turned")
     shape = form.shape[::-1]
-    turned = {atom: _turned(atom) for atom in form.expr.atoms(Atom)}
+    turned = {atom: _transpose(atom) for atom in form.expr.atoms(Atom)}
     each = Form(form.expr.xreplace(turned), shape)
     numbers, arrays = split(form)
     if arrays.expr.is_Symbol or arrays.natural != tuple(form.shape):
@@ -393,7 +393,7 @@ def transpose(form: Form) -> Form:
     return min(each, (numbers * whole).as_shape(shape), key=lambda way: len(way.at(ATOM)))
 
 
-def _turned(atom: Atom) -> sympy.Expr:
+def _transpose(atom: Atom) -> sympy.Expr:
     if not atom.shape or atom.symmetric:
         return atom
     if len(atom.shape) == 1:
@@ -415,7 +415,7 @@ def is_symmetric(form: Form) -> bool:
     """Whether a matrix is its own transpose, as its formula says."""
     if len(form.shape) != MATRIX or form.shape[0] != form.shape[1]:
         return False
-    turned = {atom: _turned(atom) for atom in form.expr.atoms(Atom)}
+    turned = {atom: _transpose(atom) for atom in form.expr.atoms(Atom)}
     return write(form.expr.xreplace(turned)) == write(form.expr)
 
 
@@ -474,9 +474,9 @@ def chain(links: Sequence[Form]) -> Form:
     for k, part in enumerate(parts):
         atom = atom_of(part)
         if atom is not None and atom.head == "outer" and len(parts[-1].shape) == MATRIX:
-            left = _multiplied([*parts[:k], atom.parts[0]])
+            left = _multiply([*parts[:k], atom.parts[0]])
             back = [transpose(p) for p in reversed(parts[k + 1 :])]
-            return outer(left, _multiplied([*back, atom.parts[1]]))
+            return outer(left, _multiply([*back, atom.parts[1]]))
     flat = [
         link
         for k, p in enumerate(parts)
@@ -488,7 +488,7 @@ def chain(links: Sequence[Form]) -> Form:
     return Form(made, (*flat[0].shape[:-1], *flat[-1].shape[1:]))
 
 
-def _multiplied(parts: Sequence[Form]) -> Form:
+def _multiply(parts: Sequence[Form]) -> Form:
     found = parts[0]
     for part in parts[1:]:
         found = matmul(found, part)
@@ -521,17 +521,17 @@ def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
     """The sum over some axes: what does not change along them stands before it."""
     rank = len(form.shape)
     axes = [k % rank for k in axes]
-    shape = _reduced(form.shape, form.shape, axes, keepdims)
+    shape = _reduce(form.shape, form.shape, axes, keepdims)
     if not axes or form.is_zero:
         return form.as_shape(shape)
     ways = [factor_terms(form.expr)]
     if any(factor.is_Add for factor in sympy.Mul.make_args(ways[0])):
         ways.append(expand_terms(form.expr))
-    found = [_added(way, form.shape, axes, keepdims).as_shape(shape) for way in ways]
+    found = [_add_up(way, form.shape, axes, keepdims).as_shape(shape) for way in ways]
     return min(reversed(found), key=lambda way: len(way.text))
 
 
-def _added(expr: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) -> Form:
+def _add_up(expr: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) -> Form:
     found, together = number(0), sympy.Integer(0)
     for term in sympy.Add.make_args(expr):
         made = _term_added(term, shape, axes, keepdims)
@@ -544,12 +544,12 @@ def _added(expr: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) 
     numbers, inner = split(Form(together, shape))
     words = f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"
     words = "" if len(axes) == len(shape) and not keepdims else words
-    due = _reduced(inner.natural, shape, axes, keepdims)
+    due = _reduce(inner.natural, shape, axes, keepdims)
     words += ", keepdims=True" if keepdims else ""
     return found + numbers * call("sum", inner, shape=due, words=words)
 
 
-def _reduced(own: Shape, shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+def _reduce(own: Shape, shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     whole = (1,) * (len(shape) - len(own)) + tuple(own)
     kept = ((k, n) for k, n in enumerate(whole) if keepdims or k not in axes)
     return tuple(1 if k in axes else n for k, n in kept)

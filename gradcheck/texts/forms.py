@@ -306,12 +306,12 @@ class Writing:
         if tuple(form.natural) != shape:
             form = form * of_atom(f"ones_like({name})", shape)
         ways = [form.expr, factor_terms(form.expr), turn_round(factor_terms(form.expr))]
-        text = min((self._sized(way) for way in ways), key=len)
+        text = min((self._with_sizes(way) for way in ways), key=len)
         opened = expand_terms(form.expr)
-        opened = min((self._sized(way) for way in (opened, factor_terms(opened))), key=len)
+        opened = min((self._with_sizes(way) for way in (opened, factor_terms(opened))), key=len)
         return opened if len(opened) + OPENED <= len(text) else text
 
-    def _sized(self, expr: sympy.Expr) -> str:
+    def _with_sizes(self, expr: sympy.Expr) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
         named = [f for f in self.forms.values() if len(f.shape) > 1 and str(f.expr).isidentifier()]
@@ -459,7 +459,7 @@ def _ratio(due: Array, a: Array, b: Array) -> sympy.Rational:
 
 def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> Formulas:
     """The forms that can be trusted, in each notation in which they are read as what they say."""
-    texts, here = _trusted(problem, point, judged)
+    texts, here = _trust(problem, point, judged)
     if not texts or here is None:
         return Formulas()
     arrays = {name: np.asarray(value) for name, value in here.values.items()}
@@ -505,10 +505,10 @@ def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate])
     it has to give what was `judged`, and at another size. Where the value is no scalar there is
     none: an answer cannot name the cotangent.
     """
-    return _trusted(problem, point, judged)[0]
+    return _trust(problem, point, judged)[0]
 
 
-def _trusted(
+def _trust(
     problem: Problem, point: Point, judged: Mapping[str, Estimate]
 ) -> tuple[dict[str, str], RecordedRun | None]:
     problem, point = problem.plain, problem.select_inputs(point)
@@ -548,7 +548,7 @@ def elsewhere(here: RecordedRun) -> RecordedRun | None:
     for some in [lengths, *([n] for n in lengths), []]:
         longer = {n: n + 1 + k for k, n in enumerate(some)}
         with suppress(*FAULTS, NotScalar):
-            other = _resized(problem, longer) if longer else problem
+            other = _resize(problem, longer) if longer else problem
             run = record_run(other, given_point(other) if longer else _beside(here))
             due = gradients_of(run)
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
@@ -569,7 +569,7 @@ def gradients_of(run: RecordedRun) -> dict[str, Array]:
     }
 
 
-def _resized(problem: Problem, longer: Mapping[int, int]) -> Problem:
+def _resize(problem: Problem, longer: Mapping[int, int]) -> Problem:
     inputs = {
         name: replace(entry, shape=tuple(longer.get(n, n) for n in entry.shape))
         for name, entry in problem.inputs.items()

@@ -62,7 +62,7 @@ COMMANDS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh",
 """What LaTeX has a command for."""
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("_", r"\_")
 
 
@@ -93,12 +93,12 @@ def _bare(text: str) -> str:
 BARS = {"‖": r"\|", "|": "|"}
 TEX = Spelling(
     minus="-",
-    plain=lambda text: rf"\texttt{{{_escaped(text)}}}",
+    plain=lambda text: rf"\texttt{{{_escape(text)}}}",
     signs={"⊙": r"\odot", "·": r"\cdot", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"},
     bracket=r"\left[{}\right]".format,
     fence=lambda mark, inner: rf"\left{BARS[mark]}{inner}\right{BARS[mark]}",
     name=_in_tex,
-    word=lambda name: rf"\mathit{{{_escaped(name)}}}",
+    word=lambda name: rf"\mathit{{{_escape(name)}}}",
     function=_command,
     raised=lambda base, mark: f"{base}^{{{mark.replace('⊤', chr(92) + 'top ').strip()}}}",
     power=lambda base, to, whole: f"{base}^{{{to}}}",
@@ -144,30 +144,30 @@ class Notation:
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return self.spelling.minus + self._in(inner, PRODUCT), UNARY_SIGN
             case ast.Attribute(value=inner, attr="T"):
-                return self._transposed(inner)
+                return self._transposed_text(inner)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if len(args) <= 2:
                 return self._call(name, args, tree)
             case ast.Call(func=ast.Name(id=name), args=[inner], keywords=words):
                 return self._with_words(name, inner, words)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                return self.spelling.bracket(self._compared(left, op, right)), ATOM
+                return self.spelling.bracket(self._compare(left, op, right)), ATOM
             case ast.Subscript(value=inner, slice=ast.Tuple() as places):
                 index = self.spelling.plain(f"[{ast.unparse(places)[1:-1]}]")
-                return f"{self._indexed(inner)}{index}", ATOM
+                return f"{self._index(inner)}{index}", ATOM
             case ast.Name(id=name):
                 return self.name(name), ATOM
             case ast.Constant(value=int() | float()):
                 return ast.unparse(tree), ATOM
         return self.spelling.plain(ast.unparse(tree)), ATOM
 
-    def _indexed(self, inner: ast.expr) -> str:
+    def _index(self, inner: ast.expr) -> str:
         """What has an index after it: a condition in round brackets, for an index is in square."""
         match inner:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                return f"({self._compared(left, op, right)})"
+                return f"({self._compare(left, op, right)})"
         return self._in(inner, ATOM)
 
-    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
+    def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         return f"{self._in(left, SUM)} {self.sign(COMPARED[type(op)])} {self._in(right, SUM)}"
 
     def _in(self, tree: ast.expr, binding: int) -> str:
@@ -186,7 +186,7 @@ class Notation:
 
     def _chain(self, tree: ast.expr) -> Written:
         """A product: its numbers first, then what has axes, entry by entry."""
-        tree = self._hoisted(tree)
+        tree = self._hoist(tree)
         if _is(tree, ast.MatMult):
             assert isinstance(tree, ast.BinOp)
             return self._product(tree.left, tree.right)
@@ -205,17 +205,17 @@ class Notation:
             return f"{body}/{self._below(under)}", PRODUCT
         return f"{self._over(numbers, under)[0]}{self._glue(numbers, under, body)}{body}", PRODUCT
 
-    def _hoisted(self, tree: ast.expr) -> ast.expr:
+    def _hoist(self, tree: ast.expr) -> ast.expr:
         """`2 * (X.T @ R)` for `2 * X.T @ R`: numbers stand before the whole product."""
         match tree:
             case ast.BinOp(left=left, op=ast.MatMult(), right=right):
-                left = self._hoisted(left)
+                left = self._hoist(left)
                 if _is(left, ast.Mult) and not rank(left.left, self.axes):  # type: ignore[attr-defined]
                     numbers, first = left.left, left.right  # type: ignore[attr-defined]
                     whole = ast.BinOp(first, ast.MatMult(), right)
                     return ast.BinOp(numbers, ast.Mult(), whole)
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-                return ast.BinOp(self._hoisted(left), op, right)
+                return ast.BinOp(self._hoist(left), op, right)
         return tree
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
@@ -258,21 +258,21 @@ class Notation:
     def _product(self, left: ast.expr, right: ast.expr) -> Written:
         a, b = rank(left, self.axes), rank(right, self.axes)
         if a == 1 and b == 1:
-            return f"{self._turned(left)}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
+            return f"{self._transpose(left)}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
         if a == 1 and b == 2:
-            return f"{self._turned(right)}{self.gap(left)}{self._in(left, POWER)}", PRODUCT
+            return f"{self._transpose(right)}{self.gap(left)}{self._in(left, POWER)}", PRODUCT
         first = self._in(left, PRODUCT if _is(left, ast.MatMult) else POWER)
         if _is(right, ast.MatMult) and a == 2:  # brackets change nothing
             return f"{first} {self.of(right)[0]}", PRODUCT
         return f"{first}{self.gap(right)}{self._in(right, POWER)}", PRODUCT
 
-    def _turned(self, tree: ast.expr) -> str:
+    def _transpose(self, tree: ast.expr) -> str:
         """The transpose, as a factor."""
         if isinstance(tree, ast.Attribute) and tree.attr == "T":
             return self._in(tree.value, POWER)
-        return self._transposed(tree)[0]
+        return self._transposed_text(tree)[0]
 
-    def _transposed(self, inner: ast.expr) -> Written:
+    def _transposed_text(self, inner: ast.expr) -> Written:
         match inner:
             case ast.Call(func=ast.Name(id="inv"), args=[matrix]):
                 return self.spelling.raised(self._in(matrix, ATOM), "-⊤"), POWER
@@ -287,7 +287,7 @@ class Notation:
             case "inv", [matrix]:
                 return self.spelling.raised(self._in(matrix, ATOM), "-1"), POWER
             case "outer", [a, b]:
-                return f"{self._in(a, POWER)} {self._turned(b)}", PRODUCT
+                return f"{self._in(a, POWER)} {self._transpose(b)}", PRODUCT
             case "trace", [matrix]:
                 return f"tr({self.of(matrix)[0]})", POWER
             case "norm", [inner]:

@@ -62,12 +62,12 @@ def conditions(case: Case) -> str:
         compared, nodes = walk_path(case)
         path = [(e, sign) for e, sign in compared if not e.has(sympy.floor, sympy.ceiling)]
         relations = [(e, "=" if sign == 0 else ">" if sign > 0 else "<") for e, sign in path]
-        return ", ".join(_said([*relations, *of_domain(nodes)], endless(nodes)))
+        return ", ".join(_describe_relations([*relations, *of_domain(nodes)], endless(nodes)))
     except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
         return ""
 
 
-def _said(relations: Iterable[Relation], words: Iterable[str]) -> Iterator[str]:
+def _describe_relations(relations: Iterable[Relation], words: Iterable[str]) -> Iterator[str]:
     """Relations to zero in words of the inputs, those of one number as its bounds."""
     bounds: dict[sympy.Symbol, dict[str, list[sympy.Rational]]] = {}
     others: dict[str, None] = {}
@@ -123,7 +123,7 @@ def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
             if arg is None or not arg.free_symbols or _is_polynomial(node):
                 continue
             inner = arg - number(Fraction(bound))
-            if inner.is_nonzero or (inner.is_nonnegative and not _excluded(node, i, bound)):
+            if inner.is_nonzero or (inner.is_nonnegative and not _is_excluded(node, i, bound)):
                 continue
             if node.row.name in ("divide", "reciprocal") or _is_whole_power(node):
                 yield inner, "!="
@@ -149,7 +149,7 @@ def _is_whole_power(node: Symbolic) -> bool:
     return exponent is not None and bool(exponent.is_integer)
 
 
-def _excluded(node: Symbolic, i: int, bound: float) -> bool:
+def _is_excluded(node: Symbolic, i: int, bound: float) -> bool:
     given = [arb(1)] * len(node.args)
     given[i] = arb(bound)
     assert node.row is not None

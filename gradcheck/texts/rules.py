@@ -433,11 +433,11 @@ def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
     if node.op.elementwise and not params:
         return call(name, *operands)
     said = {k: v for k, v in params.items() if v is not None and v is not False and k != "sides"}
-    words = ", ".join(f"{k}={_said(v)}" for k, v in said.items())
+    words = ", ".join(f"{k}={_spell(v)}" for k, v in said.items())
     return call(name, *operands, shape=shape, words=words)
 
 
-def _said(value: Value) -> str:
+def _spell(value: Value) -> str:
     if isinstance(value, int | str | tuple | float):
         return repr(value)
     raise NoText("a parameter that has no text")

@@ -82,7 +82,9 @@ def _of_numbers(run: RecordedRun) -> Steps:
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
     writing, tail = Writing(run, named=names), nodes[-MOST:]
     forward = tuple(
-        ChainStep(names[node], _said(value, node, (), writing.operands(node)), tape.values[node][0])
+        ChainStep(
+            names[node], _spell(value, node, (), writing.operands(node)), tape.values[node][0]
+        )
         for node in tail
     )
     users: dict[Step | None, list[tuple[Node, int]]] = {}
@@ -100,7 +102,7 @@ def _of_numbers(run: RecordedRun) -> Steps:
     return Steps(forward, tuple(backward), left_out=len(nodes) - len(tail))
 
 
-def _said(make: Callable[..., Form], *given: Value) -> str:
+def _spell(make: Callable[..., Form], *given: Value) -> str:
     """SymPy's text of a formula; nothing where there is none."""
     try:
         expr = make(*given).expr
@@ -114,7 +116,7 @@ def _said(make: Callable[..., Form], *given: Value) -> str:
 def _term(writing: Writing, user: Node, i: int, end: str) -> str:
     """`dloss/dy * 2*y`; nothing is multiplied by one."""
     given = writing.operands(user)
-    slope = _said(_slope, user, i, given)
+    slope = _spell(_slope, user, i, given)
     if user is writing.run.tape.root:
         return slope
     upstream = f"d{end}/d{writing.named[user]}"

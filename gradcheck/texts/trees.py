@@ -26,7 +26,7 @@ def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
         case ast.Subscript(value=ast.Attribute(attr="shape")):
             return 0
         case ast.Subscript(value=inner, slice=places):
-            return rank(inner, axes) + _gained(places, axes)
+            return rank(inner, axes) + _gained_axes(places, axes)
         case ast.List(elts=parts):
             return 1 + max((rank(part, axes) for part in parts), default=0)
         case ast.BinOp(left=left, op=ast.MatMult(), right=right):
@@ -38,7 +38,7 @@ def rank(tree: ast.expr, axes: Mapping[str, int]) -> int:
     return 0
 
 
-def _gained(places: ast.expr, axes: Mapping[str, int]) -> int:
+def _gained_axes(places: ast.expr, axes: Mapping[str, int]) -> int:
     """How many axes more there are behind an index: `None` is one, a number takes one away.
 
     Arrays take one away each, and give together what the widest of them has.

@@ -164,7 +164,7 @@ class GradientLedger:
         yield from ((s, landed[s]) for s in self.calls[-1].landed if isinstance(s, Leaf))
         pending, self.pending = self.pending, []
         for holder, before, g in pending:
-            self._added(holder, before, g)
+            self._add(holder, before, g)
 
     def deposit(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient arrives at a leaf."""
@@ -172,7 +172,7 @@ class GradientLedger:
         before = holder.held
         do()
         if t._tracked:
-            self._added(holder, before, np.array(bare(g)))
+            self._add(holder, before, np.array(bare(g)))
 
     def kept(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
@@ -223,7 +223,7 @@ class GradientLedger:
 
     # -- the lines -------------------------------------------------------------------------------
 
-    def _added(self, holder: Holder, before: Array | None, g: Array) -> None:
+    def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
         call = self.calls[-1]
         arriving = Deposit(holder.number, before, g, call.divisor, self.together, call.made)
         total = np.asarray(self.verbs.deposit(arriving))

@@ -87,7 +87,7 @@ def blame(case: Case) -> Blame:
     with precision(BLAME_BITS), np.errstate(all="ignore"):
         applied, joins = _passes(case)
         for each in reversed(applied):
-            for found in _looked_at(each):
+            for found in _look_at(each):
                 if isinstance(found, Suspect):
                     suspects.setdefault((found.op, found.cell), found)
                 else:
@@ -143,7 +143,7 @@ def _joins(
             yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
 
 
-def _looked_at(applied: Applied) -> Iterator[Suspect | str]:
+def _look_at(applied: Applied) -> Iterator[Suspect | str]:
     """What is found at one op; of one whose value is wrong nothing more is asked."""
     theirs = isinstance(applied.node.y, Context)  # a `Function` with a backward of the user's own
     for check in (_pulls,) if theirs else (_value, _pulls):
@@ -179,7 +179,7 @@ def _value(applied: Applied) -> Iterator[Suspect | str]:
         words = f"the value of {row.name} differs in `{off}`"
         yield Suspect(row.name, off, applied.node.span, words)
     for now, ball in zip(forms["forward"], exact, strict=True):
-        if words := _lost(float(now), ball, size):
+        if words := _is_lost(float(now), ball, size):
             yield f"{row.name} {words}"
 
 
@@ -197,7 +197,7 @@ def _odd(values: Mapping[str, Array], size: float) -> str:
     return lonely[0] if lonely and not all(close.values()) else ""
 
 
-def _lost(now: float, ball: arb, size: float) -> str:
+def _is_lost(now: float, ball: arb, size: float) -> str:
     """Zero or not finite where there is a number; or digits gone, by no more than rounding can."""
     if not ball.is_finite() or ball == arb(now):
         return ""
@@ -225,12 +225,12 @@ def _pulls(applied: Applied) -> Iterator[Suspect | str]:
             u[np.unravel_index(int(np.argmax(~np.isfinite(right))), u.shape)] = 1.0
         slope, claimed = _slope(applied, i, u), float(np.sum((right * u)[u != 0]))
         size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(applied.y)))
-        yield from _judged(applied, i, claimed, slope, size * max(1.0, _largest(u)))
+        yield from _judge(applied, i, claimed, slope, size * max(1.0, _largest(u)))
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
             yield Suspect("engine", "fit", span, f"{np.shape(raw)} fitted to {right.shape}")
 
 
-def _judged(
+def _judge(
     applied: Applied, i: int, claimed: float, slope: arb, size: float
 ) -> Iterator[Suspect | str]:
     row, span = applied.node.op, applied.node.span
@@ -246,7 +246,7 @@ def _judged(
         )
         cell = "backward" if theirs else f"vjps[{i}]"
         yield Suspect(row.name, cell, span, words, users=theirs)
-    elif words := _lost(claimed, slope, size):
+    elif words := _is_lost(claimed, slope, size):
         yield f"the derivative of {row.name} {words}"
 
 
@@ -258,7 +258,7 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
     if isinstance(applied.node.y, Context):
         seen = scan(
-            lambda h: float(np.sum(applied.node.op.function(*_moved(given, i, h * u)) * weights)),
+            lambda h: float(np.sum(applied.node.op.function(*_move(given, i, h * u)) * weights)),
             0.0,
             scale=1.0,
         )
@@ -278,7 +278,7 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
 
 
-def _moved(given: tuple[Numbers, ...], i: int, by: Array) -> tuple[Numbers, ...]:
+def _move(given: tuple[Numbers, ...], i: int, by: Array) -> tuple[Numbers, ...]:
     return (*given[:i], given[i] + by, *given[i + 1 :])
 
 

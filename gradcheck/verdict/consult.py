@@ -73,7 +73,7 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
         found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
     if any(entry.tie for entry in found.entries):
         found = _beside_the_tie(case, found)
-    return _blamed(case, found)
+    return _blame(case, found)
 
 
 def read(
@@ -145,7 +145,7 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict
 # -- who is to blame -----------------------------------------------------------------------------
 
 
-def _blamed(case: Case, found: Verdict) -> Verdict:
+def _blame(case: Case, found: Verdict) -> Verdict:
     """A dissent with its suspects, unless float64 ran out of range and no op is off by itself."""
     alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
     if found.verdict != "dissent" and not alone:

@@ -97,7 +97,7 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
         return _not_finite(part, index, balls, known)
     lonely = odd_ball(known)
     if lonely is None:
-        return _agreed(part, index, known, scale)
+        return _agree(part, index, known, scale)
     if lonely == "reverse" and all(abs(ball.mid()) < SMALLEST for ball in known.values()):
         why = f"float64 underflows: {spell_out(known)}"
         return Entry(part, index, "unstable-forward", why)
@@ -128,7 +128,7 @@ def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
     return Entry(part, index, "kink", why, lonely, (smooth, smooth), tie=True)
 
 
-def _agreed(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
+def _agree(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     """All overlap: asks whether the bars say anything and the float keeps its digits."""
     exact = sorted((ball for name, ball in balls.items() if name != "reverse"), key=radius)
     size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)

@@ -143,7 +143,7 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     work = sum(record.work for record, _ in pieces)
     if work > MOST:
         raise GradcheckError(f"more than {MOST:,} operations: not judged")
-    pieces, inputs, steps = _versioned(call, targets, pieces)
+    pieces, inputs, steps = _by_version(call, targets, pieces)
     alone, place = len(pieces) == 1, list[Numbers]([None])
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
     plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
@@ -167,13 +167,15 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
 
 def value_of(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
-    versions = _held(target, pieces)
+    versions = _held_values(target, pieces)
     if len(versions) > 1:
         raise GradcheckError(f"{name} was written between two of its uses")
     return versions[0][0]
 
 
-def _held(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, list[tuple[Node, int]]]]:
+def _held_values(
+    target: Step, pieces: Sequence[Piece]
+) -> list[tuple[Array, list[tuple[Node, int]]]]:
     """The values of a leaf at its uses, in their order, and the uses of each."""
     found: list[tuple[Array, list[tuple[Node, int]]]] = []
     for node in dict.fromkeys(node for record, _ in pieces for node in record.nodes):
@@ -191,7 +193,7 @@ def _held(target: Step, pieces: Sequence[Piece]) -> list[tuple[Array, list[tuple
     return [(alone, [])]
 
 
-def _versioned(
+def _by_version(
     call: BackwardPass, targets: Sequence[Step], pieces: list[Piece]
 ) -> tuple[list[Piece], dict[str, Array], dict[str, Step]]:
     """The variables by name; a leaf that was written between two uses is one a version."""
@@ -199,7 +201,7 @@ def _versioned(
     steps: dict[str, Step] = {}
     versions: dict[tuple[Node, int], Step] = {}
     for target in targets:
-        *older, (latest, _) = _held(target, pieces)
+        *older, (latest, _) = _held_values(target, pieces)
         for number, (value, uses) in enumerate(older):
             name = f"{call.names[target]} (version {number})"
             inputs[name], steps[name] = value, Leaf()

@@ -40,17 +40,17 @@ def draw_problem(key: Key) -> Drawn:
         "graph": graph,
         "solved": solved,
         "remarks": remarks,
-        "steps": None if key.run else _ventured(lambda: _steps(key.problem, point)),
+        "steps": None if key.run else _venture(lambda: _steps(key.problem, point)),
         "curves": _all_curves(key),
     }
 
 
 def trace_answer(key: Key, part: str, answer: Any) -> Curve | None:
     """An answer's own curve, where the problem has one."""
-    return _ventured(lambda: _traced(key, part, answer)) if _plane(key) else None
+    return _venture(lambda: _trace(key, part, answer)) if _plane(key) else None
 
 
-def _ventured(draw: Callable[[], Any]) -> Any:
+def _venture(draw: Callable[[], Any]) -> Any:
     """A picture, or None: a page stands without it."""
     try:
         return draw()
@@ -75,7 +75,7 @@ def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     case = _case(key)
     if case is None:
         return None, None, []
-    found = _ventured(lambda: graph_of("", case, key.problem.program, NODES))
+    found = _venture(lambda: graph_of("", case, key.problem.program, NODES))
     if found is None:
         return None, None, []
     if all(np.ndim(value) == 0 for value in case.inputs.values()):
@@ -134,7 +134,7 @@ def middle_of(value: Any) -> float:
 def _all_curves(key: Key) -> Drawn:
     """The curves of every part, where there is a plane to draw them in."""
     names = [part.name for part in key.problem.parts] if _plane(key) else []
-    return {name: _ventured(partial(_curves, key, name)) for name in names}
+    return {name: _venture(partial(_curves, key, name)) for name in names}
 
 
 def _along(key: Key, part: str) -> Iterator[tuple[float, Point]]:
@@ -156,14 +156,14 @@ def _both(case: Case, part: str) -> tuple[float | None, float | None]:
     return _finite(value), _finite(gradients[part])
 
 
-def _traced(key: Key, part: str, answer: Any) -> Curve | None:
+def _trace(key: Key, part: str, answer: Any) -> Curve | None:
     read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions, single=True)
     if isinstance(read, Plain):
         return None
     ready = readings(key.scope, read)
     found = []
     for x, point in _along(key, part):
-        value = _ventured(partial(_floats, ready, Spot(key.problem, point)))
+        value = _venture(partial(_floats, ready, Spot(key.problem, point)))
         found.append((x, None if value is None or value.shape else _finite(value)))
     return found
 

@@ -125,7 +125,7 @@ class Guard:
         try:
             if int(headers.get("content-length") or 0) > BODY:
                 raise _TooLarge
-            await self.app(scope, _bounded(receive), with_headers)
+            await self.app(scope, _bound(receive), with_headers)
         except (_TooLarge, ValueError):
             if started:
                 raise
@@ -165,7 +165,7 @@ def _own(headers: Headers) -> bool:
     return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
-def _bounded(receive: Receive) -> Receive:
+def _bound(receive: Receive) -> Receive:
     """The body as it comes, as long as it stays within its limits."""
     taken, whole, end = 0, False, 0.0
 

@@ -138,7 +138,7 @@ async def problem(request: Request) -> Response:
         posed = practice.find_posed(found, str(form.get("part", "")))
         if posed is None:
             return failure_page(request, 404, "There is no such part", "Go back and try again.")
-        given[posed.part.name] = await _answered(request, posed, form)
+        given[posed.part.name] = await _judge_form(request, posed, form)
     return await _problem_page(request, found, given)
 
 
@@ -151,7 +151,7 @@ async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str
     return last
 
 
-async def _answered(request: Request, posed: Posed, form: FormData) -> dict[str, Any]:
+async def _judge_form(request: Request, posed: Posed, form: FormData) -> dict[str, Any]:
     """An answer judged, with as much told of it as is asked for."""
     practice, sender = practice_of(request), sender_of(request)
     answer = answer_of(form, _shape(posed.problem, posed.part))
@@ -237,12 +237,12 @@ def _part(
         "typed": answer if isinstance(answer, str) else "",
         "mark": marks.get((problem.id, part.name), ""),
         "next": next_for(given["line"]) if given["line"] else "",
-        "plot": _plotted(part.name, curves, given["curve"]) if seen else "",
+        "plot": _plot(part.name, curves, given["curve"]) if seen else "",
         **{key: given.get(key) for key in ("line", "level", "more", "empty", "place")},
     }
 
 
-def _plotted(part: str, curves: Any, yours: Any) -> Markup:
+def _plot(part: str, curves: Any, yours: Any) -> Markup:
     return Markup(plot(part, curves, yours)) if curves else Markup("")
 
 
@@ -262,7 +262,7 @@ async def free(request: Request) -> Response:
     picture = Markup("")
     if said and said.get("drawn"):
         curves = said["drawn"]["curves"].get(said["part"])
-        picture = _plotted(said["part"], curves, said.get("curve"))
+        picture = _plot(said["part"], curves, said.get("curve"))
     return page(request, "free.html", asked=asked, said=said, plot=picture)
 
 

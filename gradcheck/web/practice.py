@@ -107,7 +107,7 @@ class Practice:
                 said = await self.pool.ask(sender, work.compose, made[1], int(made[2]))
             except (RanAway, WorkerFault):
                 said = {"text": ""}
-            _bounded(self.made)[id] = _composed(id, said)
+            _make_room(self.made)[id] = _compose(id, said)
         return self.made[id][0] if id in self.made else None
 
     def asking(self, problem: Problem) -> Asking:
@@ -124,7 +124,7 @@ class Practice:
                 drawn = await self.pool.ask(sender, work.variant, self.asking(problem), student)
             except (RanAway, WorkerFault):
                 return None
-            _bounded(self.variants)[key] = with_draw(problem, tuple(drawn))
+            _make_room(self.variants)[key] = with_draw(problem, tuple(drawn))
         return self.variants[key]
 
     def find_posed(self, problem: Problem, part: str) -> Posed | None:
@@ -140,7 +140,7 @@ class Practice:
         if id not in self.drawings:
             try:
                 asking = self.asking(problem)
-                _bounded(self.drawings)[id] = await self.pool.ask(sender, work.draw, asking)
+                _make_room(self.drawings)[id] = await self.pool.ask(sender, work.draw, asking)
             except (RanAway, WorkerFault):
                 self.drawings[id] = {}
         found: Mapping[str, Any] = self.drawings[id]
@@ -177,14 +177,14 @@ def like(id: str) -> str:
     return f"next.{made[1]}.{(int(made[2]) + 1) % 10_000}" if made else ""
 
 
-def _composed(id: str, said: Mapping[str, str]) -> tuple[Problem | None, Asking]:
+def _compose(id: str, said: Mapping[str, str]) -> tuple[Problem | None, Asking]:
     """The only problem of a set, by the id under which it is asked for here."""
     asking = Asking(said["text"].encode(), id, said.get("id", ""))
     found = load_text(asking.text, id).problems[0] if asking.text else None
     return found and replace(found, id=id), asking
 
 
-def _bounded(known: dict[Any, Any]) -> dict[Any, Any]:
+def _make_room(known: dict[Any, Any]) -> dict[Any, Any]:
     """What is remembered, with room for one more: the oldest goes."""
     if len(known) >= MOST:
         del known[next(iter(known))]
@@ -240,12 +240,12 @@ def _state(id: str, since: Sequence[Attempt], shows: Shows) -> str:
     """What came of a mistake, from the attempt on in which it was named last."""
     last, *later = since
     right = [each for each in later if each.verdict == "right"]
-    if any(each.problem != last.problem and _shown(id, each.problem, shows) for each in right):
+    if any(each.problem != last.problem and _shows_in(id, each.problem, shows) for each in right):
         return "gone"
     corrected = any((r.problem, r.part) == (last.problem, last.part) for r in right)
     return "corrected" if corrected else "open"
 
 
-def _shown(id: str, problem: str, shows: Shows) -> bool:
+def _shows_in(id: str, problem: str, shows: Shows) -> bool:
     """Whether a mistake would be seen in a problem."""
     return problem.startswith(f"next.{id}.") or id in shows.get(problem, ())

@@ -76,10 +76,10 @@ def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
     text = str(form.get("answer", "")).replace("\r\n", "\n")
     if text.strip() or not has_grid(shape):
         return text if text.strip() else None
-    return _cells(form, shape, ()) if any(_typed(form)) else None
+    return _cells(form, shape, ()) if any(_typed_cells(form)) else None
 
 
-def _typed(form: Mapping[str, Any]) -> Iterator[str]:
+def _typed_cells(form: Mapping[str, Any]) -> Iterator[str]:
     """What stands in the cells of a grid, but for empty ones."""
     for name, value in form.items():
         if name.startswith("cell-") and str(value).strip():

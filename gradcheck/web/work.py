@@ -81,7 +81,7 @@ def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
     found = ready(asking)
     with item(0):
-        return _seen(found, judged)
+        return _view(found, judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
@@ -108,7 +108,7 @@ def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     if answer.strip() and len(problem.parts) == 1:
         source = problem.program.source
         said["line"] = restrict(line(mark(found, part, answer), source), "full")
-        said |= _seen(found, said["line"])
+        said |= _view(found, said["line"])
     return said
 
 
@@ -137,7 +137,7 @@ def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return key(_question(expression, given, wrt))
 
 
-def _seen(found: Key, judged: Said) -> Said:
+def _view(found: Key, judged: Said) -> Said:
     """What is seen of a judged answer: its curve, and where in it the mistake stands."""
     part = found.problem.part(judged["part"])
     place = None if part is None else place_in_answer(found, part, judged)

@@ -89,10 +89,10 @@ class Floats:
             above = self.above[id(node)]
             assert isinstance(above, ast.expr)
             due = self.due(above)
-            self.dues[id(node)] = None if due is None else self._solved(above, node, due)
+            self.dues[id(node)] = None if due is None else self._solve(above, node, due)
         return self.dues[id(node)]
 
-    def _solved(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
+    def _solve(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
         """What is due for a piece of a node for which a number is due."""
         try:
             match above:
@@ -105,7 +105,7 @@ class Floats:
                 case ast.BinOp(left, ast.Div(), right):
                     return due * self.value(right) if node is left else self.value(left) / due
                 case ast.BinOp(left, ast.Pow(), right):
-                    return self._powered(left, right, node is left, due)
+                    return self._solve_power(left, right, node is left, due)
                 case ast.UnaryOp(op, _):
                     return -due if isinstance(op, ast.USub) else due
                 case ast.Call(ast.Name(name), [_]) if name in INVERSE:
@@ -114,7 +114,7 @@ class Floats:
             return None
         return None
 
-    def _powered(self, left: ast.expr, right: ast.expr, base: bool, due: float) -> float | None:
+    def _solve_power(self, left: ast.expr, right: ast.expr, base: bool, due: float) -> float | None:
         """What is due for the base or the exponent of a power."""
         a, b = self.value(left), self.value(right)
         if not base:

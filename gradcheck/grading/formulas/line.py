@@ -128,9 +128,9 @@ class Line:
     @cached_property
     def knotted(self) -> Sequence[Knot]:
         """Each step that changes its rule somewhere: what is zero there, and of which slots."""
-        return list(self._knotted())
+        return list(self._add_knots())
 
-    def _knotted(self) -> Iterator[Knot]:
+    def _add_knots(self) -> Iterator[Knot]:
         for _, step in self.steps:
             for knot in _knots(step.name):
                 yield knot, step.args
@@ -263,17 +263,17 @@ class _LineBuilder:
                 args = (self.add(left), self.add(right))
                 if isinstance(op, ast.Mult) and self.is_test(args[0]) and self.is_test(args[1]):
                     return self._step(operator.and_, BOTH, args, node)
-                return self._applied(BINARY[type(op)], args, node)
+                return self._apply(BINARY[type(op)], args, node)
             case ast.Name(name):
                 if name in CONSTANTS and name not in self.shapes:
                     return self._slot(name, name)
                 return self._leaf(name, ())
             case ast.UnaryOp(ast.USub(), inner):
-                return self._applied("negative", (self.add(inner),), node)
+                return self._apply("negative", (self.add(inner),), node)
             case ast.UnaryOp(_, inner):
                 return self.add(inner)
             case ast.Call(ast.Name(name), args, []):
-                return self._called(FORMULAS.function(name) or "", args, node)
+                return self._call(FORMULAS.function(name) or "", args, node)
             case ast.Compare(left, [op], [right]):
                 sides = (self.add(left), self.add(right))
                 return self._step(COMPARISONS[type(op)], TEST, self._plain(sides), node)
@@ -319,7 +319,7 @@ class _LineBuilder:
         key = (name, rule if name == TEST else None, *args)
         return self._slot(key, LineStep(rule, args, name, place))
 
-    def _applied(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
+    def _apply(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
         """An op of the table on numbers; of typed numbers the exact result, while it is short."""
         given = [self.slots[i] for i in self._plain(args)]
         folded = _fold(name, *given)
@@ -327,13 +327,13 @@ class _LineBuilder:
             self._step(rule_of(name), name, args, node) if folded is None else self._number(folded)
         )
 
-    def _called(self, name: str, args: Sequence[ast.expr], node: ast.expr) -> int:
+    def _call(self, name: str, args: Sequence[ast.expr], node: ast.expr) -> int:
         row = TABLE.get(name)
         if row is None or row.params or row.arrange or len(args) != row.operands:
             raise _Beyond
         slots = tuple([self.add(arg) for arg in args])
         if name != CHOICE:
-            return self._applied(name, slots, node)
+            return self._apply(name, slots, node)
         if [self.is_test(slot) for slot in slots] != [True, False, False]:
             raise _Beyond
         return self._step(lambda test, a, b: a if test else b, name, slots, node)

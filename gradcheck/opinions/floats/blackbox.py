@@ -95,7 +95,7 @@ def _each(
     value is no more than what is heard of it elsewhere, over the length on which the slope varies.
     """
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
-    moved = {place: _moved(case, *place) for place in places}
+    moved = {place: _moved_entries(case, *place) for place in places}
     found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
@@ -110,7 +110,7 @@ def _each(
     return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
-def _moved(case: Case, name: str, index: tuple[int, ...]) -> Array:
+def _moved_entries(case: Case, name: str, index: tuple[int, ...]) -> Array:
     """Which entries of the value one entry of an input moves."""
     value = moving(case, {name: unit(case.inputs[name], index)})
     here = np.array(value(0.0))

@@ -105,7 +105,7 @@ def look_along(
         with np.errstate(all="ignore"):
             if value is None:
                 value = np.array(value_of(case, case.floats()), dtype=np.float64)
-            sampled = _sampled(cases, chosen)
+            sampled = _sample(cases, chosen)
             found = [
                 _slopes(partial(sampled, k), len(chosen), slopes, total(value, each.cotangent))
                 for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
@@ -126,7 +126,7 @@ def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Seen])
     return Opinion("differences", estimate_value(case, value, 0.0), directions=found, method=method)
 
 
-def _sampled(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
+def _sample(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
     """The k-th contracted value at a step along a direction by its number; run once for all."""
     case = cases[0]
     still = flat(case, case.inputs)
