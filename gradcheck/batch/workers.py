@@ -248,11 +248,11 @@ class Worker:
                 raise RuntimeError("a closed worker is asked")
             self.pipe, theirs = _context().Pipe()
             try:
-                self.process = self._started(theirs)
+                self.process = self._spawn(theirs)
             finally:
                 theirs.close()
 
-    def _started(self, theirs: Connection) -> Any:
+    def _spawn(self, theirs: Connection) -> Any:
         if self.nursery is not None:
             process, self.place = self.nursery.fork(self.slot, self.limits, theirs)
             return process

@@ -566,7 +566,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
 
     def __deepcopy__(self, memo: dict[int, Value]) -> Self:
-        twin: Self = memo.setdefault(id(self), self._copied(np.array(self._value)[()]))
+        twin: Self = memo.setdefault(id(self), self._copy_of(np.array(self._value)[()]))
         MODE.taken += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
@@ -574,15 +574,15 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def __copy__(self) -> Self:
         self._share()
-        twin = self._copied(self._value)
+        twin = self._copy_of(self._value)
         twin._cell, twin._grad = self._cell, self._grad
         return twin
 
     def __reduce__(self) -> Value:
-        self._copied(self._value)
+        self._copy_of(self._value)
         return type(self), (self._value, self._tracked)
 
-    def _copied(self, value: Value) -> Self:
+    def _copy_of(self, value: Value) -> Self:
         """A leaf like this one, around another value; refused for what is not a leaf."""
         if not self.is_leaf:
             raise RuntimeError(advice.NO_DEEPCOPY)

@@ -122,7 +122,7 @@ class NumberKind:
         if name == "Tensor":
             return self._numbers
         if name in MAKERS:
-            return self._made(MAKERS[name])
+            return self._making(MAKERS[name])
         if name in LOSSES:
             return _loss(everything()[LOSSES[name].row])
         if name in RECORDED_WORDS:
@@ -187,16 +187,16 @@ class NumberKind:
     def _numbers(self, values: Value, dtype: Value = None) -> Value:
         """A list as an array of this kind: stacked, so that the entries keep their history."""
         if type(values) in (list, tuple) and self.is_among(values):
-            return self._held(TABLE["stack"]([self._numbers(v) for v in values]))
-        return self._held(values if self.is_own(values) else self.lift(values))
+            return self._hold(TABLE["stack"]([self._numbers(v) for v in values]))
+        return self._hold(values if self.is_own(values) else self.lift(values))
 
-    def _held(self, made: Value) -> Value:
+    def _hold(self, made: Value) -> Value:
         """An array of floats as one of this kind, so that numbers of the kind can be written in."""
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain else made
 
-    def _made(self, maker: Routine) -> Routine:
-        return lambda *args, **kwargs: self._held(maker(*map(bare, args), **kwargs))
+    def _making(self, maker: Routine) -> Routine:
+        return lambda *args, **kwargs: self._hold(maker(*map(bare, args), **kwargs))
 
 
 def _loss(row: Routine) -> Routine:

@@ -68,7 +68,7 @@ class NotebookPractice:
     def answer(self, given: str, cell: str) -> Shown:
         """`%%gradcheck PROBLEM` or `PROBLEM.PART`: judge the cell."""
         try:
-            ready, part = self._asked(given.strip())
+            ready, part = self._find_asked(given.strip())
             typed = self.answers.setdefault(ready.problem.id, {})
             typed[part.name] = cell.strip()
             answer = among(ready.problem, part.name, typed)
@@ -80,7 +80,7 @@ class NotebookPractice:
         words = [said["verdict"], *(m["id"] for m in said["mistakes"] or ())]
         return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
 
-    def _asked(self, name: str) -> tuple[Key, Part]:
+    def _find_asked(self, name: str) -> tuple[Key, Part]:
         """The key to a problem, and the part that is meant."""
         id = self._known(name)
         if not id:

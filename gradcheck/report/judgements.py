@@ -21,7 +21,7 @@ PLACE = CLASS | {"in", "text", "start", "end", "answer_start", "answer_end", "li
 def line(judgement: Judgement, source: str) -> dict[str, Any]:
     """All that there is to tell of an answer; None where there is nothing to say.
 
-    `hints` are the remarks of the diagnosis: `told` makes them remarks, or leaves them out.
+    `hints` are the remarks of the diagnosis: `restrict` makes them remarks, or leaves them out.
     """
     diagnosis, witness = judgement.diagnosis, judgement.witness
     return {

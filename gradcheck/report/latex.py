@@ -131,7 +131,7 @@ def _call(node: ast.Call) -> Written:
     return function + _bracket(", ".join(given)), POWER
 
 
-def _named(node: ast.Name) -> Written:
+def _write_name(node: ast.Name) -> Written:
     head, _, below = node.id.partition("_")
     if head and below:
         return f"{_name(head)}_{{{_name(below)}}}", ATOM
@@ -176,7 +176,7 @@ WRITERS: dict[type[ast.AST], Callable[[Any], Written]] = {
     ast.BinOp: _binop,
     ast.UnaryOp: _unaryop,
     ast.Call: _call,
-    ast.Name: _named,
+    ast.Name: _write_name,
     ast.Constant: _constant,
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,

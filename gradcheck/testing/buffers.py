@@ -62,10 +62,10 @@ class Copies:
             return self._makers[id(thing)]
         if id(thing) not in self._made:
             self._made[id(thing)] = thing, thing  # of what refers to itself while it is looked into
-            self._made[id(thing)] = thing, self._copied(thing)
+            self._made[id(thing)] = thing, self._copy(thing)
         return self._made[id(thing)][1]
 
-    def _copied(self, thing: Value) -> Value:
+    def _copy(self, thing: Value) -> Value:
         if isinstance(thing, FunctionType):
             return self._function(thing) if _is_theirs(thing) else thing
         if isinstance(thing, MethodType):

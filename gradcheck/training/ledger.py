@@ -219,7 +219,7 @@ class GradientLedger:
             return
         before = holder.value
         do()
-        self._stepped(holder, before)
+        self._step_leaf(holder, before)
 
     # -- the lines -------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class GradientLedger:
         self.fullest = max(self.fullest, self.windows[holder])
         self._enter("add", holder, g, total, call.number)
 
-    def _stepped(self, holder: Holder, before: Array) -> None:
+    def _step_leaf(self, holder: Holder, before: Array) -> None:
         after = holder.value
         previous = self.previous.get(holder, np.zeros(before.shape))
         window = self.windows.get(holder, 0)

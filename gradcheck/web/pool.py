@@ -208,9 +208,9 @@ class _Keeper:
 
     def __init__(self, pool: Pool, lane: Lane, slot: int) -> None:
         self.pool, self.lane, self.slot = pool, lane, slot
-        self.worker = self._started()
+        self.worker = self._spawn()
 
-    def _started(self) -> Worker:
+    def _spawn(self) -> Worker:
         self.tasks = 0
         limits = workers.Limits(self.lane.seconds, self.pool.limits.memory)
         return Worker(limits, self.pool.nursery, self.slot)
@@ -221,7 +221,7 @@ class _Keeper:
             await self._answer(await self.lane.next())
             if self.tasks > TASKS:
                 await asyncio.to_thread(self.worker.close)
-                self.worker = self._started()
+                self.worker = self._spawn()
 
     async def _answer(self, asked: QueuedTask) -> None:
         """Answer a question; one that ends its process is tried elsewhere, or no more."""

@@ -79,12 +79,12 @@ class Practice:
         text = pack_answer(answer)
         judged = await self.book.find_judged(posed, text)
         if judged is None:
-            judged = await self._asked(sender, posed, text)
+            judged = await self._ask_worker(sender, posed, text)
         if student:
             await self.book.keep(student, posed, answer, judged)
         return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}
 
-    async def _asked(self, sender: Sender, posed: Posed, text: str) -> JudgedAnswer:
+    async def _ask_worker(self, sender: Sender, posed: Posed, text: str) -> JudgedAnswer:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
             said = await self.pool.ask(

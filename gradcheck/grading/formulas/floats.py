@@ -128,7 +128,7 @@ class Floats:
         while here is not self.body:
             above = self.above[id(here)]
             assert isinstance(above, ast.expr)
-            found = self._made(above, id(here), found)
+            found = self._evaluate_with(above, id(here), found)
             here = above
         return found
 
@@ -136,14 +136,14 @@ class Floats:
         """The value of a piece."""
         found = self.known.get(id(node))
         if found is None:
-            found = self._made(node)
+            found = self._evaluate_with(node)
             if (
                 not self.above or id(node) in self.above
             ):  # else it may be gone, and its id another's
                 self.known[id(node)] = found
         return found
 
-    def _made(self, node: ast.expr, changed: int = 0, value: float = 0.0) -> float:
+    def _evaluate_with(self, node: ast.expr, changed: int = 0, value: float = 0.0) -> float:
         """The value of a node from those of its pieces, one of which may be changed."""
         if isinstance(node, ast.Constant):
             if isinstance(node.value, int | Fraction):
