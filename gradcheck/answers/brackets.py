@@ -148,19 +148,21 @@ def _after_a_power(tokens: Sequence[Token], function: int, words: Words) -> Iter
 
 
 def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
-    """The sum that stands before a sign, from where its level begins."""
-    first, level = 0, 0
+    """The sum that stands before a sign, from where its level begins, or from a later term."""
+    level, starts = 0, [0]
     for at in range(sign - 1, -1, -1):
         level += (tokens[at].text in CLOSING) - (tokens[at].text in OPENING)
         if level < 0 or (level == 0 and tokens[at].text in SEPARATORS):
-            first = at + 1
+            starts[0] = at + 1
             break
-    inside = tokens[first:sign]
-    if _is_set_apart("", inside):
-        return
-    named = any(token.kind == "word" for token in inside)
-    if named and any(token.text in ("+", "-") for token in inside[1:]):
-        yield first, sign - 1
+        if level == 0 and tokens[at].text in ("+", "-") and at:
+            starts.insert(1, at + 1)
+    for first in starts:
+        inside = tokens[first:sign]
+        named = any(token.kind == "word" for token in inside)
+        summed = any(token.text in ("+", "-") for token in inside[1:])
+        if named and summed and not _is_set_apart("", inside):
+            yield first, sign - 1
 
 
 def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[Pair]:

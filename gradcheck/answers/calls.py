@@ -10,7 +10,7 @@ import re
 from gradcheck.answers.cursor import CLOSING, NEVER, RADICALS
 from gradcheck.answers.echo import POWER, UNARY, echo, number
 from gradcheck.answers.operands import Operands
-from gradcheck.answers.shapes import identity, rows_named
+from gradcheck.answers.shapes import identity, is_square, matrix_named, rows_named
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import (
     ARITY,
@@ -32,6 +32,7 @@ KEYWORDS = {
     "keepdim": "keepdims",
 }
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
+SIZE = re.compile(r"n|N|I(?:_(?:n|N|[1-9]\d?))?")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 
 
@@ -44,6 +45,8 @@ class Calls(Operands):
         if token.text in self.own:
             self.at += 1
             return self.own[token.text]
+        if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
+            return self.capital_sigma(token)
         meaning = self.words.meant(token.text)
         if meaning is None:
             return self.undeclared_word(token)
@@ -98,14 +101,33 @@ class Calls(Operands):
             return self.derivative()
         if BASED.fullmatch(token.text) and (logarithm := self.logarithm(token)) is not None:
             return logarithm
-        if token.text in ("n", "N", "I") and (size := self.size(token)) is not None:
+        if SIZE.fullmatch(token.text) and (size := self.size(token)) is not None:
             return size
-        if token.text == "I" and self.sees("(", ahead=1):
-            self.step()
-            return self.group()
+        if token.text in ("len", "I") and self.sees("(", ahead=1):
+            return self.length(token) if token.text == "len" else self.indicator()
         if token.text == "tr" and self.sees("(", "[", ahead=1):
             return self.instead(token._replace(text="trace"))
         return self.segments(token)
+
+    def capital_sigma(self, token: Token) -> ast.expr:
+        """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
+        sign = Token("op", "∑", token.start, token.start + 1)
+        kind = "op" if token.text == "Σ_" else "word"
+        below = Token(kind, token.text[1:], token.start + 1, token.end)
+        self.tokens[self.at : self.at + 1] = [sign, below] if below.text else [sign]
+        return self.sum()
+
+    def indicator(self) -> ast.expr:
+        """`I(x > 0)`."""
+        self.step()
+        return self.group()
+
+    def length(self, token: Token) -> ast.expr:
+        """`len(X)`, the number of its rows."""
+        self.step()
+        shape = ast.Attribute(self.operand(self.group()), "shape", ast.Load())
+        whole = self.node(shape, token.start)
+        return self.node(ast.Subscript(whole, ast.Constant(0), ast.Load()), token.start)
 
     def instead(self, *tokens: Token) -> ast.expr:
         """The word here, read as other tokens."""
@@ -151,16 +173,24 @@ class Calls(Operands):
         return found
 
     def size(self, token: Token) -> ast.expr | None:
-        """`n` as the length that most arrays begin with, `I` as the identity."""
-        found = identity(self.shapes) if token.text == "I" else rows_named(self.shapes)
-        if found is None:
+        """`n` as the length that most arrays begin with, `I` (`I_3`, `I_n`) as the identity."""
+        square, said, axis = token.text.startswith("I"), token.text.partition("_")[2], 0
+        name = identity(self.shapes) if square else rows_named(self.shapes)
+        beside = self.beside if square and name is None and is_square(self.beside) else None
+        length = int(said) if said.isdecimal() else beside[0] if beside else None
+        if square and name is None and length is None and (name := matrix_named(self.shapes)):
+            axis = int(self.doubt(usual=True))  # it is more often as long as a row
+        if name is None and length is None:
             return None
         self.at += 1
-        name = self.node(ast.Name(found, ast.Load()), token.start)
-        shape = self.node(ast.Attribute(name, "shape", ast.Load()), token.start)
-        zero = self.node(ast.Constant(0), token.start)
-        rows: ast.expr = self.node(ast.Subscript(shape, zero, ast.Load()), token.start)
-        if token.text == "I":
+        rows: ast.expr = ast.Constant(axis if length is None else length)
+        if length is None:
+            shape = ast.Attribute(ast.Name(name or "", ast.Load()), "shape", ast.Load())
+            rows = ast.Subscript(shape, rows, ast.Load())
+        for node in ast.walk(rows):
+            if isinstance(node, ast.expr):
+                self.node(node, token.start)
+        if square:
             rows = self.call_by_name("eye", [rows], token.start)
         self.note(f"{token.text} is read as {echo(rows)}")
         return rows

@@ -12,11 +12,15 @@ from typing import NamedTuple
 from gradcheck.answers.tokens import UNEQUAL, Token, is_decimal_comma, levels
 from gradcheck.answers.words import Words
 
-IF = frozenset(["if", "for", "when", "at", "where", "wenn", "falls", "für", "si", "pour"])
+IF = frozenset([
+    "if", "for", "when", "at", "where", "with", "provided", "whenever", "wenn", "falls", "für",
+    "si", "pour",
+])  # fmt: skip
 ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
 AND, OR = frozenset(["and", "und", "et"]), frozenset(["or", "oder", "ou"])
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 COMPARED = UNEQUAL | {"=", "=="}
+NOT = frozenset(["!="])
 UNDEFINED = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
 
 Tokens = Sequence[Token]
@@ -36,6 +40,7 @@ def looks_like_cases(tokens: Tokens, words: Words) -> bool:
         return False
     otherwise = any(_is_word(t, ELSE, words) for t in tokens)
     said = otherwise or any(_is_word(t, IF, words) for t in tokens)
+    said = said or _behind(tokens, words, sure=True) is not None
     braced = bool(tokens) and tokens[0].text == "{"
     parted = any(
         (t.kind == "line" or t.text in (",", ";", ":", "=>", "?")) and level <= braced
@@ -60,7 +65,8 @@ def by_cases(
     braced = len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(levels(tokens))[:-1]
     tokens = tokens[1:-1] if braced else tokens
     several = sum(t.text in UNEQUAL for t in tokens) > 1
-    bare = COMPARED if environment else UNEQUAL if several else frozenset[str]()
+    alone = [kind for kind, _ in _items(tokens, words)] == ["text", "part", "text"]
+    bare = COMPARED if environment else UNEQUAL if several or alone else frozenset[str]()
     branches = _branches(tokens, words, bare)
     if not branches or branches[0].condition is None:
         return None
@@ -92,7 +98,7 @@ def _branches(tokens: Tokens, words: Words, bare: frozenset[str]) -> list[Branch
         elif kind == "text" and not held and compares(run):
             return None
         elif kind == "text" and not held:
-            behind = _behind(run)
+            behind = _behind(run, words)
             found += [behind] if behind else []
             held = () if behind else run
         elif kind == "text":
@@ -105,12 +111,15 @@ def _branches(tokens: Tokens, words: Words, bare: frozenset[str]) -> list[Branch
     return [*found, Branch(held, None)] if held else found
 
 
-def _behind(tokens: Tokens) -> Branch | None:
-    """`1 (x > 0)`: what holds, and its condition in brackets."""
+def _behind(tokens: Tokens, words: Words, *, sure: bool = False) -> Branch | None:
+    """`1 (x > 0)`: what holds, and its condition in brackets; `sure` of what is no factor."""
     opening = max((k for k, t in enumerate(tokens) if t.text == "("), default=0)
     inside = tokens[opening + 1 : -1]
     spaced = opening > 0 and tokens[opening].spaced and tokens[-1].text == ")"
-    return Branch(tokens[:opening], inside) if spaced and _has(inside, UNEQUAL) else None
+    said = bool(inside) and _is_word(inside[0], IF, words)
+    if not (spaced and _has(inside, UNEQUAL)) or (sure and not (said or _has(inside, NOT))):
+        return None
+    return Branch(tokens[:opening], inside[1:] if said else inside)
 
 
 def _items(tokens: Tokens, words: Words) -> list[tuple[str, Tokens]]:
@@ -192,7 +201,8 @@ def _condition(tokens: Tokens, value: Value) -> ast.expr:
 
 
 def _is_word(token: Token, among: frozenset[str], words: Words) -> bool:
-    return token.kind == "word" and token.text in among and words.meaning(token.text) is None
+    meant = words.meaning(token.text) is not None and token.text != "where"
+    return token.kind == "word" and token.text in among and not meant
 
 
 def _has(tokens: Tokens, signs: frozenset[str]) -> bool:

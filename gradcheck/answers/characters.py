@@ -40,7 +40,7 @@ SAME = (
     dict.fromkeys("−–—‐‑‒―⁃﹣➖", "-")
     | dict.fromkeys("×∗✕✖⨯╳⨉⋆✱", "*")
     | dict.fromkeys("·⋅∙•‧・･ꞏ", "·")
-    | dict.fromkeys("÷∕⁄➗", "/")
+    | dict.fromkeys("÷∕⁄➗⊘", "/")
     | dict.fromkeys("′’ʹ´ʼ‵‛＇", "'")
     | dict.fromkeys("⊙∘", "⊙")
     | dict.fromkeys("ˆ⌃ꞈ", "^")

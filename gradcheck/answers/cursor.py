@@ -75,6 +75,7 @@ class Cursor:
         self.by_cases: Callable[[Sequence[Token]], ast.expr | None] = lambda tokens: None
         self.arrays = words.arrays
         self.shapes = words.shapes
+        self.beside: Shape | None = None  # of what stands before a sign of addition
         self.known: Known = {}
         self.matrices: bool | None = None
 

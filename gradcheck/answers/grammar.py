@@ -11,12 +11,13 @@ taken and the place is kept among the `doubts`; read again with a doubt turned, 
 """
 
 import ast
+import copy
 import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.shapes import Shape
+from gradcheck.answers.shapes import Shape, is_square
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
@@ -138,6 +139,8 @@ class Parser(Calls):
             self.note(f"{self.text(start)}{token.text} is read as ({echo(left)})/{token.text}")
         if sign.text == "/" and self.sees("/"):
             raise self.fault_here("a number, a name or a bracket")
+        if rank == SUM:
+            self.beside = self.shape(left) if self.arrays else None
         right = self.operand(self.expression(rank + 1))
         if sign.text == "⊙":
             while self.factor_starts() or self.sees("@"):  # what stands together holds together
@@ -239,7 +242,7 @@ class Parser(Calls):
             shape = None
         width = self.transpose_comes(shape)
         if width:
-            inverted = self.sees("-") or self.sees("-", ahead=1)
+            inverted = any(t.text == "-" for t in self.tokens[self.at : self.at + width])
             self.at += width
             if number(base) is not None:
                 return self.row_of_ones(base, sign, start)
@@ -252,15 +255,32 @@ class Parser(Calls):
         first = self.tokens[self.at].start
         exponent = self.operand(self.expression(UNARY))
         base = self.operand(base)
-        if number(exponent) == -1 and typed != "**" and _is_square(shape):
-            self.note(f"{self.text(start)} is read as the inverse inv({echo(base)})")
-            self.matrices = True
-            return self.call_by_name("inv", [base], start)
+        if typed != "**" and is_square(shape):
+            found = self.power_of_matrix(base, number(exponent), start)
+            if found is not None:
+                return found
         power = self.node(ast.BinOp(base, ast.Pow(), exponent), start)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
         if tower and not self.silent and exponent.col_offset == first and len(self.notes) < NOTES:
             self.note(f"{self.text(start)} is read as {bracket(base)}**({echo(exponent)})")
         return power
+
+    def power_of_matrix(self, base: ast.expr, times: object, start: int) -> ast.expr | None:
+        """An inverse, or a product of a few: nobody means the entries of X^{-2}, perhaps of X^2."""
+        if not isinstance(times, int) or times not in (-4, -3, -2, -1, 2, 3, 4):
+            return None
+        if times != -1 and not self.doubt(usual=times < 0):
+            return None
+        one = base
+        if times < 0:
+            self.matrices = True
+            one = self.call_by_name("inv", [base], start)
+        found = one
+        for _ in range(abs(times) - 1):
+            found = self.node(ast.BinOp(found, ast.MatMult(), copy.deepcopy(one)), start)
+        said = "the inverse " if times == -1 else ""
+        self.note(f"{self.text(start)} is read as {said}{echo(found)}")
+        return found
 
     def transpose_comes(self, shape: Shape | None) -> int:
         """How many tokens a raised T takes: `T`, `-T`, `{T}`, `{-T}`; 0 where there is none."""
@@ -305,6 +325,9 @@ class Parser(Calls):
                 break
             elif here.text == "'":
                 value = self.read_prime(value, start)
+            elif here.text == "." and self.point_multiplies():
+                self.tokens[self.at] = here._replace(text="·")
+                break
             elif here.text == ".":
                 value = self.method(value, start)
             elif self.is_index(value):
@@ -379,8 +402,24 @@ class Parser(Calls):
             raise self.fault_here("an index")
         return bounds[0]
 
+    def point_multiplies(self) -> bool:
+        """Whether a point stands between two factors that are single numbers."""
+        after = self.look(1)
+        if self.arrays or after.text in ("T", "[", *SIZES):
+            return False
+        if after.kind == "word":
+            function = self.words.function(after.text)
+            called = function and (ARITY.get(function) != 1 or self.sees(")", ahead=3))
+            known = self.meaning(after) or segment(self.words, after.text, opens=False)
+            if not known or (called and self.sees("(", ahead=2)):
+                return False
+        self.at += 1
+        starts = self.factor_starts()
+        self.at -= 1
+        return starts
+
     def method(self, value: ast.expr, start: int) -> ast.expr:
-        """`.T`, `.size`, `.sum(axis=0)`; between single numbers a point multiplies."""
+        """`.T`, `.size`, `.sum(axis=0)`."""
         self.step()
         method = self.tokens[self.at]
         if method.text == "T" or method.kind == "transpose":
@@ -392,20 +431,30 @@ class Parser(Calls):
             self.step()
             return self.node(ast.Attribute(self.operand(value), method.text, ast.Load()), start)
         word = method.kind == "word"
+        if word and self.keeps_values(method, value):
+            self.at = self.closing_bracket(self.at + 1) + 1
+            self.note(f"{self.text(method.start)} changes nothing here")
+            return value
         function = self.words.function(method.text) if word else None
-        called = self.arrays or ARITY.get(function or "") != 1 or self.sees(")", ahead=2)
-        if function is not None and called and self.sees("(", ahead=1):
+        if function is not None and self.sees("(", ahead=1):
             self.step()
             return self.call(method, function, value)
-        known = not word or self.meaning(method) or segment(self.words, method.text, opens=False)
-        if not self.arrays and known and self.factor_starts() and method.text != "[":
-            right = self.operand(self.expression(PRODUCT + 1))
-            return self.node(ast.BinOp(self.operand(value), ast.Mult(), right), start)
         message = (
             f".{method.text} is not read here" if method.text else "a point that leads nowhere"
         )
         cure = "write .T for the transpose, sum(x) for a sum"
         raise self.fault(method, message, cure)
+
+    def keeps_values(self, method: Token, value: ast.expr) -> bool:
+        """Whether a method only makes floats of what it is called on: `(x > 0).astype(float)`."""
+        closing = self.closing_bracket(self.at + 1) if self.sees("(", ahead=1) else 0
+        if self.tokens[closing].text != ")":
+            return False
+        inside = spell(self.tokens[self.at + 2 : closing])
+        compared = isinstance(value, ast.Compare)
+        return (method.text == "astype" and (compared or "float" in inside)) or (
+            method.text in ("float", "double", "copy") and not inside.strip()
+        )
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -452,7 +501,3 @@ READERS = {
     "∑": Parser.sum,
     "∂": Parser.derivative,
 }
-
-
-def _is_square(shape: Shape | None) -> bool:
-    return shape is not None and len(shape) == 2 and shape[0] == shape[1]

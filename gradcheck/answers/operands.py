@@ -10,11 +10,14 @@ from collections.abc import Callable, Sequence
 from gradcheck.answers.characters import DERIVATIVE, fault_at
 from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
 from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
+from gradcheck.answers.shapes import is_square
 from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spell
 
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 ABSOLUTE = "write abs(...) instead of |...|"
 OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
+SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
+"""Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
 
 class Operands(Cursor):
@@ -117,8 +120,10 @@ class Operands(Cursor):
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
-        of_a_keyword = self.sees("=", ahead=-2)  # axis=(0, 1)
-        parts, parted = self.between(opening, self.operands, of_a_keyword)
+        # axis=(0,1), tile(w, (5,1)), ones((5,1))
+        lengths = self.sees("=", ahead=-2) or (self.listed and self.sees(",", ahead=-2))
+        lengths |= self.sees("(", ahead=-2) and self.look(-3).text in SHAPED
+        parts, parted = self.between(opening, self.operands, lengths)
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
     def in_brackets(self) -> ast.expr:
@@ -224,7 +229,7 @@ class Operands(Cursor):
     # -- bars, angles, roots, fractions, sums ------------------------------------------------------
 
     def absolute(self) -> ast.expr:
-        """What stands between bars: its absolute value; of a vector perhaps its norm."""
+        """What stands between bars: its absolute value; of an array perhaps norm or determinant."""
         opening = self.step()
         if self.tokens[self.at].kind == "end":
             raise self.fault(opening, "these bars do not pair up", ABSOLUTE)
@@ -246,9 +251,9 @@ class Operands(Cursor):
         shape = self.shape(inner)
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
-            normed = len(shape) == 1 and self.words.function("norm")
-            if normed and not self.doubt(usual=True):
-                return self.call_by_name("norm", [inner], opening.start)
+            other = "norm" if len(shape) == 1 else "det" if is_square(shape) else ""
+            if other and self.words.function(other) and not self.doubt(usual=True):
+                return self.call_by_name(other, [inner], opening.start)
         return self.call_by_name("absolute", [inner], opening.start)
 
     def norm(self) -> ast.expr:
@@ -333,7 +338,7 @@ class Operands(Cursor):
     def sum(self) -> ast.expr:
         """`∑ x_i^2`, `∑_{i=1}^n x_i y_i`: a sum over the entries of what follows it."""
         sign = self.step()
-        letter = self.sum_index()
+        letter = self.sum_index() or self.index_below()
         words = self.words
         self.words = words.inside_sum(letter) if letter else words
         try:
@@ -346,6 +351,14 @@ class Operands(Cursor):
             raise self.fault(sign, "this sum over indices is not read", cure)
         self.note(f"{self.text(sign.start)} is read as sum({echo(inner)})")
         return self.call_by_name("sum", [inner], sign.start)
+
+    def index_below(self) -> str:
+        """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
+        for token in self.tokens[self.at :]:
+            stem, _, below = token.text.rpartition("_")
+            if len(self.shapes.get(stem) or ()) == 1 and re.fullmatch("[a-z]", below):
+                return "" if self.words.meaning(token.text) else below
+        return ""
 
     def sum_index(self) -> str:
         """The letter below a sum sign; what stands above it is the length of what is summed."""

@@ -4,6 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from typing import TypeGuard
 
 import numpy as np
 
@@ -217,7 +218,17 @@ def rows_named(shapes: Shapes) -> str | None:
 
 def identity(shapes: Shapes) -> str | None:
     """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
-    square = {n: s[0] for n, s in shapes.items() if len(s) == MATRIX and s[0] == s[1]}
+    square = {name: shape[0] for name, shape in shapes.items() if is_square(shape)}
     lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}
     one = len(set(lengths.values())) == 1
     return min(lengths, key=lambda name: (name != "X", name)) if one else None
+
+
+def matrix_named(shapes: Shapes) -> str | None:
+    """X, or else the first matrix."""
+    return min((n for n, s in shapes.items() if len(s) == MATRIX), key="X".__ne__, default=None)
+
+
+def is_square(shape: Shape | None) -> TypeGuard[Shape]:
+    """Whether it is that of a square matrix."""
+    return shape is not None and len(shape) == MATRIX and shape[0] == shape[1]

@@ -63,7 +63,8 @@ class Surroundings:
     def unframe(self) -> None:
         """Dollar signs, quotation marks, remarks, markers and what a program says before it."""
         self.tokens = tokens = self.named_gradients(self.tokens)
-        if not FRAMING.isdisjoint([token.text for token in tokens]):
+        bold = bool(tokens) and tokens[0].text == "^"
+        if bold or not FRAMING.isdisjoint([token.text for token in tokens]):
             self.tokens = tokens = self.without_frames(tokens)
         self.tokens = self.without_marker(_trim(tokens))
 
@@ -227,8 +228,8 @@ class Surroundings:
 
 
 def _without_quotes(tokens: list[Token]) -> list[Token]:
-    """A text without the marks of quotation at both ends."""
-    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'") and tokens[0].kind == "op":
+    """A text without the marks of quotation, or Markdown's stars, at both ends."""
+    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^") and tokens[0].kind == "op":
         last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
         if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
             break

@@ -38,7 +38,7 @@ SIGNS = {
     **dict.fromkeys(["cdot", "bullet"], "·"),
     **dict.fromkeys(["times", "ast"], "*"),
     **dict.fromkeys(["odot", "circ"], "⊙"),
-    "div": "/",
+    **dict.fromkeys(["div", "oslash"], "/"),
     **dict.fromkeys(["le", "leq", "leqslant"], "<="),
     **dict.fromkeys(["ge", "geq", "geqslant"], ">="),
     **dict.fromkeys(["ne", "neq"], "!="),

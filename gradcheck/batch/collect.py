@@ -323,4 +323,4 @@ def _spell_input(entry: Input) -> str:
 def _first_names(names: Sequence[str]) -> str:
     """The first names, and how many more."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{len(names):,}: {', '.join(names[:NAMED])}{more}"
+    return f"{len(names):,}: {'; '.join(names[:NAMED])}{more}"

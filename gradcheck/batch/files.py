@@ -19,7 +19,8 @@ RATIO = 200  # of a member of some size; deflate reaches 1000 on zeros, texts ab
 SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
-LEFT_BY_SYSTEMS = ("__MACOSX",)
+LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
+NAMED = 5  # files in a notice
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,23 @@ class File:
 def files(paths: Iterable[Path]) -> Iterator[File | Notice]:
     """Every file of the paths, in order; what cannot be opened is said and passed over."""
     for path in paths:
+        others: list[str] = []
         if path.is_dir():
-            yield from _below(path, path)
+            yield from _below(path, path, others)
         else:
-            yield from _one(path, path.name)
+            yield from _one(path, path.name, others)
+        if others:
+            named = ", ".join(map(_visible, others[:NAMED]))
+            more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+            words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
+            yield Notice(f"{path}: {words}: {named}{more}", grave=False)
 
 
-def _below(root: Path, directory: Path) -> Iterator[File | Notice]:
-    """What lies in a directory, sorted by name; links are not followed out of it."""
+def _below(root: Path, directory: Path, others: list[str]) -> Iterator[File | Notice]:
+    """What lies in a directory, sorted by name; links are not followed out of it.
+
+    The names of files of other kinds are put into `others`.
+    """
     try:
         with os.scandir(directory) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -85,18 +95,22 @@ def _below(root: Path, directory: Path) -> Iterator[File | Notice]:
             if path.suffix.lower() in ENDINGS:
                 yield Notice(f"{path}: a link is not followed - copy the file there")
         elif entry.is_dir(follow_symlinks=False):
-            yield from _below(root, path)
-        elif path.suffix.lower() in ENDINGS and entry.is_file(follow_symlinks=False):
-            yield from _one(path, path.relative_to(root).as_posix())
+            yield from _below(root, path, others)
+        elif entry.is_file(follow_symlinks=False):
+            below = path.relative_to(root).as_posix()
+            if path.suffix.lower() in ENDINGS:
+                yield from _one(path, below, others)
+            else:
+                others.append(below)
 
 
-def _one(path: Path, below: str) -> Iterator[File | Notice]:
+def _one(path: Path, below: str, others: list[str]) -> Iterator[File | Notice]:
     """A file, the members of an archive, or one document from standard input."""
     if path == STDIN:
         text = sys.stdin.buffer.read()
         yield File("-", "standard-input.yaml", lambda: io.BytesIO(text))
     elif path.suffix.lower() == ".zip":
-        yield from _members(path)
+        yield from _members(path, others)
     else:
         yield File(str(path), below, lambda: path.open("rb"))
 
@@ -108,11 +122,16 @@ def _is_ignored(name: str) -> bool:
 # -- archives --------------------------------------------------------------------------------------
 
 
-def _members(path: Path) -> Iterator[File | Notice]:
+def _members(path: Path, others: list[str]) -> Iterator[File | Notice]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(path) as archive:
-            wanted = [info for info in archive.infolist() if _is_wanted(info)]
+            wanted = []
+            for info in filter(_is_visible, archive.infolist()):
+                if PurePosixPath(info.filename).suffix.lower() in ENDINGS:
+                    wanted.append(info)
+                else:
+                    others.append(info.filename)
             if why := _too_much(wanted):
                 yield Notice(f"{path}: {why} - split it")
                 return
@@ -122,10 +141,9 @@ def _members(path: Path) -> Iterator[File | Notice]:
         yield Notice(f"{path}: not readable as a zip archive: {error}")
 
 
-def _is_wanted(info: zipfile.ZipInfo) -> bool:
-    path = PurePosixPath(info.filename)
-    hidden = any(_is_ignored(part) and part != ".." for part in path.parts)
-    return not info.is_dir() and not hidden and path.suffix.lower() in ENDINGS
+def _is_visible(info: zipfile.ZipInfo) -> bool:
+    parts = PurePosixPath(info.filename).parts
+    return not info.is_dir() and not any(_is_ignored(part) and part != ".." for part in parts)
 
 
 def _too_much(wanted: list[zipfile.ZipInfo]) -> str:

@@ -1,5 +1,6 @@
 """Who the students are: names as they are kept, names in those of files, and the roster."""
 
+import functools
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -13,7 +14,10 @@ from gradcheck.problem.variants import plain
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
 # Control characters and the marks that turn the direction of the text around them (Trojan source).
 BARRED = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-WORDS = frozenset({"name", "section"})  # columns that tell something, and name nobody
+WORDS = frozenset({"name", "section", "code"})  # columns that tell something, and name nobody
+# Nor do those of a gradebook that hold points: `Week 1 (9001)`, `Final Score`.
+POINTS = re.compile(r".*(?:\(\d+\)|\b(?:scores?|grades?|points|total)\b.*)")
+NOBODY = "points possible"  # the line below the headers of Canvas's gradebook
 
 
 class NoName(ValueError):
@@ -60,24 +64,50 @@ def read_names(written: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Roster:
-    """What people call each student, and the student of every other name: a number, an address."""
+    """What people call each student, and the student of every other name: a number, an address.
+
+    `codes` are those that a student says beside the name, on pages.
+    """
 
     called: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
 
-    def knows(self, name: str) -> bool:
-        """Whether somebody of the roster goes by a name."""
-        return name in self.called or plain(name) in self.names
+    def owner(self, stem: str) -> str | None:
+        """Whose a file is by its name: the one student whose whole name, or another, is in it."""
+        if stem in self.called or plain(stem) in self.names:
+            return self.student(stem)
+        words = _split_words(stem)
+        near = (each for word in words for each in self._by_word.get(word, ()))
+        found = {student for name, student in near if words >= name}
+        return found.pop() if len(found) == 1 else None
+
+    @functools.cached_property
+    def _by_word(self) -> dict[str, list[tuple[frozenset[str], str]]]:
+        """The words of every name, and its student, under one of them."""
+        found: dict[str, list[tuple[frozenset[str], str]]] = {}
+        called = ((name, student) for student, name in self.called.items())
+        for name, student in (*self.names.items(), *called):
+            if words := _split_words(name):
+                found.setdefault(min(words), []).append((words, student))
+        return found
 
     def student(self, name: str) -> str:
         """Who goes by a name: the student of the roster, or the name itself."""
         return name if name in self.called else self.names.get(plain(name), name)
 
 
+def _split_words(name: str) -> frozenset[str]:
+    """The words of a name, without accents, however they are ordered and parted."""
+    letters = unicodedata.normalize("NFKD", plain(name))
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return frozenset(re.findall(r"[^\W_]+", bare))
+
+
 def read_roster(path: Path) -> Roster:
     """A table with a column `student`; every other but `name` and `section` names students, too.
 
-    What two of them share names neither.
+    What two of them share names neither. Canvas's gradebook is such a table: points name nobody.
     """
     table = read_table(lambda: path.open("rb"), str(path)).rows
     headers = [header.strip().lower() for header in next(table, (0, list[str]()))[1]]
@@ -86,10 +116,11 @@ def read_roster(path: Path) -> Roster:
         words = f"a column `student` was expected, {came} came"
         raise TextError([Complaint(words, "", str(path), 1)])
     called: dict[str, str] = {}
+    codes: dict[str, str] = {}
     owners: dict[str, set[str]] = {}
     for line, row in table:
         cells = dict(zip(headers, row, strict=False))
-        if not cells.get("student", "").strip():
+        if plain(cells.get("student", "")) in ("", NOBODY):
             continue
         try:
             student = student_name(cells["student"])
@@ -98,8 +129,9 @@ def read_roster(path: Path) -> Roster:
                 [Complaint(f"not readable as a roster: {error}", "", str(path), line)]
             ) from None
         called[student] = cells.get("name", "")
+        codes[student] = cells.get("code", "").strip()
         for header, cell in cells.items():
-            if header not in WORDS and cell.strip():
+            if header not in WORDS and not POINTS.fullmatch(header) and cell.strip():
                 owners.setdefault(plain(cell), set()).add(student)
     names = {name: min(found) for name, found in owners.items() if len(found) == 1}
-    return Roster(called, names)
+    return Roster(called, names, codes)

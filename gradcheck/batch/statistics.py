@@ -14,6 +14,7 @@ from gradcheck.batch.marked import Student, distinct, everything
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
 ODD = 3  # odd wrong answers that two students share
+ODDEST = 10  # students who give an odd answer, at most: pairs of them are counted
 NAMED = 6  # who gave an answer
 UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 
@@ -73,7 +74,7 @@ class ClassFacts:
     @property
     def rare(self) -> int:
         """By how many students at most an odd answer is given."""
-        return max(2, len(self.totals) // 20)
+        return min(max(2, len(self.totals) // 20), ODDEST)
 
     @property
     def possible(self) -> float:

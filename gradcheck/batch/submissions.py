@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -86,18 +86,20 @@ def submissions(
     names: re.Pattern[str] | None = None,
     mapping: Mapped = AS_THEY_ARE,
     roster: Roster = NOBODY,
+    asked: Collection[str] = (),
 ) -> Iterator[Read]:
     """Every submission in order; what cannot be read does not stop the others.
 
     `names` tells who handed a file in, `mapping` what the columns of tables mean. A file that is
     named otherwise than `names` says is that of the student of the `roster` who is called so.
+    `asked` are the problems, which a document may answer without `answers:` above them.
     """
     for file in files(paths):
         if isinstance(file, Notice):
             yield file
             continue
         try:
-            for read in _read(file, names, mapping, roster):
+            for read in _read(file, names, mapping, roster, asked):
                 yield _with_name(read) if isinstance(read, Submission) else read
         except (TextError, NoAnswers) as error:
             yield Notice(str(error))
@@ -115,20 +117,22 @@ def _with_name(read: Submission) -> Read:
 
 
 def _read(
-    file: File, names: re.Pattern[str] | None, mapping: Mapped, roster: Roster
+    file: File,
+    names: re.Pattern[str] | None,
+    mapping: Mapped,
+    roster: Roster,
+    asked: Collection[str],
 ) -> Iterator[Read]:
     """What one file holds: a table many submissions, any other file one."""
     if file.ending in (".csv", ".xlsx"):
         yield from _rows(file, mapping)
         return
-    student, called = None, ""
+    student, called, owner = None, "", roster.owner(file.stem)
     if names is not None:
         found = names.search(file.path)
         if found is not None:
             student, called = found["student"] or "", found.groupdict().get("called") or ""
-        elif roster.knows(file.stem):
-            student = file.stem
-        else:
+        elif (student := owner) is None:
             why = "the name does not fit --names, so nobody is graded by it"
             raise NoAnswers(f"{file.name}: {why}")
     if file.ending == ".ipynb":
@@ -139,10 +143,10 @@ def _read(
             listed = ", ".join(f"`{name}`" for name in twice[:NAMED])
             words = f"answered in several cells, of which the last counts: {listed}{more}"
             yield Notice(f"{file.name}: {words}", grave=False)
-        student = file.stem if student is None else student
+        student = student or owner or file.stem
         read = Submission(student, {name: {"": text} for name, text in answers}, file.name)
     else:
-        read = _document(file, student)
+        read = _document(file, student, owner or file.stem, asked)
     yield replace(read, called=called)
 
 
@@ -156,14 +160,16 @@ def _content(file: File, most: int, cure: str) -> str:
     return decode(content, file.name)
 
 
-def _document(file: File, student: str | None) -> Submission:
-    """The one submission of a file; the student is who is named in it, unless one is given."""
+def _document(file: File, student: str | None, owner: str, asked: Collection[str]) -> Submission:
+    """The one submission of a file: of the `student` who is given, or named in it, or its owner."""
     text = _content(file, BYTES, " are no answers - split the file")
     value: Any = read_yaml(text, file.name).value
+    if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
+        value = {"answers": value, "student": value.pop("student", owner)}
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         cure = "write `answers:`, and under it a line for each problem: `id: answer`"
         raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
-    named = value.get("student", file.stem) if student is None else student
+    named = value.get("student", owner) if student is None else student
     if named is None or isinstance(named, dict | list):
         raise NoAnswers(f"{file.name}: `student:` holds no name - write one, as text")
     answers = {_word(problem): _by_part(given) for problem, given in value["answers"].items()}

@@ -174,7 +174,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
             ledger.know("feedback", feedback)
             ledger.know("anonymous", "yes" if anonymous else "no")
             ledger.know("title", next((s.title for s in read if s.title), ""))
-            handed_in = submissions(answers, pattern, meant, expected)
+            handed_in = submissions(answers, pattern, meant, expected, batch.problems)
             batch.collect(handed_in, expected, Chosen(students, ids), Rules(attempt, due))
             for words, _ in ledger.notices():
                 _notice(err, words)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gradcheck.batch.lock import only_writer
+from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.cli.screen import screen
@@ -27,7 +28,7 @@ class Lacking(GradcheckError):
 
 
 SERVE_EXAMPLES = """gradcheck serve problems
-gradcheck serve problems --port 8080 -o attempts"""
+gradcheck serve problems --port 8080 -o attempts --course roster.csv"""
 
 
 @command(epilog=SERVE_EXAMPLES)
@@ -42,6 +43,9 @@ gradcheck serve problems --port 8080 -o attempts"""
 @click.option(
     "--allow-host", "hosts", multiple=True, metavar="NAME", help="A name of this server, for Host."
 )
+@click.option(
+    "--course", type=PATH, metavar="FILE", help="A roster: who answers says the name and its code."
+)
 @click.option("--secure", is_flag=True, help="Behind https: the name is sent nowhere else.")
 def serve(  # noqa: PLR0917 - click gives them by name
     paths: tuple[Path, ...],
@@ -51,6 +55,7 @@ def serve(  # noqa: PLR0917 - click gives them by name
     feedback: str,
     workers: int,
     hosts: tuple[str, ...],
+    course: Path | None,
     secure: bool,
 ) -> None:
     """Practise in a browser: answers shown as they are understood, judged and diagnosed.
@@ -71,24 +76,33 @@ def serve(  # noqa: PLR0917 - click gives them by name
     from gradcheck.web.guard import Patient, is_loopback  # noqa: PLC0415
     from gradcheck.web.pool import Pool  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
+    from gradcheck.web.requests import CODES, hand_out  # noqa: PLC0415
 
-    course = Course.of(read)
-    for id in course.twice:
+    asked = Course.of(read)
+    for id in asked.twice:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
+    if course and not directory:
+        raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     if not is_loopback(host):
-        click.echo(OPEN.format(host=host), err=True)
-    settings = Settings(directory, feedback, secure, hosts)
+        risk = CODED if course else NAMED
+        click.echo(f"{host} is open to others: {risk} (then add --secure)", err=True)
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
     writing = nullcontext() if directory is None else only_writer(directory)
     with writing, _listening(host, port) as listening:
-        pool = Pool(course.askings, processes=workers)
-        words = f"preparing {pluralize(len(course.problems), 'problem')}, once"
+        roster = None
+        if course and directory:
+            roster = hand_out(read_roster(course), directory)
+            count = pluralize(len(roster.codes), "student")
+            click.echo(f"the codes of {count}, to be handed out: {directory / CODES}")
+        settings = Settings(directory, feedback, secure, hosts, roster)
+        pool = Pool(asked.askings, processes=workers)
+        words = f"preparing {pluralize(len(asked.problems), 'problem')}, once"
         with screen(stderr=True).status(words):
             pool.prepare()
-        app = application(Practice(course, pool, settings))
+        app = application(Practice(asked, pool, settings))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
-        click.echo(f"{address}  {pluralize(len(course.problems), 'problem')}; {kept}")
+        click.echo(f"{address}  {pluralize(len(asked.problems), 'problem')}; {kept}")
         config = uvicorn.Config(
             app,
             http=Patient,
@@ -111,7 +125,8 @@ def _listening(host: str, port: int) -> socket.socket:
         raise GradcheckError(f"{host}:{port}: {error.strerror or error} - {cure}") from None
 
 
-OPEN = (
-    "{host} is open to others: there are no passwords, anybody may use any name - "
-    "put it behind a proxy that speaks https and knows its students (then add --secure)"
+NAMED = (
+    "there are no passwords, anybody may use any name - say --course ROSTER, or put it behind a "
+    "proxy that speaks https and knows its students"
 )
+CODED = "codes can be read on their way - put it behind a proxy that speaks https"

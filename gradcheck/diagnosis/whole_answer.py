@@ -94,8 +94,9 @@ def _elsewhere(
 
 
 def _sizes(case: Case) -> tuple[int, ...]:
-    """Lengths of the inputs' axes, products of two of them, and numbers of entries; not 1."""
+    """Lengths of the axes of inputs and value, products of two, and numbers of entries; not 1."""
     shapes = [np.shape(v) for v in case.inputs.values()]
+    shapes += [np.shape(case.cotangent)] if case.cotangent is not None else []
     lengths = sorted({n for shape in shapes for n in shape})
     products = {a * b for a, b in combinations(lengths, 2)}
     found = set(lengths) | products | {int(np.prod(shape, dtype=int)) for shape in shapes}

@@ -26,9 +26,9 @@ from gradcheck.values import Value
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
-    point, due = key.spots[0].floats, key.due(part)
+    seen = key.look(part)
     for other in rebracket(formula):
-        if due is None or Floats(other.tree.body, point, due).is_near():
+        if seen is None or Floats(other.tree.body, *seen).is_near():
             yield other
 
 
@@ -50,7 +50,8 @@ def judge(
     """Judge one answer to one part; never raises on what a student typed.
 
     Where it is wrong as it is usually read, but right as another reader would read it, it is right;
-    where other brackets would make it right, `brackets:` decides.
+    where only that reader can name the mistake, it is named so. Where other brackets would make it
+    right, `brackets:` decides.
     """
     kind = key.problem.brackets == "kind"
     judged = _as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
@@ -59,11 +60,16 @@ def judge(
     formula = formula_of(key, part, answer)
     if formula is None:
         return judged
+    unnamed = diagnose and not _is_named(judged)
     for other in other_readings(formula):
-        found = _as_it_stands(key, part, other, student, diagnose=False)
-        if found.verdict == "right":
+        found = _as_it_stands(key, part, other, student, diagnose=unnamed)
+        if found.verdict == "right" or _is_named(found):
             return replace(found, answer=answer)
     return _try_brackets(key, part, formula, judged) if kind or diagnose else judged
+
+
+def _is_named(judged: Judgement) -> bool:
+    return judged.diagnosis is not None and bool(judged.diagnosis.hypotheses)
 
 
 def formula_of(key: Key, part: Part, answer: Value) -> Formula | None:

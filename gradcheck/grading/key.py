@@ -50,6 +50,7 @@ from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
 LOOK = 64  # bits, for a look at floats
+FLAT = 1e-9  # a gradient that is no better seen than its rounding
 POINTS = 8
 FAR = 3
 RESERVE = 24
@@ -198,15 +199,21 @@ class Key:
         return gradients_named(self.problem)
 
     @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
-    def due(self, part: Part) -> float | None:
-        """The gradient at the given point as a float; None where it is not one finite number."""
+    def look(self, part: Part) -> tuple[Mapping[str, float], float] | None:
+        """The first point where the gradient is not nearly 0, and its value there, in floats.
+
+        None where it is no single finite number. Beside 0 floats tell nothing: rounding is all.
+        """
         inputs = self.problem.inputs
         if self.run is not None or part.name not in inputs or inputs[part.name].shape:
             return None
-        with precision(LOOK):
-            found = self.reference(0, part.name)(LOOK)
-        due = middle(found) if isinstance(found, arb) else math.nan
-        return due if math.isfinite(due) else None
+        for spot in self.spots:
+            with precision(LOOK):
+                found = spot.gradient(part.name)(LOOK)
+            due = middle(found) if isinstance(found, arb) else math.nan
+            if not abs(due) < FLAT:
+                return (spot.floats, due) if math.isfinite(due) else None
+        return None
 
     def read(self, part: Part, answer: Value) -> Answer:
         """How an answer to a part is read; raises TextError at the place where it is not.

@@ -49,7 +49,8 @@ def mark_all(key: Key, given: Params) -> dict[str, Judgement]:
 
 def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
     """A wrong answer that was diagnosed; where no single mistake gives it, by the slip in it."""
-    if judged.verdict != "wrong" or (judged.diagnosis and not _doubtful(judged.diagnosis)):
+    known = judged.diagnosis and not _doubtful(judged.diagnosis)
+    if judged.verdict != "wrong" or known or "narrower" in judged.tags:  # right as far as it goes
         return judged
     slip = find_slip(key, part, formula)
     return judged if slip is None else _with(key, judged, _beside_the_slip(judged, slip))

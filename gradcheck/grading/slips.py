@@ -5,6 +5,7 @@ solved back from the gradient in floats, and what fits there is compared at all 
 """
 
 import ast
+import math
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -32,6 +33,13 @@ FAMILIES = (
     ("arcsin", "arccos", "arctan"),
     ("exp", "log", "sqrt"),
 )
+CONSTANTS = {
+    "1": 1.0, "pi": math.pi, "e": math.e, "pi**2": math.pi**2, "log(2)": math.log(2),
+    "log(3)": math.log(3), "log(10)": math.log(10), "1/log(10)": 1 / math.log(10),
+    "sqrt(2)": math.sqrt(2), "sqrt(3)": math.sqrt(3), "sqrt(5)": math.sqrt(5),
+}  # fmt: skip
+SHARE, NEAR = 12, 1e-9  # denominators beside a constant; how near, relatively, floats show it
+DECIMALS = 30  # digits behind the point that somebody types
 PLUS, TIMES = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 
 
@@ -49,17 +57,20 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     Of single numbers only. Where several changes do, the likeliest is named; its place is in the
     answer.
     """
-    due = key.due(part) if part.name in key.problem.wrt else None
+    seen = key.look(part) if part.name in key.problem.wrt else None
     try:
         line = readings(key.scope, formula).pieces
     except (TextError, *FAILURES):
         return None
-    if due is None or not isinstance(line, Line) or len(line.steps) < FEWEST:
+    if seen is None or not isinstance(line, Line):
         return None
     inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
-    look = Floats(formula.tree.body, key.spots[0].floats, due)
-    near = [s for s in _slips(formula.tree.body, names, look) if look.is_near(s.node, s.new)]
+    look = Floats(formula.tree.body, *seen)
+    slips = [*_roundings(formula.tree.body, look)]
+    if len(line.steps) >= FEWEST:
+        slips += _slips(formula.tree.body, names, look)
+    near = [slip for slip in slips if look.is_near(slip.node, slip.new)]
     return next(
         (_diagnosis(formula, slip) for slip in near if _fits(key, part, formula, slip)), None
     )
@@ -153,6 +164,24 @@ def _numbers(node: ast.expr, look: Floats) -> Iterator[ast.expr]:
         if other.denominator > 1:
             above = ast.BinOp(above, ast.Div(), ast.Constant(other.denominator))
         yield above if other > 0 else ast.UnaryOp(ast.USub(), above)
+
+
+def _roundings(body: ast.expr, look: Floats) -> Iterator[Slip]:
+    """The exact numbers of which a decimal may be what is left: 2*pi for 6.28."""
+    for node in ast.walk(body):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, Fraction):
+            continue
+        due = look.due(node)
+        unit = next((10.0**-k for k in range(DECIMALS) if not node.value * 10**k % 1), 0.0)
+        if due is None or not 0 < abs(due - node.value) <= unit:
+            continue
+        for constant, value in CONSTANTS.items():
+            share = Fraction(due / value).limit_denominator(SHARE)
+            if share > 0 and abs(share * value - due) <= NEAR * due:
+                exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
+                exact += f"/{share.denominator}" if share.denominator > 1 else ""
+                exact = exact.replace("*1/", "/")
+                yield Slip("number", node, ast.parse(exact, mode="eval").body)
 
 
 def _functions(node: ast.expr) -> Iterator[ast.expr]:

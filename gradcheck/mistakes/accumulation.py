@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gradcheck.mistakes.row import ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
+from gradcheck.mistakes.row import GENERIC, ONE_LONG, SYMMETRIC, Edge, fit, mistake, pull
 from gradcheck.values import Numbers
 
 overwritten_not_accumulated = mistake(
@@ -12,7 +12,7 @@ overwritten_not_accumulated = mistake(
     says="`{text}` is used more than once: the gradients of all its uses add up, here only one of "
     "them is left.",
     example=("sum(x**3 + sin(x))", {"x": "3*x**2"}, {"x": (3,)}),
-    common=0.8,
+    rank=GENERIC,
 )
 
 for _side, _answer in (("held", "2*A @ x"), ("g", "2*A.T @ x")):
@@ -24,7 +24,6 @@ for _side, _answer in (("held", "2*A @ x"), ("g", "2*A.T @ x")):
         says="`{text}` meets the matrix from both sides, once transposed: taking twice one of them "
         "needs a symmetric matrix.",
         example=("x @ A @ x", {"x": _answer}, {"x": (3,), "A": (3, 3)}),
-        common=0.7,
         habit=False,
     )
 
@@ -35,8 +34,8 @@ one_path_left = mistake(
     says="`{text}` is used more than twice: the gradients of all its uses add up, here only one of "
     "them is left.",
     example=("sum(x**3 + sin(x) + exp(x))", {"x": "cos(x)"}, {"x": (3,)}),
-    common=0.7,
     habit=False,
+    rank=GENERIC,
 )
 
 counted_twice = pull(
@@ -45,7 +44,6 @@ counted_twice = pull(
     wrong=lambda e: 2 * e.right,
     says="What comes back from `{text}` was added twice.",
     example=("sum(x**3 + sin(x))", {"x": "6*x**2 + cos(x)"}, {"x": (3,)}),
-    common=0.4,
     habit=False,
 )
 
@@ -54,7 +52,6 @@ path_dropped = pull(
     wrong=lambda e: 0 * e.right,
     says="The path back through `{text}` to `{u}` is missing from the gradient.",
     example=("sum((x - mean(x))**3)", {"x": "3*(x - mean(x))**2"}, {"x": (5,)}),
-    common=0.65,
     habit=False,
 )
 
@@ -84,7 +81,6 @@ broadcast_not_summed = fit(
     says="An operand of `{text}` was broadcast: its gradient must be summed over the stretched "
     "axes.",
     example=("sum((X + b)**2)", {"b": "2*(X + b)"}, {"X": (5, 3), "b": (3,)}),
-    common=0.8,
     hidden_by=(ONE_LONG,),
 )
 
@@ -108,7 +104,6 @@ one_row_left = fit(
     says="An operand of `{text}` was broadcast: the gradients of all rows add up, here only one "
     "is left.",
     example=("sum((X + b)**2)", {"b": "2*(X[-1] + b)"}, {"X": (5, 3), "b": (3,)}),
-    common=0.45,
     hidden_by=(ONE_LONG,),
 )
 
@@ -119,7 +114,6 @@ broadcast_averaged = fit(
     says="An operand of `{text}` was broadcast: its gradient is the sum over the stretched axes, "
     "not the mean.",
     example=("sum((X + b)**2)", {"b": "mean(2*(X + b), axis=0)"}, {"X": (5, 3), "b": (3,)}),
-    common=0.6,
     hidden_by=(ONE_LONG,),
 )
 
@@ -129,7 +123,6 @@ other_axis = fit(
     wrong=_other_axis,
     says="The gradient of the broadcast operand of `{text}` was summed over the wrong axis.",
     example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=1)"}, {"X": (5, 3), "b": (3,)}),
-    common=0.6,
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 

@@ -103,9 +103,7 @@ sign_error = pull(
     wrong=lambda e: -e.right,
     says="The sign flipped on the way back through `{text}` to `{u}`.",
     example=("sum(x - x**3)", {"x": "-1 - 3*x**2"}, {"x": (3,)}),
-    common=0.9,
     habit=False,
-    slip=True,
 )
 
 loss_as_seed = mistake(
@@ -116,7 +114,6 @@ loss_as_seed = mistake(
     says="The way back starts with the value of the loss; it starts with 1, its derivative by "
     "itself.",
     example=("sum(x**2)", {"x": "2*x*sum(x**2)"}, {"x": (3,)}),
-    common=0.4,
     habit=False,
     hidden_by=(ALIKE,),
 )
@@ -143,7 +140,6 @@ activation_dropped = pull(
     wrong=lambda e: e.g + 0 * e.right,
     says="The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)"}, {"x": (3,)}),
-    common=0.8,
     hidden_by=(ALIKE, ALL_PASS),
 )
 
@@ -153,7 +149,6 @@ factor_dropped = pull(
     wrong=lambda e: e.g + 0 * e.right,
     says="The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
     example=("sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}, {"x": (3,), "v": (3,)}),
-    common=0.6,
     habit=False,
     hidden_by=(ALIKE, ALL_PASS),
 )
@@ -164,7 +159,6 @@ factor_twice = pull(
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
     says="The derivative of `{text}` is in the answer twice.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - tanh(x)**2)**2"}, {"x": (3,)}),
-    common=0.4,
 )
 
 given_factor_twice = pull(
@@ -173,7 +167,6 @@ given_factor_twice = pull(
     wrong=lambda e: e.rule(e.right, e.y, e.operands),
     says="The factor that `{text}` has on the way back is in the gradient twice.",
     example=("sum(tanh(x / 3)**2)", {"x": "2*tanh(x/3)*(1 - tanh(x/3)**2) / 9"}, {"x": (3,)}),
-    common=0.4,
     habit=False,
 )
 
@@ -184,7 +177,6 @@ matrix_dropped = pull(
     says="The cotangent passed through the product `{text}` unchanged: the other matrix is "
     "missing.",
     example=("sum(A @ x * V)", {"x": "V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
-    common=0.45,
     habit=False,
 )
 
@@ -198,7 +190,6 @@ for _id, _power, _answer in (
         wrong=_below(_power),
         says="The derivative of `{text}` by what is below is over its square: here it is not.",
         example=("sum(v / x)", {"x": _answer}, {"x": (3,), "v": (3,)}),
-        common=0.45,
         habit=False,
     )
 
@@ -213,7 +204,6 @@ last_term = pull(
         {"X": "2*sum(X, axis=1, keepdims=True) * array([0, 0, 1])"},
         {"X": (5, 3)},
     ),
-    common=0.3,
     habit=False,
     hidden_by=(ONE_LONG,),
 )
@@ -229,7 +219,6 @@ last_sample = pull(
         {"W": "X[-1:].T @ (1 - tanh(X[-1:] @ W)**2)"},
         {"X": (5, 3), "W": (3, 2)},
     ),
-    common=0.45,
     habit=False,
     hidden_by=(ONE_LONG,),
 )
@@ -240,7 +229,6 @@ upstream_ignored = pull(
     wrong=lambda e: e.rule(np.ones_like(e.g), e.y, e.operands),
     says="At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
     example=("sum(tanh(x)**2)", {"x": "1 - tanh(x)**2"}, {"x": (3,)}),
-    common=0.6,
     hidden_by=(ALIKE,),
 )
 
@@ -251,7 +239,6 @@ wrong_tensor = pull(
     says="The derivative of `{text}` is taken at the wrong tensor: its value and its argument "
     "were mistaken for one another.",
     example=("sum(tanh(x)**2)", {"x": "2*tanh(x)*(1 - x**2)"}, {"x": (3,)}),
-    common=0.6,
 )
 
 sum_for_mean = pull(
@@ -260,7 +247,6 @@ sum_for_mean = pull(
     wrong=lambda e: e.right * _count(e),
     says="`{text}` is a mean: the division by the number of entries is missing.",
     example=("mean(x**2)", {"x": "2*x"}, {"x": (5,)}),
-    common=0.75,
     hidden_by=(ONE_LONG,),
 )
 
@@ -270,7 +256,6 @@ mean_for_sum = pull(
     wrong=lambda e: e.right / _count(e),
     says="`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
     example=("sum(x**2)", {"x": "2*x/5"}, {"x": (5,)}),
-    common=0.6,
     hidden_by=(ONE_LONG,),
 )
 
@@ -293,7 +278,6 @@ mean_over_batch = pull(
         {"W": "X.T @ (1 - tanh(X @ W)**2) / 5"},
         {"X": (5, 3), "W": (3, 2)},
     ),
-    common=0.6,
     hidden_by=(ONE_LONG,),
 )
 
@@ -303,9 +287,7 @@ factor_two = pull(
     wrong=lambda e: e.right * 2,
     says="There is a factor of 2 too much on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "2*cos(x) + 3*x**2"}, {"x": (3,)}),
-    common=0.55,
     habit=False,
-    slip=True,
 )
 
 factor_half = pull(
@@ -314,9 +296,7 @@ factor_half = pull(
     wrong=lambda e: e.right / 2,
     says="A factor of 2 is missing on the way back through `{text}` to `{u}`.",
     example=("sum(sin(x) + x**3)", {"x": "cos(x)/2 + 3*x**2"}, {"x": (3,)}),
-    common=0.6,
     habit=False,
-    slip=True,
 )
 
 transposed = pull(
@@ -325,7 +305,6 @@ transposed = pull(
     wrong=lambda e: np.swapaxes(e.right, -1, -2),
     says="The gradient at `{text}` is transposed.",
     example=("sum(X @ W * V)", {"W": "V.T @ X"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
-    common=0.7,
     habit=False,
     hidden_by=(SYMMETRIC,),
 )
@@ -337,7 +316,6 @@ not_transposed = pull(
     wrong=_with_turned,
     says="On the way back through `{text}` the other operand is to be transposed.",
     example=("sum(A @ x * V)", {"x": "A @ V"}, {"A": (3, 3), "x": (3, 2), "V": (3, 2)}),
-    common=0.6,
     hidden_by=(SYMMETRIC,),
 )
 
@@ -365,7 +343,6 @@ elementwise_product = pull(
     wrong=lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g,
     says="At `{text}` the entries were multiplied one by one: this wants a matrix product.",
     example=("sum(X @ W * V)", {"W": "X * V"}, {"X": (5, 3), "W": (3, 1), "V": (5, 1)}),
-    common=0.4,
     hidden_by=(ONE_LONG,),
 )
 
@@ -379,7 +356,6 @@ statistics_constant = pull(
         {"x": "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)"},
         {"x": (5, 3)},
     ),
-    common=0.65,
 )
 
 sigmoid_for_tanh = pull(
@@ -401,6 +377,7 @@ stopped_half_way = mistake(
         {"w": "3*(X @ w)**2"},
         {"X": (5, 3), "w": (3,)},
     ),
+    rank=GENERIC,
     habit=False,
 )
 
@@ -410,7 +387,6 @@ root_not_divided = pull(
     wrong=lambda e: e.right * e.y,
     says="The derivative of `{text}` is not divided by the root.",
     example=("sqrt(sum(x**2))", {"x": "x"}, {"x": (3,)}),
-    common=0.4,
 )
 
 sign_inside = pull(
@@ -420,9 +396,7 @@ sign_inside = pull(
     wrong=lambda e, x: e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands)),
     says="In the derivative of `{text}` the sum or difference inside has the other sign.",
     example=("sum((3*x - v)**2)", {"x": "6*(3*x + v)"}, {"x": (3,), "v": (3,)}),
-    common=0.4,
     habit=False,
-    slip=True,
 )
 
 
@@ -462,7 +436,6 @@ neighbour = pull(
     says="At `{text}` another tensor of the same shape was taken for the operand that the "
     "cotangent is multiplied by.",
     example=("sum(sin(x) * exp(x))", {"x": "x*cos(x) + sin(x)*exp(x)"}, {"x": (3,)}),
-    common=0.45,
     habit=False,
 )
 
@@ -484,6 +457,5 @@ flipped = pull(
     says="On the way back through `{text}` the entries stand in reverse order along one axis, as "
     "of a kernel that was flipped.",
     example=("sum(X @ w)", {"w": "sum(X, axis=0)[::-1]"}, {"X": (5, 3), "w": (3,)}),
-    common=0.3,
     habit=False,
 )

@@ -45,10 +45,8 @@ sign_error = derivative(
     wrong=lambda s: -s.right,
     says="The sign of the derivative of `{text}` is the wrong way round.",
     example=("x**3 + 2*sin(x)", {"x": "3*x**2 - 2*cos(x)"}),
-    common=0.9,
     rank=GENERIC,
     habit=False,
-    slip=True,
 )
 
 sign_of_function = derivative(
@@ -57,8 +55,6 @@ sign_of_function = derivative(
     wrong=lambda s: -s.right,
     says="The derivative of the function in `{text}` has the other sign.",
     example=("x*sin(x) + cos(3*x)", {"x": "sin(x) - x*cos(x) + 3*sin(3*x)"}),
-    common=0.9,
-    slip=True,
 )
 
 for _i, _example in enumerate(
@@ -73,10 +69,8 @@ for _i, _example in enumerate(
         wrong=lambda s, i=_i: s.part(1 - i) - s.part(i),
         says=f"The derivative of the term {{{'uv'[_i]}}} has the wrong sign in `{{text}}`.",
         example=_example,
-        common=0.9,
         habit=False,
         operand=_i,
-        slip=True,
     )
 
 missing_inner_derivative = _of_chain(
@@ -85,7 +79,6 @@ missing_inner_derivative = _of_chain(
     says="In `{text}` the derivative of the inside is missing: the chain rule multiplies by "
     "{dw}, the derivative of {w}.",
     example=("sin(x**2)", {"x": "cos(x**2)"}),
-    common=1.0,
     rank=COVERING,
 )
 
@@ -95,7 +88,6 @@ inner_lost_but_sign = _of_chain(
     says="Of {dw}, the derivative of the inside of `{text}`, only the sign is left: the chain rule "
     "multiplies by it.",
     example=("exp(-3*x)", {"x": "-exp(-3*x)"}),
-    common=0.6,
     rank=COVERING,
 )
 
@@ -104,7 +96,6 @@ outer_not_differentiated = _of_chain(
     wrong=lambda s: s.y * s.dw,
     says="In `{text}` only the inside was differentiated: the outer function has a derivative too.",
     example=("cos(2*x)", {"x": "2*cos(2*x)"}),
-    common=0.4,
 )
 
 function_kept = derivative(
@@ -113,7 +104,6 @@ function_kept = derivative(
     wrong=lambda s: s.y * s.dx,
     says="`{text}` stands in the answer as it is: it has not been differentiated.",
     example=("x**2 + sin(x)", {"x": "2*x + sin(x)"}),
-    common=0.4,
 )
 
 outer_at_inner_derivative = _of_chain(
@@ -121,7 +111,6 @@ outer_at_inner_derivative = _of_chain(
     wrong=lambda s: s.slope(s.dw),
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}, times {dw}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)"}),
-    common=0.45,
 )
 
 outer_at_inner_derivative_times = _of_chain(
@@ -129,7 +118,6 @@ outer_at_inner_derivative_times = _of_chain(
     wrong=lambda s: s.slope(s.dw) * s.dw,
     says="In `{text}` the outer derivative is taken at {dw}; it belongs at {w}.",
     example=("sin(x**3)", {"x": "cos(3*x**2)*3*x**2"}),
-    common=0.4,
 )
 
 outer_at_variable = _of_chain(
@@ -145,7 +133,6 @@ outer_at_variable_alone = _of_chain(
     says="`{text}` was differentiated as if its inside were the bare variable: keep {w} inside, "
     "and multiply by {dw}.",
     example=("cos(x**2)", {"x": "-sin(x)"}),
-    common=0.35,
 )
 
 derivative_put_inside = _of_chain(
@@ -153,7 +140,6 @@ derivative_put_inside = _of_chain(
     wrong=lambda s: s.slope(s.w * s.dw),
     says="In `{text}` the inner derivative {dw} got inside the function: it multiplies outside.",
     example=("sin(x**2)", {"x": "cos(2*x**3)"}),
-    common=0.35,
 )
 
 inner_replaced = _of_chain(
@@ -162,7 +148,6 @@ inner_replaced = _of_chain(
     says="In `{text}` the inside was replaced by its derivative {dw}: differentiate the outer "
     "function as well, keep {w} inside, and multiply by {dw}.",
     example=("sin(x**3)", {"x": "sin(3*x**2)"}),
-    common=0.35,
     rank=GENERIC,
 )
 
@@ -172,7 +157,6 @@ only_the_inside = _of_chain(
     says="Of `{text}` only the inside was differentiated: the derivative of the outer function is "
     "missing.",
     example=("sin(x**3)", {"x": "3*x**2"}),
-    common=0.35,
 )
 
 inner_replaced_by_function = derivative(
@@ -181,7 +165,6 @@ inner_replaced_by_function = derivative(
     wrong=lambda s: s.apply(s.inner.fw) * s.inner.dw,
     says="In `{text}` the derivative of the function inside stands in its place: keep {w} inside.",
     example=("exp(sin(x**2))", {"x": "2*x*exp(cos(x**2))"}),
-    common=0.4,
 )
 
 inner_replaced_alone = derivative(
@@ -191,7 +174,15 @@ inner_replaced_alone = derivative(
     says="In `{text}` the derivative of the function inside stands in its place: keep {w} inside, "
     "and multiply by {dw}.",
     example=("exp(sin(x**2))", {"x": "exp(cos(x**2))"}),
-    common=0.3,
+)
+
+outer_at_innermost = derivative(
+    "outer-at-variable",
+    where=_of_a_call,
+    wrong=lambda s: s.slope(s.inner.w) * s.dw,
+    says="In `{text}` the outer derivative is taken one function too far inside; it belongs at "
+    "{w}.",
+    example=("exp(sin(x**2))", {"x": "exp(x**2)*cos(x**2)*2*x"}),
 )
 
 inner_derivative_added = _of_chain(
@@ -199,7 +190,6 @@ inner_derivative_added = _of_chain(
     wrong=lambda s: s.fw + s.dw,
     says="In `{text}` the derivative of the inside, {dw}, is added: the chain rule multiplies.",
     example=("sin(x**3)", {"x": "cos(x**3) + 3*x**2"}),
-    common=0.35,
 )
 
 inner_derivative_divided = _of_chain(
@@ -208,7 +198,6 @@ inner_derivative_divided = _of_chain(
     says="In `{text}` it was divided by the derivative of the inside, {dw}: the chain rule "
     "multiplies.",
     example=("cos(5*x)", {"x": "-sin(5*x)/5"}),
-    common=0.35,
 )
 
 sign_of_inside = derivative(
@@ -218,7 +207,6 @@ sign_of_inside = derivative(
     says="In the derivative of `{text}` the inside has the other sign.",
     example=("exp(-x**2)", {"x": "-2*x*exp(x**2)"}),
     habit=False,
-    slip=True,
 )
 
 power_outside = derivative(
@@ -227,7 +215,6 @@ power_outside = derivative(
     wrong=lambda s: s.inner.n * s.apply(s.x) ** (s.inner.n - 1) * s.slope(s.x) * s.dx,
     says="This takes `{text}` for a power of the function: the power stands inside.",
     example=("sin(x**3)", {"x": "3*sin(x)**2*cos(x)"}),
-    common=0.35,
     habit=False,
 )
 
@@ -237,6 +224,5 @@ power_inside = derivative(
     wrong=lambda s: s.n * np.power(s.x, s.n - 1) * s.inner.slope(np.power(s.x, s.n)) * s.dx,
     says="This takes `{text}` for the function of a power: the power stands outside.",
     example=("sin(x)**3", {"x": "3*x**2*cos(x**3)"}),
-    common=0.35,
     habit=False,
 )

@@ -72,6 +72,7 @@ INVERSES: Derivatives = {
         lambda w, y: -np.cos(w) / np.sin(w) ** 2,
         lambda w, y: np.cos(y),
         lambda w, y: 1 / np.cos(w),
+        lambda w, y: np.cos(w),
     ),
     "arccos": (
         lambda w, y: -1 / np.sqrt(1 + w**2),
@@ -79,6 +80,8 @@ INVERSES: Derivatives = {
         lambda w, y: 1 / (1 + w**2),
         lambda w, y: np.sin(w) / np.cos(w) ** 2,
         lambda w, y: -np.sin(y),
+        lambda w, y: -1 / (1 + w**2),
+        lambda w, y: -np.sin(w),
     ),
     "arcsinh": (
         lambda w, y: 1 / np.sqrt(1 - w**2),
@@ -128,7 +131,6 @@ for _k, _example in enumerate(
         wrong=_slope(CONFUSED, _k),
         says="The derivative of the function in `{text}` is another one: look it up again.",
         example=_example,
-        common=0.4,
     )
 
 LOG = "The derivative of `{text}` is u'/u with u = {u}: "
@@ -149,7 +151,6 @@ for _wrong, _says, _answer in (
         wrong=_wrong,
         says=LOG + _says,
         example=("log(x**3)", {"x": _answer}),
-        common=0.4,
     )
 
 for _k, _example in enumerate(
@@ -170,5 +171,4 @@ for _k, _example in enumerate(
         says="The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "
         "u'/sqrt(1 - u^2), (arctan u)' is u'/(1 + u^2).",
         example=_example,
-        common=0.4,
     )

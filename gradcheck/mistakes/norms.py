@@ -96,7 +96,6 @@ statistics_constant = _of_norm(
     says="Mean or variance behind `{text}` were held constant: both depend on every entry, their "
     "paths count.",
     example=_example("0*{}"),
-    common=0.7,
 )
 
 sums_of_statistics = _of_norm(
@@ -106,7 +105,6 @@ sums_of_statistics = _of_norm(
     says="Two means stand in the derivative of `{text}`: here they are sums, the division by the "
     "number of entries is missing.",
     example=_example("sum({}, axis=1)[:, None]"),
-    common=0.45,
 )
 
 signs_of_statistics = _of_norm(
@@ -116,8 +114,6 @@ signs_of_statistics = _of_norm(
     says="In the derivative of `{text}` the means are taken away from the cotangent: here one is "
     "added.",
     example=_example(signs="+-"),
-    common=0.4,
-    slip=True,
 )
 
 statistics_along_other = pull(
@@ -128,7 +124,6 @@ statistics_along_other = pull(
     says="In the derivative of `{text}` the means go along the axis that was normalised: here "
     "along another.",
     example=_example("mean({}, axis=0)"),
-    common=0.45,
 )
 
 
@@ -137,7 +132,6 @@ variance_for_deviation = _of_norm(
     wrong=lambda e: e.right / e.params["scale"],
     says="The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
     example=_example(below=f"{ROOT}**2"),
-    common=0.4,
 )
 
 deviation_in_the_mean = _of_norm(
@@ -145,7 +139,6 @@ deviation_in_the_mean = _of_norm(
     wrong=lambda e: _norm(e, second=e.params["scale"] ** 2),
     says="In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
     example=_example(normal=f"(x - {MEAN})"),
-    common=0.35,
 )
 
 scale_missing = _of_norm(
@@ -153,7 +146,6 @@ scale_missing = _of_norm(
     wrong=lambda e: e.right * e.params["scale"],
     says="The derivative of `{text}` is not divided by the standard deviation.",
     example=_example(below="1"),
-    common=0.4,
 )
 
 softmax_along_other = pull(
@@ -167,7 +159,6 @@ softmax_along_other = pull(
         {"Z": "w[:, None] * exp(Z) / sum(exp(Z), axis=0)"},
         {"Z": (2, 3), "w": (2,)},
     ),
-    common=0.45,
     hidden_by=(SYMMETRIC,),
 )
 
@@ -182,7 +173,6 @@ logarithm_for_softmax = pull(
         {"Z": "V - log_softmax(Z) * sum(V, axis=1, keepdims=True)"},
         {"Z": (2, 3), "V": (2, 3)},
     ),
-    common=0.35,
 )
 
 diagonal_only = pull(
@@ -217,7 +207,6 @@ softmax_unweighted = pull(
         {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"},
         {"Z": (2, 3), "V": (2, 3)},
     ),
-    common=0.4,
 )
 
 softmax_over_other_axis = pull(
@@ -230,7 +219,6 @@ softmax_over_other_axis = pull(
         {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"},
         {"Z": (2, 3), "V": (2, 3)},
     ),
-    common=0.4,
 )
 
 
@@ -255,7 +243,6 @@ length_along_other = pull(
         },
         {"x": (5, 3), "v": (5, 3)},
     ),
-    common=0.4,
 )
 
 vector_for_direction = pull(
@@ -271,7 +258,6 @@ vector_for_direction = pull(
         },
         {"x": (5, 3), "v": (5, 3)},
     ),
-    common=0.4,
 )
 
 norm_not_divided = pull(
@@ -280,5 +266,4 @@ norm_not_divided = pull(
     wrong=lambda e: e.right * e.y,
     says="The derivative of `{text}` is not divided by the length.",
     example=("sum(norm(x) * v)", {"x": "x * sum(v)"}, {"x": (3,), "v": (2,)}),
-    common=0.4,
 )

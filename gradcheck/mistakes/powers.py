@@ -31,7 +31,6 @@ power_coefficient_missing = _of_power(
     wrong=lambda s: np.power(s.u, s.n - 1) * s.du,
     says="The exponent {c} of `{text}` comes down as a factor: here it is missing.",
     example=("x**4", {"x": "x**3"}),
-    common=0.7,
 )
 
 power_not_reduced = _of_power(
@@ -39,7 +38,6 @@ power_not_reduced = _of_power(
     wrong=lambda s: s.n * np.power(s.u, s.n) * s.du,
     says="The exponent of `{text}` came down as a factor, but is not reduced by one.",
     example=("x**4", {"x": "4*x**4"}),
-    common=0.6,
 )
 
 power_increased = _of_power(
@@ -47,7 +45,6 @@ power_increased = _of_power(
     wrong=lambda s: s.n * np.power(s.u, s.n + 1) * s.du,
     says="The exponent of `{text}` went up by one: differentiating takes it down by one.",
     example=("x**4", {"x": "4*x**5"}),
-    common=0.45,
 )
 
 exponent_lost = derivative(
@@ -57,7 +54,6 @@ exponent_lost = derivative(
     says="The exponent {c} of `{text}` came down as a factor, and is gone above: it goes down by "
     "one.",
     example=("x**5", {"x": "5*x"}),
-    common=0.4,
 )
 
 exponent_reduced_twice = derivative(
@@ -66,7 +62,6 @@ exponent_reduced_twice = derivative(
     wrong=lambda s: s.n * np.power(s.u, s.n - 2) * s.du,
     says="The exponent of `{text}` went down by two: it goes down by one.",
     example=("x**5", {"x": "5*x**3"}),
-    common=0.35,
 )
 
 divided_by_exponent = _of_power(
@@ -74,7 +69,6 @@ divided_by_exponent = _of_power(
     wrong=lambda s: np.power(s.u, s.n - 1) * s.du / s.n,
     says="`{text}` was divided by its exponent: differentiating multiplies by it.",
     example=("x**4", {"x": "x**3/4"}),
-    common=0.35,
 )
 
 exponent_sign_lost = derivative(
@@ -83,8 +77,6 @@ exponent_sign_lost = derivative(
     wrong=lambda s: s.n * np.power(s.u, 1 - s.n) * s.du,
     says="The exponent of `{text}` is negative: the minus above was lost.",
     example=("x**-3", {"x": "-3*x**4"}),
-    common=0.4,
-    slip=True,
 )
 
 power_rule_on_exponential = derivative(
@@ -94,7 +86,6 @@ power_rule_on_exponential = derivative(
     says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
     "exponential keeps its exponent.",
     example=("exp(3*x)", {"x": "3*3*x*exp(3*x - 1)"}),
-    common=0.6,
 )
 
 power_rule_on_exponential_alone = derivative(
@@ -104,7 +95,6 @@ power_rule_on_exponential_alone = derivative(
     says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
     "exponential keeps its exponent.",
     example=("exp(3*x)", {"x": "3*x*exp(3*x - 1)"}),
-    common=0.6,
 )
 
 power_rule_on_variable_exponent = derivative(
@@ -114,7 +104,6 @@ power_rule_on_variable_exponent = derivative(
     says="In `{text}` the exponent varies too, so that the power rule is only half of it: take "
     "the logarithm first.",
     example=("x**x", {"x": "x*x**(x - 1)"}),
-    common=0.6,
 )
 
 exponential_rule_on_variable_base = derivative(
@@ -131,7 +120,6 @@ exponential_rule_on_power = _of_power(
     wrong=lambda s: s.y * np.log(s.u) * s.du,
     says="`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
     example=("x**4", {"x": "x**4 * log(x)"}),
-    common=0.25,
 )
 
 exponent_of_e_changed = derivative(
@@ -140,7 +128,6 @@ exponent_of_e_changed = derivative(
     wrong=lambda s: s.dw * np.exp(s.w - 1),
     says="`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
     example=("exp(3*x)", {"x": "3*exp(3*x - 1)"}),
-    common=0.4,
 )
 
 log_of_base_missing = derivative(
@@ -149,7 +136,6 @@ log_of_base_missing = derivative(
     wrong=lambda s: s.y * s.dw,
     says="The base of `{text}` is not e: the factor log(base) is missing.",
     example=("2**x", {"x": "2**x"}),
-    common=0.6,
 )
 
 log_of_base_missing_below = derivative(
@@ -158,7 +144,6 @@ log_of_base_missing_below = derivative(
     wrong=lambda s: s.dw / s.w,
     says="The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
     example=("log10(x)", {"x": "1/x"}),
-    common=0.6,
 )
 
 log_of_base_misplaced = derivative(
@@ -167,7 +152,6 @@ log_of_base_misplaced = derivative(
     wrong=lambda s: s.y * s.dw / _log_of_base(s),
     says="The derivative of `{text}` is multiplied by log(base): here it is divided by it.",
     example=("2**x", {"x": "2**x / log(2)"}),
-    common=0.3,
 )
 
 log_of_base_misplaced_above = derivative(
@@ -176,7 +160,6 @@ log_of_base_misplaced_above = derivative(
     wrong=lambda s: s.dw / s.w * _log_of_base(s),
     says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
     example=("log10(x)", {"x": "log(10)/x"}),
-    common=0.3,
 )
 
 ten_for_its_log = derivative(
@@ -185,7 +168,6 @@ ten_for_its_log = derivative(
     wrong=lambda s: s.dw / (10 * s.w),
     says="In the derivative of `{text}` stands the base where its logarithm belongs.",
     example=("log10(x)", {"x": "1/(10*x)"}),
-    common=0.3,
 )
 
 log_of_variable = derivative(
@@ -194,7 +176,6 @@ log_of_variable = derivative(
     wrong=lambda s: s.y * s.dw * np.log(s.x),
     says="The derivative of `{text}` is multiplied by log(base), not by the log of the variable.",
     example=("2**x", {"x": "2**x * log(x)"}),
-    common=0.3,
 )
 
 logarithmic_derivative_left = derivative(
@@ -203,7 +184,6 @@ logarithmic_derivative_left = derivative(
     wrong=lambda s: s.right / s.y,
     says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
     example=("x**x", {"x": "log(x) + 1"}),
-    common=0.6,
 )
 
 product_of_derivatives_above = derivative(
@@ -213,7 +193,6 @@ product_of_derivatives_above = derivative(
     says="The logarithm of `{text}` is the product v log(u): its derivative is not the product of "
     "the derivatives.",
     example=("x**sin(x)", {"x": "x**sin(x) * cos(x)/x"}),
-    common=0.4,
 )
 
 log_in_tower_wrong = derivative(
@@ -222,7 +201,6 @@ log_in_tower_wrong = derivative(
     wrong=lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du),
     says="In the derivative of log(`{text}`) the derivative of log(u) is u'/u, not u'.",
     example=("x**sin(x)", {"x": "x**sin(x) * (cos(x)*log(x) + sin(x))"}),
-    common=0.3,
 )
 
 
@@ -284,7 +262,6 @@ function_split = derivative(
     wrong=_function_split,
     says=SAYS,
     example=("(3*x + 1)**4", {"x": "324*x**3"}),
-    common=0.4,
 )
 
 slope_split = derivative(
@@ -294,7 +271,6 @@ slope_split = derivative(
     says="The rule for `{text}` is right; then the power of the sum was split: (a + b)^n is not "
     "a^n + b^n.",
     example=("sqrt(x**2 + 9)", {"x": "x/(x + 3)"}),
-    common=0.4,
 )
 
 denominator_split = derivative(
@@ -303,7 +279,6 @@ denominator_split = derivative(
     wrong=_denominator_split,
     says="The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
     example=("x/(x**2 + 1)", {"x": "(1 - x**2)/(x**4 + 1)"}),
-    common=0.4,
 )
 
 fraction_split = derivative(
@@ -312,5 +287,4 @@ fraction_split = derivative(
     wrong=_fraction_split,
     says="The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
     example=("log(x + 4)", {"x": "1/x + 1/4"}),
-    common=0.4,
 )

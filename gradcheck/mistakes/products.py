@@ -14,16 +14,19 @@ product_of_derivatives = _of_product(
     wrong=lambda s: s.du * s.dv,
     says="`{text}` is a product: its derivative is u'v + uv', not u'v', with u = {u}, v = {v}.",
     example=("x**2 * sin(x)", {"x": "2*x*cos(x)"}),
-    common=0.8,
 )
 
-product_rule_crossed = _of_product(
-    "product-rule-crossed",
-    wrong=lambda s: s.u * s.du + s.v * s.dv,
-    says="In the product `{text}` each derivative stands beside its own factor: it goes beside "
-    "the other one, u'v + uv'.",
-    example=("x**2 * sin(x)", {"x": "x**2*2*x + sin(x)*cos(x)"}),
-)
+for _wrong, _answer in (
+    (lambda s: s.u * s.du + s.v * s.dv, "x**2*2*x + sin(x)*cos(x)"),
+    (lambda s: s.u * s.v + s.du * s.dv, "x**2*sin(x) + 2*x*cos(x)"),
+):
+    _of_product(
+        "product-rule-crossed",
+        wrong=_wrong,
+        says="In the product `{text}` each derivative goes beside the other factor, u'v + uv': "
+        "here they are paired otherwise.",
+        example=("x**2 * sin(x)", {"x": _answer}),
+    )
 
 for _i, _missing, _answer in (
     (1, "{du} times {v}", "x**2*cos(x)"),
@@ -34,19 +37,14 @@ for _i, _missing, _answer in (
         wrong=lambda s, i=_i: s.part(i),
         says=f"The product rule for `{{text}}` has two terms: {_missing} is missing.",
         example=("x**2 * sin(x)", {"x": _answer}),
-        common=0.7,
     )
 
-for _i, _answer, _common in (
-    (0, "2*x*sin(x) - x**2*cos(x)", 0.5),
-    (1, "x**2*cos(x) - 2*x*sin(x)", 0.4),
-):
+for _i, _answer in enumerate(("2*x*sin(x) - x**2*cos(x)", "x**2*cos(x) - 2*x*sin(x)")):
     _of_product(
         "product-rule-minus",
         wrong=lambda s, i=_i: s.part(i) - s.part(1 - i),
         says="The two terms of the product rule for `{text}` are added, not subtracted.",
         example=("x**2 * sin(x)", {"x": _answer}),
-        common=_common,
     )
 
 for _i, _answer in ((0, "sin(x) + x**2*cos(x)"), (1, "2*x*sin(x) + cos(x)")):
@@ -56,9 +54,7 @@ for _i, _answer in ((0, "sin(x) + x**2*cos(x)"), (1, "2*x*sin(x) + cos(x)")):
         says=f"In one term of the product rule for `{{text}}` the factor "
         f"{{{'u' if _i else 'du'}}} is missing.",
         example=("x**2 * sin(x)", {"x": _answer}),
-        common=0.3,
         habit=False,
-        slip=True,
     )
 
 
@@ -87,7 +83,6 @@ quotient_plus = _of_quotient(
     wrong=lambda s: (s.du * s.v + s.u * s.dv) / s.v**2,
     says=f"In the derivative of `{{text}}` stands a plus where a minus belongs: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x + sin(x)) / x**2"}),
-    common=0.6,
 )
 
 quotient_swapped = _of_quotient(
@@ -95,7 +90,6 @@ quotient_swapped = _of_quotient(
     wrong=lambda s: -s.right,
     says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
     example=("sin(x) / x", {"x": "(sin(x) - cos(x)*x) / x**2"}),
-    common=0.55,
 )
 
 quotient_of_derivatives = _of_quotient(
@@ -103,7 +97,6 @@ quotient_of_derivatives = _of_quotient(
     wrong=lambda s: over(s.du, s.dv),
     says=f"`{{text}}` was differentiated above and below by itself: {RULE}.",
     example=("sin(x) / x**2", {"x": "cos(x) / (2*x)"}),
-    common=0.6,
 )
 
 denominator_not_squared = _of_quotient(
@@ -111,7 +104,6 @@ denominator_not_squared = _of_quotient(
     wrong=lambda s: s.right * s.v,
     says=f"The denominator in the derivative of `{{text}}` is not squared: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / x"}),
-    common=0.6,
 )
 
 denominator_of_constant_not_squared = _of_reciprocal(
@@ -126,7 +118,6 @@ numerator_squared = _of_quotient(
     wrong=lambda s: (s.du * s.v - s.u * s.dv) / s.u**2,
     says=f"The derivative of `{{text}}` is divided by the square of the numerator: {RULE}.",
     example=("sin(x) / x", {"x": "(cos(x)*x - sin(x)) / sin(x)**2"}),
-    common=0.4,
 )
 
 for _i, _nth, _answer in ((0, "second", "cos(x) / x"), (1, "first", "-sin(x) / x**2")):
@@ -142,7 +133,6 @@ denominator_forgotten = _of_quotient(
     wrong=lambda s: s.right * s.v**2,
     says=f"The derivative of `{{text}}` is not divided at all: {RULE}.",
     example=("sin(x) / x", {"x": "cos(x)*x - sin(x)"}),
-    common=0.45,
 )
 
 denominator_of_constant_forgotten = _of_reciprocal(
@@ -150,7 +140,6 @@ denominator_of_constant_forgotten = _of_reciprocal(
     wrong=lambda s: s.fw * s.w**2 * s.dw,
     says="The derivative of `{text}` is not divided at all: (1/v)' is -v' / v^2.",
     example=("1 / (x**2 + 1)", {"x": "-2*x"}),
-    common=0.3,
 )
 
 reciprocal_sign_lost = _of_reciprocal(
@@ -158,7 +147,6 @@ reciprocal_sign_lost = _of_reciprocal(
     wrong=lambda s: -s.right,
     says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
     example=("1 / (x**2 + 1)", {"x": "2*x / (x**2 + 1)**2"}),
-    common=0.7,
 )
 
 reciprocal_differentiated_below = _of_reciprocal(
@@ -167,7 +155,6 @@ reciprocal_differentiated_below = _of_reciprocal(
     says="In `{text}` only the denominator was differentiated, where it stands: (1/v)' is "
     "-v' / v^2.",
     example=("3 / (x**2 + 1)", {"x": "3 / (2*x)"}),
-    common=0.35,
 )
 
 product_rule_on_quotient = _of_quotient(
@@ -175,7 +162,6 @@ product_rule_on_quotient = _of_quotient(
     wrong=lambda s: s.du * s.v + s.u * s.dv,
     says=f"`{{text}}` is a quotient, differentiated as if it were a product: {RULE}.",
     example=("sin(x) / x**2", {"x": "x**2*cos(x) + 2*x*sin(x)"}),
-    common=0.35,
 )
 
 product_of_derivatives_of_quotient = _of_quotient(
@@ -183,7 +169,6 @@ product_of_derivatives_of_quotient = _of_quotient(
     wrong=lambda s: s.du * s.dv,
     says=f"`{{text}}` is a quotient; here the two derivatives are multiplied: {RULE}.",
     example=("sin(x) / x**3", {"x": "3*x**2*cos(x)"}),
-    common=0.25,
 )
 
 product_of_derivatives_below = _of_quotient(
@@ -191,7 +176,6 @@ product_of_derivatives_below = _of_quotient(
     wrong=lambda s: -s.du * s.dv / s.v**2,
     says=f"The derivatives of u and of 1/v are multiplied, of `{{text}}`: {RULE}.",
     example=("sin(x) / x**2", {"x": "-2*cos(x) / x**3"}),
-    common=0.3,
 )
 
 sign_of_power_below_lost = derivative(
@@ -200,8 +184,6 @@ sign_of_power_below_lost = derivative(
     wrong=lambda s: s.right * np.abs(s.x) ** (2 + 2 * over(s.dw * s.x, s.w)),
     says="`{text}` is a negative power: the minus of its exponent was lost.",
     example=("5 / x**3", {"x": "-15 * x**4"}),
-    common=0.4,
-    slip=True,
 )
 
 power_below_increased = derivative(
@@ -210,5 +192,4 @@ power_below_increased = derivative(
     wrong=lambda s: s.right * s.x**2,
     says="`{text}` is a negative power: its exponent goes down, from -n to -n - 1.",
     example=("5 / x**3", {"x": "-15 / x**2"}),
-    common=0.45,
 )

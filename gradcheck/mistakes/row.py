@@ -123,18 +123,16 @@ class Mistake:
     is held), "coefficient" or "constant" (a number before a term, one that is added), "read" (a
     number of the program); "seed", "pull", "fit", "accumulate" or "keep" (backprop; in the
     last one pull of those that meet is left), "stop" (the way back ends at a step);
-    "answer" (the whole answer). `common` orders hypotheses that fit alike: how often it is
-    seen, 0 to 1. `operand` points at an argument of the node rather than at the node. `habit` says
-    that the act makes sense as a misconception, done at every site alike. `rank` orders stories by
-    how much they tell: those of a higher rank are told where no lower one fits; what is `COVERING`
-    hides what was made within its place (of an inside whose derivative was left out nobody knows
-    what it was). `hidden_by` is what a problem may be like so that nobody can see the mistake.
-    `slip` says that it is one of attention, not of understanding (a set's `credit: {slip: 0.5}` is
-    for all of these). `alike` has the ids of other mistakes that may give the same numbers: why,
-    and what change of the program would tell them apart. `says` may use {text}, the site; {u} and
-    {v}, its arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent; {h}, a
-    letter that is held. `choices(site)` is what the mistake may be made with at a site, for a
-    mistake that can be made in several ways: `wrong` is told one of them.
+    "answer" (the whole answer). `operand` points at an argument of the node rather than at the
+    node. `habit` says that the act makes sense as a misconception, done at every site alike. `rank`
+    orders stories by how much they tell: those of a higher rank are told where no lower one fits;
+    what is `COVERING` hides what was made within its place (of an inside whose derivative was left
+    out nobody knows what it was). `hidden_by` is what a problem may be like so that nobody can see
+    the mistake. `alike` has the ids of other mistakes that may give the same numbers: why, and what
+    change of the program would tell them apart. `says` may use {text}, the site; {u} and {v}, its
+    arguments; {du} and {dv}, their derivatives; {c}, a constant factor or exponent; {h}, a letter
+    that is held. `choices(site)` is what the mistake may be made with at a site, for a mistake that
+    can be made in several ways: `wrong` is told one of them.
     """
 
     id: str
@@ -143,12 +141,10 @@ class Mistake:
     says: str
     example: Example
     where: Callable[..., bool] = lambda *site: True
-    common: float = 0.5
     operand: int | None = None
     habit: bool = True
     rank: int = TELLING
     hidden_by: tuple[str, ...] = ()
-    slip: bool = False
     alike: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     choices: Callable[[Numbers], Sequence[Numbers]] | None = None
 
@@ -156,6 +152,16 @@ class Mistake:
     def family(self) -> str:
         """The place where the mistake lives."""
         return FAMILIES.get(self.verb, "training")
+
+    @property
+    def common(self) -> float:
+        """How often it is seen, 0 to 1."""
+        return SEEN.get(self.id, NOW_AND_THEN)
+
+    @property
+    def slip(self) -> bool:
+        """Whether it is one of attention, not of understanding."""
+        return self.id in SLIPS
 
 
 FAMILIES = {
@@ -175,6 +181,53 @@ FAMILIES = {
     "retype": "typing",
 }
 CATALOGUE: list[Mistake] = []
+
+# How often a mistake is seen, 0 to 1, in rough steps: hypotheses that fit alike are in this order.
+NOW_AND_THEN = 0.5
+SEEN = {
+    id: often
+    for often, ids in {
+        1.0: "missing-inner-derivative",
+        0.9: "brackets-missing missing-zero-grad sign-error",
+        0.8: """
+            broadcast-not-summed chain-factor-dropped constant-factor-lost overwritten-grad
+            overwritten-not-accumulated product-of-derivatives unscaled-accumulation
+        """,
+        0.7: """
+            lost-product-term matrix-taken-as-symmetric path-dropped power-coefficient-missing
+            reciprocal-sign-lost sum-for-mean transposed
+        """,
+        0.6: """
+            broadcast-averaged constant-kept denominator-not-squared differentiated-once factor-two
+            integrated-instead log-of-base-missing mean-for-sum power-not-reduced
+            power-rule-on-exponential quotient-of-derivatives quotient-plus quotient-swapped
+            repeated-index-overwritten summed-over-wrong-axis term-lost upstream-ignored
+            wrong-tensor-in-derivative zeroed-before-step
+        """,
+        0.4: """
+            chain-factor-twice constant-added counted-twice cumulated-forwards denominator-forgotten
+            differentiated-too-often elementwise-for-matmul exponent-lost exponent-of-e-changed
+            exponent-sign-lost false-law-of-algebra inverse-function-derivative-wrong
+            log-derivative-wrong numerator-squared outer-at-inner-derivative
+            outer-not-differentiated partial-as-total partial-window power-increased reciprocal
+            second-derivative wrong-index
+        """,
+        0.3: """
+            coefficient-slip constant-as-variable derivative-put-inside divided-by-exponent
+            divided-not-multiplied exponent-reduced-twice flipped function-misread
+            inner-derivative-added inner-derivative-divided log-of-base-misplaced
+            multiplied-not-divided not-differentiated product-rule-on-quotient sum-of-derivatives
+        """,
+        0.2: "at-another-point product-rule-on-sum treated-as-constant",
+    }.items()
+    for id in ids.split()
+}
+# Of attention, not of understanding: a set's `credit: {slip: 0.5}` is for all of these.
+SLIPS = frozenset([
+    "bracket-slip", "coefficient-slip", "constant-added", "exponent-sign-lost", "factor-slip",
+    "factor-two", "function-misread", "function-slip", "letter-slip", "number-slip", "sign-error",
+    "sign-slip",
+])  # fmt: skip
 
 # What a problem can be like, that hides a mistake: `hidden_by` of its rows.
 ONE_LONG = "an axis of one entry"

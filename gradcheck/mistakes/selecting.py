@@ -112,7 +112,6 @@ mask_inverted = pull(
     wrong=lambda e: e.g - e.right,
     says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
     example=("sum(relu(x)**2 + relu(x))", {"x": "1.0*(x <= 0)"}, {"x": (7,)}),
-    common=0.45,
     hidden_by=(ALL_PASS,),
 )
 
@@ -141,7 +140,6 @@ shared_evenly = pull(
     says="The gradient of `{text}` is shared out evenly, as that of a mean; only the extreme entry "
     "gets it.",
     example=("max(x)", {"x": "1/5 + 0*x"}, {"x": (5,)}),
-    common=0.4,
     hidden_by=(ONE_LONG,),
 )
 
@@ -152,7 +150,6 @@ repeated_index = pull(
     says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[2]])"}, {"x": (3,), "v": (3,)}),
-    common=0.6,
 )
 
 to_the_row = pull(
@@ -166,7 +163,6 @@ to_the_row = pull(
         {"X": "v[:, None] + 0*X"},
         {"X": (2, 3), "v": (2,)},
     ),
-    common=0.4,
     hidden_by=(ONE_LONG,),
 )
 
@@ -177,7 +173,6 @@ the_other_extreme = pull(
     says="The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to "
     "the largest for a minimum.",
     example=("max(x)", {"x": "1.0*(x == min(x))"}, {"x": (5,)}),
-    common=0.4,
 )
 
 repeated_index_averaged = pull(
@@ -191,7 +186,6 @@ repeated_index_averaged = pull(
         {"x": "array([v[0], 0*v[0], (v[1] + v[2])/2])"},
         {"x": (3,), "v": (3,)},
     ),
-    common=0.35,
 )
 
 first_use_left = pull(
@@ -201,7 +195,6 @@ first_use_left = pull(
     says="An index occurs more than once in `{text}`: its gradients add up, here only the first "
     "one is left.",
     example=("sum(x[[0, 2, 2]] * v)", {"x": "array([v[0], 0*v[0], v[1]])"}, {"x": (3,), "v": (3,)}),
-    common=0.4,
 )
 
 by_position = pull(
@@ -215,7 +208,6 @@ by_position = pull(
         {"x": "array([v[0], v[1], v[2], 0*v[0]])"},
         {"x": (4,), "v": (3,)},
     ),
-    common=0.4,
 )
 
 one_place_on = pull(
@@ -229,7 +221,6 @@ one_place_on = pull(
         {"x": "array([0*v[0], v[0], 0*v[0], v[1] + v[2]])"},
         {"x": (4,), "v": (3,)},
     ),
-    common=0.35,
 )
 
 to_an_end = pull(
@@ -244,7 +235,6 @@ to_an_end = pull(
         {"x": "array([[1, 0, 0]]) * v[:, None]"},
         {"x": (5, 3), "v": (5,)},
     ),
-    common=0.35,
     hidden_by=(ONE_LONG,),
 )
 
@@ -259,7 +249,6 @@ parts_swapped = pull(
         {"x": "v[3:] + v[:3]*cos(x)"},
         {"x": (3,), "v": (6,)},
     ),
-    common=0.35,
 )
 
 other_order = pull(
@@ -273,7 +262,6 @@ other_order = pull(
         {"x": "reshape(V.T, (6,))"},
         {"x": (6,), "V": (2, 3)},
     ),
-    common=0.35,
 )
 
 cut_at_one_end = pull(
@@ -283,5 +271,4 @@ cut_at_one_end = pull(
     wrong=_cut_at,
     says="On the way back through `{text}` the padding was cut away at one end; it stands at both.",
     example=("sum(pad(x, 1) * v)", {"x": "v[:3]"}, {"x": (3,), "v": (5,)}),
-    common=0.4,
 )

@@ -80,7 +80,6 @@ one_copy_left = pull(
         {"x": "array([v[0], v[2], v[4]])"},
         {"x": (3,), "v": (6,)},
     ),
-    common=0.45,
 )
 
 mean_of_copies = pull(
@@ -93,7 +92,6 @@ mean_of_copies = pull(
         {"x": "array([v[0] + v[1] + v[2], v[3] + v[4] + v[5]]) / 3"},
         {"x": (2,), "v": (6,)},
     ),
-    common=0.45,
 )
 
 passed = pull(
@@ -112,7 +110,6 @@ cumulated_forwards = pull(
     says="The cotangent was added up along `{text}` from the start once more: it is to be added up "
     "from the end.",
     example=("sum(cumsum(x) * v)", {"x": "cumsum(v)"}, {"x": (4,), "v": (4,)}),
-    common=0.45,
     hidden_by=(ALIKE,),
 )
 
@@ -123,9 +120,7 @@ shifted_again = pull(
     says="The cotangent was shifted through `{text}` the same way once more: it is to go back, the "
     "other way.",
     example=("sum(roll(x, 1) * v)", {"x": "roll(v, 1)"}, {"x": (4,), "v": (4,)}),
-    common=0.45,
     hidden_by=(ALIKE,),
-    slip=True,
 )
 
 sign_of_row_sum = pull(
@@ -139,8 +134,6 @@ sign_of_row_sum = pull(
         {"Z": "softmax(Z) * (V + sum(V*softmax(Z), axis=1, keepdims=True))"},
         {"Z": (2, 3), "V": (2, 3)},
     ),
-    common=0.4,
-    slip=True,
 )
 
 row_sum_alone = pull(
@@ -154,7 +147,6 @@ row_sum_alone = pull(
         {"Z": "-softmax(Z) * sum(V, axis=1, keepdims=True)"},
         {"Z": (2, 3), "V": (2, 3)},
     ),
-    common=0.4,
 )
 
 multiplied = pull(
@@ -163,7 +155,6 @@ multiplied = pull(
     wrong=lambda e: e.g * e.other,
     says="On the way back through `{text}` it was multiplied where it is to be divided.",
     example=("sum(sin(x / v))", {"x": "cos(x / v) * v"}, {"x": (3,), "v": (3,)}),
-    common=0.35,
     habit=False,
 )
 
@@ -173,7 +164,6 @@ divided = pull(
     wrong=lambda e: e.g / e.other,
     says="On the way back through `{text}` it was divided where it is to be multiplied.",
     example=("sum(sin(x * v))", {"x": "cos(x * v) / v"}, {"x": (3,), "v": (3,)}),
-    common=0.35,
     habit=False,
 )
 
@@ -188,7 +178,6 @@ over_other_axes = fit(
         {"b": "sum(2*(X + b), axis=(0, 2))"},
         {"X": (2, 3, 3), "b": (3,)},
     ),
-    common=0.4,
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
@@ -204,6 +193,5 @@ spread_elsewhere = pull(
         {"X": "2*sum(X, axis=2)[:, None] + 0*X"},
         {"X": (2, 3, 3)},
     ),
-    common=0.35,
     hidden_by=(ONE_LONG, SYMMETRIC),
 )

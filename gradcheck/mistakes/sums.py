@@ -31,7 +31,6 @@ constant_factor_lost = derivative(
     wrong=_without,
     says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
     example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
-    common=0.85,
 )
 
 constant_kept = derivative(
@@ -40,7 +39,6 @@ constant_kept = derivative(
     wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
     says="The constant {c} of `{text}` was kept: its derivative is 0.",
     example=("x**2 + 7", {"x": "2*x + 7"}),
-    common=0.6,
 )
 
 constant_as_variable = derivative(
@@ -50,7 +48,6 @@ constant_as_variable = derivative(
     wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
     example=("sin(x) + 7", {"x": "cos(x) + 1"}),
-    common=0.35,
 )
 
 for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
@@ -60,7 +57,6 @@ for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
         wrong=lambda s, i=_i: s.right + s.part(i) * ((s.v if i else s.u) - 1),
         says=f"The term {{{'uv'[_i]}}} of `{{text}}` stands in the answer as it is.",
         example=(("x + sin(x)", "sin(x) + x")[_i], {"x": _answer}),
-        common=0.35,
         habit=False,
     )
 
@@ -70,7 +66,6 @@ linear_term_kept = derivative(
     wrong=lambda s: s.y * s.dx,
     says="`{text}` stands in the answer as it is: it has not been differentiated.",
     example=("sin(x) + 5*x", {"x": "cos(x) + 5*x"}),
-    common=0.35,
 )
 
 held_differentiated = mistake(
@@ -80,7 +75,6 @@ held_differentiated = mistake(
     wrong=lambda s: s.right + s.held,
     says="In `{text}` {h} was differentiated too: in a partial derivative it is held constant.",
     example=("x**3 + y**2", {"x": "3*x**2 + 2*y"}),
-    common=0.4,
 )
 
 for _i, _example in enumerate(
@@ -93,7 +87,6 @@ for _i, _example in enumerate(
         wrong=lambda s, i=_i: s.right + (s.fv * s.hv if i else s.fu * s.hu),
         says=f"In `{{text}}` {{h}} was differentiated too, in {{{'uv'[_i]}}}: it is held constant.",
         example=(_example[0], {"x": _example[1]}),
-        common=0.4,
     )
 
 
@@ -113,7 +106,6 @@ for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2
         wrong=lambda s, i=_i: s.du * s.hv if i else s.hu * s.dv,
         says="In `{text}` both factors were differentiated: {h} is held constant, and stays.",
         example=(_example[0], {"x": _example[1]}),
-        common=0.4,
     )
 
 letters_swapped = mistake(
@@ -123,7 +115,6 @@ letters_swapped = mistake(
     wrong=lambda s: s.u * np.power(s.v, s.u - 1) * s.du,
     says="In the derivative of `{text}` {u} and {v} stand in each other's place.",
     example=("x**y", {"x": "x*y**(x - 1)"}),
-    common=0.4,
 )
 
 factor_as_variable = derivative(
@@ -133,7 +124,6 @@ factor_as_variable = derivative(
     says="The constant {c} of `{text}` was differentiated to 1, as if it varied: a constant factor "
     "just stays.",
     example=("pi*x**2", {"x": "x**2 + 2*pi*x"}),
-    common=0.3,
     rank=GENERIC,
 )
 
@@ -144,7 +134,6 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
         wrong=lambda s, i=_i: s.part(1 - i),
         says=f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
         example=("x**2 + sin(x)", {"x": _answer}),
-        common=0.6,
         operand=_i,
         habit=False,
     )
@@ -156,10 +145,8 @@ for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
         wrong=lambda s, one=_one: (s.c + one) * s.dw,
         says="The coefficient of the derivative of `{text}` is off.",
         example=("3*sin(x)", {"x": _answer}),
-        common=0.2,
         habit=False,
         rank=VAGUE,
-        slip=True,
     )
 
 factor_twice = derivative(
@@ -168,11 +155,9 @@ factor_twice = derivative(
     wrong=lambda s: s.right**2 / _without(s),
     says="The constant factor of `{text}` is in the answer twice.",
     example=("3*sin(x)", {"x": "9*cos(x)"}),
-    common=0.3,
-    slip=True,
 )
 
-for _one, _word, _answer, _common in ((-1, "less", "3*x**3", 0.35), (1, "more", "5*x**3", 0.2)):
+for _one, _word, _answer in ((-1, "less", "3*x**3"), (1, "more", "5*x**3")):
     derivative(
         "coefficient-slip",
         where=power,
@@ -180,9 +165,7 @@ for _one, _word, _answer, _common in ((-1, "less", "3*x**3", 0.35), (1, "more", 
         says="The factor that comes down from the exponent of `{text}` is {c} itself, not one "
         f"{_word}.",
         example=("x**4", {"x": _answer}),
-        common=_common,
         rank=VAGUE,
-        slip=True,
     )
 
 coefficient_slip = mistake(
@@ -191,9 +174,7 @@ coefficient_slip = mistake(
     wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
     example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
-    common=0.3,
     rank=VAGUE,
-    slip=True,
 )
 
 number_slip = mistake(
@@ -202,9 +183,7 @@ number_slip = mistake(
     wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="In the derivative of `{text}` stands {factor} where {c} belongs.",
     example=("7*x**2 + sin(x)", {"x": "15*x + cos(x)"}),
-    common=0.4,
     rank=VAGUE,
-    slip=True,
 )
 
 constant_missing = mistake(
@@ -221,8 +200,6 @@ constant_again = mistake(
     wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The factor {c} is in the derivative of `{text}` once too often.",
     example=("B*x**2 + sin(x)", {"x": "2*B**2*x + cos(x)"}, {"B": ()}),
-    common=0.3,
-    slip=True,
 )
 
 sum_of_derivatives = derivative(
@@ -232,7 +209,6 @@ sum_of_derivatives = derivative(
     says="`{text}` is a product, differentiated as if it were a sum: u' + v' stands where "
     "u'v + uv' belongs.",
     example=("x**3 * sin(x)", {"x": "3*x**2 + cos(x)"}),
-    common=0.35,
 )
 
 product_rule_on_sum = derivative(
@@ -241,7 +217,6 @@ product_rule_on_sum = derivative(
     wrong=lambda s: s.v * s.du + s.u * s.dv,
     says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
     example=("x**2 + sin(x)", {"x": "2*x*sin(x) + x**2*cos(x)"}),
-    common=0.15,
 )
 
 constant_lost_but_sign = derivative(
@@ -250,7 +225,6 @@ constant_lost_but_sign = derivative(
     wrong=lambda s: np.sign(s.c) * _without(s),
     says="Of the factor {c} of `{text}` only the sign is left: the factor stays.",
     example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
-    common=0.6,
 )
 
 constant_added = mistake(
@@ -259,9 +233,7 @@ constant_added = mistake(
     wrong=lambda right, constant: right + constant,
     says="The answer is the derivative {factor}: that constant does not belong to it.",
     example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
-    common=0.4,
     rank=VAGUE,
-    slip=True,
 )
 
 number_misread = mistake(
@@ -270,9 +242,7 @@ number_misread = mistake(
     wrong=lambda c: (c + 1, c - 1),
     says="This is the derivative of another function: the {c} in `{text}` was misread.",
     example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
-    common=0.25,
     rank=VAGUEST,
-    slip=True,
 )
 
 sign_misread = mistake(
@@ -281,9 +251,7 @@ sign_misread = mistake(
     wrong=lambda c: (-c,),
     says="This is the derivative of another function: the sign of {c} in `{text}` was misread.",
     example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
-    common=0.3,
     rank=VAGUEST,
-    slip=True,
 )
 
 number_overlooked = mistake(
@@ -292,7 +260,5 @@ number_overlooked = mistake(
     wrong=lambda c: (c * 0, c * 0 + 1),
     says="This is the derivative of another function: the {c} in `{text}` was overlooked.",
     example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
-    common=0.3,
     rank=VAGUEST,
-    slip=True,
 )

@@ -115,7 +115,6 @@ missing_zero_grad = _row(
     says="The gradients of earlier steps are still in `.grad`: it was not cleared between steps, "
     "and backward adds.",
     example=(LOOP, "w.grad", "4.48*w"),
-    common=0.95,
     alike={
         "counted-twice": (
             "two equal gradients added up are one counted twice: no number tells the two apart "
@@ -130,7 +129,6 @@ overwritten_grad = _row(
     lambda d: d.g,
     says="Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
     example=(TWICE, "w.grad", "3*w**2"),
-    common=0.8,
     alike={
         "scaled-twice": (
             "of equal gradients, each divided by their number, the last one is their sum divided "
@@ -145,7 +143,6 @@ unscaled_accumulation = _row(
     lambda d: _add(d, d.g * _share(d)),
     says="The gradients of the micro-batches were added, but not divided by their number.",
     example=(WINDOWS, "w", "0.07*w"),
-    common=0.8,
     operand=0,
     alike={
         "counted-twice": (
@@ -172,7 +169,6 @@ partial_window = _row(
     says="The last window has fewer micro-batches than the others; it was left out, or weighed "
     "as if it were full.",
     example=(WINDOWS, "w", "0.7*w"),
-    common=0.4,
 )
 step_before_backward = _row(
     "step-before-backward",
@@ -194,7 +190,6 @@ zeroed_before_step = _row(
     lambda w: w.before,
     says="Nothing moved: the gradient was cleared between backward and the step, which found none.",
     example=(LOOP, "w.grad", "2*w"),
-    common=0.6,
 )
 counted_twice = _row(
     "counted-twice",
@@ -202,5 +197,4 @@ counted_twice = _row(
     lambda d: _add(d, 2 * d.g),
     says="A gradient was counted twice.",
     example=(TWICE, "w.grad", "4*w + 6*w**2"),
-    common=0.3,
 )

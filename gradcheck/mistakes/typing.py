@@ -12,12 +12,11 @@ brackets_missing = Mistake(
     wrong=lambda right: (),
     says="A {sign} is missing: `{typed}` would be right, but as it stands it is read as `{u}`.",
     example=Example("log(x)/2", {"x": "1/2x"}),
-    common=0.9,
 )
 
 
 def _slip(id: str, says: str, example: Example) -> Mistake:
-    return Mistake(id, verb="retype", wrong=lambda right: (), says=says, example=example, slip=True)
+    return Mistake(id, verb="retype", wrong=lambda right: (), says=says, example=example)
 
 
 SLIPS: dict[str, Mistake] = {

@@ -66,8 +66,8 @@ def _total(w: Whole) -> Answers:
 
 
 def _elsewhere(w: Whole) -> Answers:
-    """The gradient at 0, at 1, and at the mirrored point."""
-    for change in (np.zeros_like, np.ones_like, np.negative):
+    """The gradient at 0, at 1, and at the mirrored point; of arrays that is a mask turned round."""
+    for change in (np.zeros_like, np.ones_like, np.negative) if w.scalar else ():
         yield w.elsewhere(change)
 
 
@@ -76,9 +76,7 @@ whole_sign = answer(
     wrong=lambda w: [_times(w, -1.0)],
     says="The whole answer has the wrong sign.",
     example=("x**2 + cos(x)", {"x": "-2*x + sin(x)"}),
-    common=0.8,
     rank=GENERIC,
-    slip=True,
 )
 
 integrated_instead = answer(
@@ -86,7 +84,6 @@ integrated_instead = answer(
     wrong=lambda w: [],  # known by the slope of the answer: see `diagnosis.explain`
     says="This is an antiderivative: the derivative of the answer is `{text}` itself.",
     example=("x**2 * exp(x)", {"x": "(x**2 - 2*x + 2)*exp(x)"}),
-    common=0.6,
 )
 
 not_differentiated = answer(
@@ -101,7 +98,6 @@ second_derivative = answer(
     wrong=lambda w: [{name: w.second(name) for name, g in w.right.items() if g.shape == ()}],
     says="This is the second derivative: differentiate `{text}` once.",
     example=("x**3 + x*sin(x)", {"x": "6*x + 2*cos(x) - x*sin(x)"}),
-    common=0.4,
 )
 
 differentiated_once = answer(
@@ -109,7 +105,6 @@ differentiated_once = answer(
     wrong=lambda w: [w.once()],
     says="This is the first derivative of `{text}`: differentiate once more.",
     example=("x**4", {"x.x": "4*x**3"}, {}, 2),
-    common=0.6,
     rank=COVERING,
 )
 
@@ -118,7 +113,6 @@ differentiated_too_often = answer(
     wrong=lambda w: [],  # made beside the other second derivatives: see `diagnosis.second`
     says="This is the third derivative of `{text}`: the second is asked for.",
     example=("x**4", {"x.x": "24*x"}, {}, 2),
-    common=0.4,
 )
 
 wrong_variable = answer(
@@ -134,7 +128,6 @@ partial_as_total = answer(
     wrong=_total,
     says="The other variables were differentiated too: in a partial derivative they are constants.",
     example=("x**2 * sin(y)", {"x": "2*x*sin(y) + x**2*cos(y)"}),
-    common=0.35,
 )
 
 reciprocal = answer(
@@ -142,7 +135,6 @@ reciprocal = answer(
     wrong=lambda w: [{name: 1 / g for name, g in w.right.items()}],
     says="This is one over the derivative: dx/dy instead of dy/dx.",
     example=("x**3 + x", {"x": "1 / (3*x**2 + 1)"}),
-    common=0.4,
 )
 
 transposed = answer(
@@ -150,7 +142,6 @@ transposed = answer(
     wrong=lambda w: [{name: g.T for name, g in w.right.items() if g.ndim == 2}],
     says="The gradient is transposed: it has the shape of the input itself.",
     example=("sum(X @ W * V)", {"W": "(X.T @ V).T"}, {"X": (5, 3), "W": (3, 2), "V": (5, 2)}),
-    common=0.7,
     hidden_by=(SYMMETRIC,),
 )
 
@@ -161,7 +152,6 @@ reversed_order = answer(
     ],
     says="The answer is the gradient with its entries in reverse order along one axis.",
     example=("x[0] * y + x[1] * y**2 + x[2]", {"x": "array([1, y**2, y])"}, {"x": (3,), "y": ()}),
-    common=0.3,
     hidden_by=(ONE_LONG,),
 )
 
@@ -179,7 +169,6 @@ at_another_point = answer(
     says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
     "turned.",
     example=("x**2 + exp(x)", {"x": "-2*x + exp(-x)"}),
-    common=0.2,
     rank=VAGUEST,
 )
 
@@ -188,7 +177,6 @@ logarithmic_derivative_left = answer(
     wrong=lambda w: [{name: g / w.value() for name, g in w.right.items() if w.scalar}],
     says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
     example=("x**3 * sin(x)", {"x": "3/x + cos(x)/sin(x)"}),
-    common=0.4,
     rank=GENERIC,
 )
 
@@ -198,7 +186,6 @@ factor_two = answer(
     says="The answer is off by a factor of 2.",
     example=("sin(x) + x", {"x": "2*cos(x) + 2"}),
     rank=VAGUE,
-    slip=True,
 )
 
 sum_for_mean = answer(
@@ -206,7 +193,6 @@ sum_for_mean = answer(
     wrong=lambda w: [_times(w, n) for n in w.sizes],
     says="The answer is the gradient times a number of entries, as if a mean were a sum.",
     example=("sum((x - y_true)**2)", {"x": "2*(x - y_true)*5"}, {"x": (5,), "y_true": (5,)}),
-    common=0.4,
     rank=VAGUE,
     hidden_by=(ONE_LONG,),
 )
@@ -216,7 +202,6 @@ mean_for_sum = answer(
     wrong=lambda w: [_times(w, 1 / n) for n in w.sizes],
     says="The answer is the gradient divided by a number of entries, as if a sum were a mean.",
     example=("mean((x - y_true)**2)", {"x": "2*(x - y_true)/25"}, {"x": (5,), "y_true": (5,)}),
-    common=0.4,
     rank=VAGUE,
     hidden_by=(ONE_LONG,),
 )
@@ -226,7 +211,6 @@ by_a_constant = answer(
     wrong=_of_a_constant,
     says="This is the derivative by {v}, which is a constant here.",
     example=("sum(x**2 * X)", {"x": "x**2"}, {"x": (), "X": ()}),
-    common=0.4,
     rank=GENERIC,
 )
 
@@ -235,7 +219,6 @@ treated_as_constant = answer(
     wrong=lambda w: [{name: 0 * g for name, g in w.right.items()}],
     says="The answer is 0, as for a constant: but `{text}` varies.",
     example=("x**2 + sin(x)", {"x": "0*x"}),
-    common=0.2,
 )
 
 upside_down = answer(
@@ -243,7 +226,5 @@ upside_down = answer(
     wrong=_upside_down,
     says="This is the derivative of one over the function: it was read upside down.",
     example=("sin(x) + x**2", {"x": "-(cos(x) + 2*x)/(sin(x) + x**2)**2"}),
-    common=0.2,
     rank=VAGUEST,
-    slip=True,
 )

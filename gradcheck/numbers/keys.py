@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
+import numpy as np
 from flint import arb, ctx
 
 from gradcheck.numbers.run import RUN, Undecided
@@ -50,7 +51,7 @@ def key_of(number: Value) -> int:
 
 
 def key_of_plain(value: Value) -> int:
-    """The key of an integer, a Fraction, a float, or an arb."""
+    """The key of an integer, a truth value, a Fraction, a float, or an arb."""
     if type(value) is arb:
         if not value.is_exact() or not value.is_finite():
             return fresh_key()
@@ -58,7 +59,7 @@ def key_of_plain(value: Value) -> int:
         return mantissa * pow(2, exponent, PRIME) % PRIME
     if isinstance(value, float) and not math.isfinite(value):
         return fresh_key()
-    number = Fraction(value)
+    number = Fraction(bool(value) if isinstance(value, np.bool_) else value)
     over, under = int(number.numerator), int(number.denominator)
     return over * pow(under, -1, PRIME) % PRIME if under % PRIME else fresh_key()
 

@@ -23,11 +23,6 @@ BITS = 64
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def derivative(line: ScalarLine) -> str:
-    """The right derivative of a line with one variable."""
-    return _text(rerun(_remembering(line), {}))
-
-
 def mistaken(line: ScalarLine, act: WrongRule) -> str:
     """The wrong derivative as a text; empty where it cannot be written down."""
     if act.place is None or len(act.place.ks) != 1 or line.size != 1:

@@ -15,7 +15,7 @@ from gradcheck.grading.key import DIAGNOSTIC, Key, key
 from gradcheck.mistakes.sums import constant_added
 from gradcheck.mistakes.typing import brackets_missing
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.practice.answers import derivative, mistaken
+from gradcheck.practice.answers import mistaken
 from gradcheck.practice.drawing import (
     LONGEST_ANSWER,
     LONGEST_FUNCTION,
@@ -159,10 +159,6 @@ def _right(ready: Key) -> dict[str, str]:
     """The derivative by each input as a text; empty where there is none to be written."""
     if any(ready.problem.inputs[name].shape for name in ready.problem.wrt):
         return _of_arrays(ready)
-    line = _line(ready)
-    if line is not None and line.size == 1:
-        text = derivative(line)
-        return {ready.problem.wrt[0]: text} if text else {}
     forms = symbolic(ready.case(0)).closed
     return {name: str(np.asarray(form).item()) for name, form in forms.items() if form is not None}
 

@@ -183,10 +183,10 @@ class _Export:
             yield f"{unknown} rows of the export belong to nobody in the batch: left as they are"
         if self.doubtful:
             cure = "name the students by what only one of them has"
-            shown = ", ".join(sorted(self.doubtful)[:10])
+            shown = "; ".join(sorted(self.doubtful)[:10])
             yield f"rows of the export that may be another's are left as they are - {cure}: {shown}"
         if missing := [student for student in left if student not in self.doubtful]:
-            shown = ", ".join(missing[:10])
+            shown = "; ".join(missing[:10])
             yield f"{len(missing)} students of the batch are not in the export: {shown}"
 
     def tell(self, feedback: Callable[[str], str]) -> Iterator[str]:

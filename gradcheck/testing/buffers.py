@@ -67,7 +67,7 @@ class Copies:
 
     def _copy(self, thing: Value) -> Value:
         if isinstance(thing, FunctionType):
-            return self._function(thing) if _is_theirs(thing) else thing
+            return self._function(thing) if is_theirs(thing) else thing
         if isinstance(thing, MethodType):
             return MethodType(self.of(thing.__func__), self.of(thing.__self__))
         if isinstance(thing, partial):
@@ -78,7 +78,7 @@ class Copies:
         if isinstance(thing, type):
             return self._class(thing)
         if isinstance(thing, ModuleType):
-            return _Module(thing, self) if _is_theirs(thing) else thing
+            return _Module(thing, self) if is_theirs(thing) else thing
         return self._object(thing)
 
     def _function(self, function: FunctionType) -> FunctionType:
@@ -118,9 +118,9 @@ class Copies:
             name: method
             for each in reversed(own.__mro__)
             for name, method in vars(each).items()
-            if isinstance(getattr(method, "__func__", method), FunctionType) and _is_theirs(each)
+            if isinstance(getattr(method, "__func__", method), FunctionType) and is_theirs(each)
         }
-        if not methods or not _is_theirs(own):
+        if not methods or not is_theirs(own):
             return own
         try:
             made = type(own)(own.__name__, (own,), {"__module__": own.__module__})
@@ -148,7 +148,7 @@ class Copies:
         return made
 
 
-def _is_theirs(thing: Value) -> bool:
+def is_theirs(thing: Value) -> bool:
     """Whether a function, class or module is the user's."""
     named = thing.__name__ if isinstance(thing, ModuleType) else (thing.__module__ or "")
     installed = isinstance(thing, ModuleType) and "site-packages" in str(

@@ -398,12 +398,17 @@ def _as_it_is_read(call: Call, there: Call) -> Call:
     return there
 
 
-def nudge(call: Call, rng: np.random.Generator) -> Call:
-    """The call with every differentiated entry a little larger or smaller."""
+def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
+    """The call with every differentiated entry a little larger or smaller.
+
+    With `fill` an argument that is 0 throughout, as biases are at first, is no longer.
+    """
     args = list(call.args)
     for i in call.wrt:
         value = args[i]
         there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
+        if fill and not np.any(there):
+            there += ASIDE * draw_signed(rng, np.shape(value))
         args[i] = there.astype(value.dtype) if isinstance(value, np.ndarray) else float(there)
     return replace(call, args=tuple(args), beside=True)
 

@@ -176,7 +176,8 @@ def names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     parts: list[ast.AST] = []
     name = ""
     if isinstance(node, ast.Subscript):
-        parts, name = [node.slice], "wrong-index"
+        compared = isinstance(node.slice, ast.Compare)
+        parts, name = [node.slice], "mask-wrong" if compared else "wrong-index"
     elif isinstance(node, ast.keyword) and node.arg == "axis":
         parts, name = [node.value], "summed-over-wrong-axis"
     elif isinstance(node, ast.Call) and _method(node) in TURNING:

@@ -253,19 +253,18 @@ def _explain(
 ) -> Why:
     if not check.explain:
         return Why()
-    if IGNORED in check.faults:
-        return Why(name="upstream-ignored")
-    if order := _order(every[0].verdict, check.claims[0]):
+    name = "upstream-ignored" if IGNORED in check.faults else ""
+    if not name and (order := _order(every[0].verdict, check.claims[0])):
         return Why(name="gradients-swapped", notes=(order,))
     spent = time.thread_time() - check.began
     budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
     repair = None
-    if generic and check.program.backward is not None and not check.program.second:
+    if generic and check.program.backward is not None:
         search = _Search(check.program, every, check.rtol, budget)
         repair = budget.run(search.run, SHARE * budget.left)
-    diagnoses = budget.run(lambda: _diagnose(every, judged)) or {}
+    diagnoses = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
     ended = budget.over and repair is None
-    return Why("", repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
+    return Why(name, repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
 
 
 def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
@@ -334,7 +333,9 @@ class _Search:
         def right(other: Routine) -> bool:
             return holds(other, self.every) and holds(other, self.elsewhere)
 
-        return find_repair(backward, right, forward)
+        assert self.every[0].claim is not None
+        pulls = self.every[0].claim.cotangent is not None
+        return find_repair(backward, right, None if self.program.second else forward, pulls=pulls)
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:
@@ -352,6 +353,10 @@ class _Search:
         claim = asked.claim
         assert claim is not None
         other = replace(claim.call.program, backward=backward)
+        if other.second:  # the function that is edited gives the value too
+            other = replace(other, forward=backward)
+            if not np.array_equal(other.value(*claim.call.fresh()), claim.call.plain()):
+                return False
         gradients = claim.call.by_name(claim.run(other, claim.call.fresh()))
         unit = claim.call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
@@ -364,7 +369,7 @@ def _elsewhere(asked: AskedPoint) -> Iterator[AskedPoint]:
     """The claim at a point beside, and at one of another shape, where the opinions know it."""
     rng, claim = np.random.default_rng(2), asked.claim
     assert claim is not None
-    for call in (nudge(claim.call, rng), taller(claim.call)):
+    for call in (nudge(claim.call, rng, fill=True), taller(claim.call)):
         try:
             if call is None or not np.all(np.isfinite(call.plain())):
                 continue

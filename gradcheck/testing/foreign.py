@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy as np
 
-from gradcheck.testing.program import at, is_tree, paths, put
+from gradcheck.testing.program import at, is_tree, name_arguments, paths, put
 from gradcheck.values import Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
@@ -287,7 +287,7 @@ def _labels(function: Value, flat: Routine, count: int) -> tuple[str, ...]:
     read = getattr(owner if isinstance(owner, type) else function, "forward", function)
     names = _parameters(read) if flat is function else []
     names = names[1:] if isinstance(owner, type) and names[:1] == ["ctx"] else names
-    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
+    return name_arguments(names, count)
 
 
 def _parameters(function: Value) -> list[str]:

@@ -320,7 +320,7 @@ class UserProgram:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of forward's arguments."""
-        return _fill_names(parameters_of(self.forward).names, len(self.args))
+        return name_arguments(parameters_of(self.forward).names, len(self.args))
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make, and of the weights as they are."""
@@ -422,7 +422,7 @@ def _count_words(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _fill_names(names: Sequence[str], count: int) -> tuple[str, ...]:
+def name_arguments(names: Sequence[str], count: int) -> tuple[str, ...]:
     """So many names, with places for those that are missing."""
     return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
 
@@ -441,7 +441,9 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    names = _fill_names(getattr(forward, "labels", None) or parameters_of(forward).names, len(args))
+    names = name_arguments(
+        getattr(forward, "labels", None) or parameters_of(forward).names, len(args)
+    )
     trees = any(map(is_tree, args))
     places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,))) if trees else None
     labels = names if places is None else tuple(names[p[0]] + spell_path(p[1:]) for p in places)

@@ -8,18 +8,22 @@ computes. What may be edited is in `edits`.
 import ast
 import inspect
 import linecache
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dis import get_instructions
 from functools import lru_cache, partial
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 
+from gradcheck.testing.buffers import is_theirs
 from gradcheck.testing.edits import Edit, SourceWords, candidates
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
 
 LONGEST = 56  # characters of a line of source in a message
+NOBODY = "?"  # the cotangent of a function that has none
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 BUILT = (ast.FunctionDef, ast.Lambda)
@@ -48,21 +52,37 @@ def find_repair(
     backward: Routine,
     right: Callable[[Routine], bool],
     forward: Routine | None,
+    *,
+    pulls: bool,
 ) -> SourceRepair | None:
     """The first edit after which `right` says so; None where the source is not at hand.
 
-    What `forward` computes, if it is one expression of the same names, may be what is missing. Of
-    `lambda c, x: layer.backward(c)` the layer's own method is what is looked at: the words of a
-    test that only call somebody else are no mistake.
+    What `forward` computes, if it is one expression of the same names, may be what is missing; a
+    function that `pulls` has a cotangent first. What it calls is looked at after itself; of
+    `lambda c, x: layer.backward(c)` the layer's own method is alone: the words of a test that only
+    call somebody else are no mistake.
     """
-    for owner, method, remake in _methods(backward):
-        found = _search(method, partial(_is_right_with, right, remake), _kept_names(owner), None)
-        if found is not None:
+    searches = [partial(_search_called, backward, right, pulls)]
+    if not _only_calls(backward):
+        owner = type(backward.__self__) if isinstance(backward, MethodType) else object
+        own = partial(_search, backward, right, _kept_names(owner), forward, pulls)
+        searches.insert(len(searches) if _is_lambda(backward) else 0, own)
+    return next(filter(None, (search() for search in searches)), None)
+
+
+def _search_called(
+    backward: Routine, right: Callable[[Routine], bool], pulls: bool
+) -> SourceRepair | None:
+    """The first edit of what a backward pass calls."""
+    for owner, function, remake in _called(backward):
+        kept, mends = _kept_names(owner), partial(_is_right_with, right, remake)
+        if found := _search(function, mends, kept, None, pulls):
             return found
-    if _only_calls(backward):
-        return None
-    owner = type(backward.__self__) if isinstance(backward, MethodType) else object
-    return _search(backward, right, _kept_names(owner), forward)
+    return None
+
+
+def _is_lambda(function: Routine) -> bool:
+    return getattr(function, "__name__", "") == "<lambda>"
 
 
 def _only_calls(backward: Routine) -> bool:
@@ -90,10 +110,10 @@ def _kept_names(owner: type) -> list[str]:
     return [f"self.{name}" for name in dict.fromkeys(named)]
 
 
-def _methods(backward: Routine) -> Iterator[tuple[type, FunctionType, Remake]]:
-    """The methods of somebody's class that a lambda calls, the class, and the lambda with others.
+def _called(backward: Routine) -> Iterator[tuple[type, FunctionType, Remake]]:
+    """Somebody's functions and methods that a backward pass calls, with one that calls others.
 
-    Or the one method that a function of ours is known to call.
+    Of a method its class comes first. Or the one method that a function of ours is known to call.
     """
     if known := getattr(backward, "method", None):
         owner, method, remake = known
@@ -101,38 +121,68 @@ def _methods(backward: Routine) -> Iterator[tuple[type, FunctionType, Remake]]:
         if isinstance(plain, FunctionType):
             yield owner, plain, remake
         return
-    if not isinstance(backward, FunctionType) or backward.__name__ != "<lambda>":
+    function = getattr(backward, "__func__", backward)
+    if not isinstance(function, FunctionType) or not _is_of_somebody(function):
         return
-    code, cells = backward.__code__, backward.__closure__ or ()
-    held = dict(zip(code.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    code, own = function.__code__, getattr(backward, "__self__", None)
+    held = map(_content, function.__closure__ or ())
+    named = map(function.__globals__.get, code.co_names)
+    things = list({id(thing): thing for thing in (own, *held, *named)}.values())
+    for thing in things:
+        if isinstance(thing, FunctionType) and _is_of_somebody(thing):
+            yield object, thing, partial(_calling, backward, thing)
     for name in code.co_names:
-        for thing in (*held.values(), *map(backward.__globals__.get, code.co_names)):
-            owner = next((c for c in type(thing).__mro__ if name in vars(c)), type)
-            method = vars(owner).get(name)
-            theirs = owner.__module__ == backward.__module__ and hasattr(thing, "__dict__")
-            if isinstance(method, FunctionType) and theirs:
-                yield owner, method, _remaking(backward, thing, name)
+        for thing in things:
+            found = _attribute(thing, name)
+            if found is not None:
+                yield *found, _remaking(backward, thing, name)
+
+
+def _content(cell: CellType) -> Value:
+    """What a variable of a closure holds; nothing of an empty one."""
+    with suppress(ValueError):
+        return cell.cell_contents
+    return None
+
+
+def _attribute(thing: Value, name: str) -> tuple[type, FunctionType] | None:
+    """A function of somebody's module, or a method of an object of somebody's class."""
+    owner: type = object
+    if isinstance(thing, ModuleType):
+        found = vars(thing).get(name)
+    else:
+        owner = next((c for c in type(thing).__mro__ if name in vars(c)), type)
+        found = vars(owner).get(name) if hasattr(thing, "__dict__") else None
+    if isinstance(found, FunctionType) and _is_of_somebody(found):
+        return owner, found
+    return None
+
+
+def _is_of_somebody(function: FunctionType) -> bool:
+    """Whether a function is neither a library's nor Python's own."""
+    root = (function.__module__ or "").partition(".")[0]
+    return is_theirs(function) and root not in sys.stdlib_module_names
 
 
 def _is_right_with(right: Callable[[Routine], bool], remake: Remake, changed: Routine) -> bool:
     return right(remake(changed))
 
 
-def _remaking(backward: FunctionType, thing: Value, name: str) -> Remake:
-    """A lambda that calls a method of an object, with another method in its stead.
+def _remaking(backward: Routine, thing: Value, name: str) -> Remake:
+    """A function that calls an attribute of an object or module, with another in its stead.
 
-    It has an object of its own that shares the attributes: nobody else sees the other method.
+    It has one of its own that shares the attributes: nobody else sees the other function.
     """
-    kind: Value = type(thing)
-    edited: Value = type(kind)(kind.__name__, (kind,), {})
-    other = object.__new__(edited)
-    other.__dict__ = thing.__dict__
-    cells = tuple(
-        CellType(other) if cell.cell_contents is thing else cell
-        for cell in backward.__closure__ or ()
-    )
-    names = {n: other if value is thing else value for n, value in backward.__globals__.items()}
-    own = FunctionType(backward.__code__, names, backward.__name__, backward.__defaults__, cells)
+    if isinstance(thing, ModuleType):
+        edited: Value = ModuleType(thing.__name__)
+        edited.__dict__.update(vars(thing))
+        other = edited
+    else:
+        kind: Value = type(thing)
+        edited = type(kind)(kind.__name__, (kind,), {})
+        other = object.__new__(edited)
+        other.__dict__ = thing.__dict__
+    own = _calling(backward, thing, other)
 
     def remake(changed: Routine) -> Routine:
         setattr(edited, name, changed)
@@ -141,11 +191,25 @@ def _remaking(backward: FunctionType, thing: Value, name: str) -> Remake:
     return remake
 
 
+def _calling(backward: Routine, thing: Value, other: Value) -> Routine:
+    """The same function, for which one thing is another."""
+    plain: Value = getattr(backward, "__func__", backward)
+    cells = tuple(
+        CellType(other) if _content(cell) is thing else cell for cell in plain.__closure__ or ()
+    )
+    names = {n: other if value is thing else value for n, value in plain.__globals__.items()}
+    made = FunctionType(plain.__code__, names, plain.__name__, plain.__defaults__, cells)
+    made.__kwdefaults__ = plain.__kwdefaults__
+    owner = getattr(backward, "__self__", None)
+    return made if owner is None else MethodType(made, other if owner is thing else owner)
+
+
 def _search(
     backward: Routine,
     right: Callable[[Routine], bool],
     kept: Sequence[str],
     forward: Routine | None,
+    pulls: bool,
 ) -> SourceRepair | None:
     """The first edit of one function after which `right` says so.
 
@@ -158,7 +222,7 @@ def _search(
     if built is None:
         return None
     places = places_of(built)
-    for edit in candidates(built, words_of(plain, kept, forward)):
+    for edit in candidates(built, words_of(plain, kept, forward, pulls)):
         changed = with_edit(built, edit, places, plain)
         if changed is not None and right(_bind(changed, backward)):
             return _repair(edit, built, places, plain)
@@ -245,7 +309,9 @@ def definition_of(function: Routine | None) -> Value:
     return definition(plain) if isinstance(plain, FunctionType) else None
 
 
-def words_of(function: FunctionType, kept: Sequence[str], forward: Routine | None) -> SourceWords:
+def words_of(
+    function: FunctionType, kept: Sequence[str], forward: Routine | None, pulls: bool
+) -> SourceWords:
     """The names of a backward pass, its short calls, and short parts of the value."""
     code = function.__code__
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx")]
@@ -254,7 +320,13 @@ def words_of(function: FunctionType, kept: Sequence[str], forward: Routine | Non
     calls = (*_short_texts(function, (ast.Call,)), *_short_texts(forward, (ast.Call, ast.BinOp)))
     keys = _keys(function)
     return SourceWords(
-        own[0] if own else "", named, calls, _divisors(forward), tuple(kept), given, keys
+        own[0] if own and pulls else NOBODY,
+        named,
+        calls,
+        _divisors(forward),
+        tuple(kept),
+        given,
+        keys,
     )
 
 

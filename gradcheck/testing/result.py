@@ -299,7 +299,7 @@ def _wrong(part: Judged) -> Iterator[str]:
     for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
         bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
         expected = f"{off.expected:.9g} ± {bar:.0e}"
-        name = _name(off.part, off.index)
+        name = _name("" if off.index else off.part, off.index)
         rows.append((name, f"{off.claimed:.9g}", expected, f"{off.tolerance:.0e}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows if smooth else ():

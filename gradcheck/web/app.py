@@ -50,7 +50,8 @@ def application(practice: Practice) -> Starlette:
             Middleware(Guard, broken=_broken, hosts=settings.hosts),
             Middleware(
                 SessionMiddleware,
-                secret_key=secret(settings.directory),
+                # names that somebody only said are nobody's once there are codes
+                secret_key=secret(settings.directory) + ("" if settings.roster is None else "+"),
                 session_cookie=COOKIE,
                 max_age=TERM,
                 https_only=settings.secure,

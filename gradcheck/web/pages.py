@@ -1,5 +1,6 @@
 """The pages: the sets, a problem, a function of one's own, the mistakes made, the name."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from gradcheck.batch.attempts import Posed
-from gradcheck.batch.roster import NoName, student_name
+from gradcheck.batch.roster import NoName
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
@@ -25,7 +26,15 @@ from gradcheck.web import work
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import RanAway, WorkerFault
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, find_made, like, next_for
-from gradcheck.web.requests import answer_of, cell, has_grid, practice_of, sender_of, student_of
+from gradcheck.web.requests import (
+    admit,
+    answer_of,
+    cell,
+    has_grid,
+    practice_of,
+    sender_of,
+    student_of,
+)
 
 VERDICTS = {
     "right": "Right",
@@ -39,6 +48,7 @@ STATES = {
     "corrected": "corrected, not yet tried elsewhere",
     "gone": "settled",
 }
+GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 SHORT = 60  # characters of a program that is shown in the list
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
@@ -92,7 +102,8 @@ def matrix(value: Any) -> Markup:
 
 def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
     """A page from its template."""
-    known = {"student": student_of(request), "path": request.url.path, **more}
+    course = practice_of(request).settings.roster is not None
+    known = {"student": student_of(request), "path": request.url.path, "course": course, **more}
     text = environment().get_template(name).render(known)
     return HTMLResponse(text, status)
 
@@ -280,15 +291,17 @@ async def mistakes(request: Request) -> Response:
 
 
 async def name(request: Request) -> Response:
-    """Give or take away the student's name."""
+    """Give or take away the student's name; of a course it takes the code that goes with it."""
     form = await request.form(max_files=0, max_fields=10)
     back = str(form.get("back", "/"))
     if not back.startswith("/") or back.startswith(("//", "/\\")):
         back = "/"
     request.session.clear()
+    roster = practice_of(request).settings.roster
     if typed := str(form.get("name", "")).strip():
         try:
-            request.session["name"] = student_name(typed)
+            request.session["name"] = admit(roster, typed, str(form.get("code", "")))
         except NoName as error:
+            await asyncio.sleep(GUESS if roster else 0)
             return failure_page(request, 400, "This name cannot be used", str(error))
     return RedirectResponse(back, 303)

@@ -11,6 +11,7 @@ from zlib import crc32
 from gradcheck.batch.attempts import Attempt, Posed
 from gradcheck.batch.ledger import JudgedAnswer
 from gradcheck.batch.questions import fingerprint, pack_answer
+from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
@@ -31,12 +32,16 @@ LEVELS = ("verdict", "class", "place", "full")
 
 @dataclass(frozen=True)
 class Settings:
-    """Where attempts are kept, the most that is told, whether there is https, names of the host."""
+    """Where attempts are kept, the most that is told, whether there is https, names of the host.
+
+    With a `roster` of codes nobody is who does not know the code.
+    """
 
     directory: Path | None = None
     feedback: str = "full"
     secure: bool = False
     hosts: tuple[str, ...] = ()
+    roster: Roster | None = None
 
 
 @dataclass(eq=False)

@@ -1,13 +1,22 @@
-"""What a request says of who sent it: a name that somebody typed, in a signed cookie, no more."""
+"""What a request says of who sent it: a name that somebody typed, in a signed cookie, no more.
 
+Of a course each name has a code, and nobody is who does not know it.
+"""
+
+import base64
+import csv
+import hashlib
+import hmac
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from starlette.requests import Request
 
+from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.web.pool import Sender
 
 if TYPE_CHECKING:
@@ -15,7 +24,8 @@ if TYPE_CHECKING:
 
 
 COOKIE, TERM = "gradcheck_name", 120 * 86_400  # seconds after which a name is asked for again
-SECRET = "serve.secret"
+SECRET, CODES = "serve.secret", "codes.csv"
+CODE = 5  # bytes of a code: eight letters, of which nobody guesses one at a try a second
 
 
 def practice_of(request: Request) -> "Practice":
@@ -44,12 +54,50 @@ def secret(directory: Path | None) -> str:
         return secrets.token_hex(32)
     path = directory / SECRET
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with _open_own(path, os.O_EXCL) as file:
+            file.write(found := secrets.token_hex(32))
     except FileExistsError:
         return path.read_text(encoding="ascii").strip()
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(found := secrets.token_hex(32))
     return found
+
+
+def _open_own(path: Path, how: int) -> TextIO:
+    """A file to be written, which nobody else may read."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
+    return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+
+
+def hand_out(roster: Roster, directory: Path) -> Roster:
+    """The roster with a code for everybody; those that were not given are the same every time.
+
+    All stand in a file of the directory, to be handed out.
+    """
+    key = bytes.fromhex(secret(directory))
+    codes = {student: given or _make_code(key, student) for student, given in roster.codes.items()}
+    with _open_own(directory / CODES, os.O_TRUNC) as file:
+        rows = [(each, roster.called[each], codes[each]) for each in codes]
+        csv.writer(file).writerows([("student", "name", "code"), *rows])
+    return replace(roster, codes=codes)
+
+
+def _make_code(key: bytes, student: str) -> str:
+    found = hmac.digest(key, f"code of {student}".encode(), hashlib.sha256)
+    return base64.b32encode(found[:CODE]).decode()
+
+
+def admit(roster: Roster | None, name: str, code: str) -> str:
+    """The student of a name; NoName where there is none, or the code is another's.
+
+    Without a roster anybody is who they say.
+    """
+    student = student_name(name)
+    if roster is None:
+        return student
+    student = roster.student(student)
+    known = roster.codes.get(student, "").upper()
+    if not known or not hmac.compare_digest(known.encode(), code.strip().upper().encode()):
+        raise NoName("this name and this code do not belong together: ask for your code again")
+    return student
 
 
 CELLS = 48  # entries of the largest grid

@@ -7,6 +7,7 @@ from tests.support.typed import read
 
 STEP = "where(x > 0, 1, 0)"
 OPEN = "where(x > 0, 1, where(x < 0, -1, 0/0))"
+NONZERO = "where(x != 0, 2/x, 0/0)"
 CASES = [
     ("1 if x > 0 else 0", STEP),
     ("f'(x) = 1, if x > 0; 0, otherwise", STEP),
@@ -38,6 +39,13 @@ CASES = [
     ("y*I(x > 0)", "y*(x > 0)"),
     ("f'(x) = 1 if x > 0, f'(x) = -1 if x < 0", OPEN),
     ("x (y > 0)", "x*(y > 0)"),
+    ("2/x, x ≠ 0", NONZERO),
+    ("2/x (x ≠ 0)", NONZERO),
+    (r"\frac{2}{x}, x \neq 0", NONZERO),
+    ("2/x (for x != 0)", NONZERO),
+    ("2/x, where x ≠ 0", NONZERO),
+    ("2/x provided x ≠ 0", NONZERO),
+    ("2/x with x ≠ 0", NONZERO),
 ]
 OTHERS = [
     "1 when x > 0 and -1 when x < 0",

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 
 from gradcheck.answers import misfit, read_formula
+from gradcheck.answers.formula import other_readings
 from gradcheck.language.kinds import FORMULAS
 
 
@@ -26,6 +27,14 @@ INPUTS = {
     "B": Sized((3, 3)),
 }
 READ = {
+    "A^T - B": "A.T - B",
+    "np.ones((5,1))*w": "ones((5, 1))*w",
+    "tile(w,(5,1))": "tile(w, (5, 1))",
+    "p.reshape((5,1))*w": "reshape(p, (5, 1))*w",
+    "AB^T - B^{-T}": "A @ B.T - inv(B).T",
+    "X^T(X w > p).astype(float)/len(X)": "X.T @ (X @ w > p)/X.shape[0]",
+    "(X w > p).float() - p.copy()": "(X @ w > p) - p",
+    "(X w > p).astype(int)": "X @ w > p",
     "X w - p": "X @ w - p",
     "2/10 X^T (Xw - y)": "2/10*X.T @ (X @ w - y)",
     r"\frac{2}{R.size} X^\top (Xw - y)": "2/R.size*X.T @ (X @ w - y)",
@@ -74,6 +83,15 @@ READ = {
     "(p'X w) w p'": "outer(p.T @ X @ w*w, p)",
     "det(A) inv(A)'": "det(A)*inv(A).T",
     "A^{-1}": "inv(A)",
+    "A^{-2}": "inv(A) @ inv(A)",
+    "(A')^{-2} w": "inv(A.T) @ inv(A.T) @ w",
+    "A**-2": "A**-2",
+    "A^2": "A**2",
+    "R ⊘ H": "R/H",
+    "(X'X + 2I)w": "(X.T @ X + 2*eye(3)) @ w",
+    "(2I + X'X)w": "(2*eye(X.shape[1]) + X.T @ X) @ w",
+    "(XX' + I_n) p": "(X @ X.T + eye(5)) @ p",
+    "A B - I_2": "A*B - eye(2)",
     "diag(w) X'": "diag(w) @ X.T",
     "sum(A B', axis=0) A": "sum(A @ B.T, axis=0) @ A",
     "A'*B": "A.T*B",
@@ -100,7 +118,17 @@ def test_the_identity_is_that_of_the_square_matrices() -> None:
     read = read_formula("2 tr(A) I", names={"A": Sized((3, 3))}, functions=functions)
     assert read.understood == "2*trace(A)*eye(A.shape[0])"
     with pytest.raises(Exception, match="unknown name I"):
-        read_formula("2 tr(A) I", names=INPUTS, functions=functions)
+        read_formula("a + I", names={"a": Sized((2,)), "b": Sized((3,))}, functions=functions)
+
+
+OTHERWISE = {"A^3": "A @ A @ A", "|A|": "det(A)", "2I": "2*eye(X.shape[0])"}
+
+
+@pytest.mark.parametrize("typed", OTHERWISE)
+def test_what_another_reader_would_read_is_kept(typed: str) -> None:
+    """A power of a matrix, its determinant, the identity of the other length."""
+    read = read_formula(typed, names=INPUTS, functions=FORMULAS.functions)
+    assert OTHERWISE[typed] in [other.understood for other in other_readings(read)]
 
 
 ENTRYWISE = {"X'*p": "X.T*p", "w*p'": "w*p.T", "A'*B": "A.T*B", "X^T * (p - y)": "X.T*(p - y)"}
@@ -125,6 +153,9 @@ VECTORS = {
     "A_{12}": "A[0, 1]",
     "2w_1w_2": "2*w[0]*w[1]",
     "∑_i w_i^2": "sum(w**2)",
+    "Σ_i w_i^2": "sum(w**2)",
+    "Σ_{i=1}^{3} w_i": "sum(w)",
+    "Σw_i + ∑ p_k": "sum(w) + sum(p)",
     r"\sum_{i=1}^{3} w_i^2": "sum(w**2)",
     r"\sum p": "sum(p)",
     "A^{-T}": "inv(A).T",

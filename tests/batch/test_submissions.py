@@ -20,6 +20,7 @@ from tests.support.batches import made
 
 LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
+NOTEBOOK = json.dumps({"cells": [{"source": "#| gradcheck: line\n6x"}]})
 
 
 def read(*paths: Path, **how: Any) -> list[Read]:
@@ -269,6 +270,56 @@ def test_a_name_of_the_roster_fits_beside_a_platforms_own(tmp_path):
     assert sorted(map(roster.student, graded)) == ["ann", "doe"]
     (refused,) = filter(is_refused, found)
     assert "who.yaml: the name does not fit --names" in refused.why
+
+
+@pytest.mark.parametrize(
+    ("file", "owner"),
+    [
+        ("Ada Lovelace.ipynb", "Lovelace, Ada"),
+        ("week3_Lovelace_Ada.ipynb", "Lovelace, Ada"),
+        ("hw-s2005.ipynb", "García, José"),
+        ("jose garcia (1).ipynb", "García, José"),
+        ("Anne-Lee.ipynb", "Lee, Anne"),
+        ("Garcia.ipynb", "Garcia"),  # half a name is nobody's
+        ("Anne Lee Ada Lovelace.ipynb", "Anne Lee Ada Lovelace"),  # whose, of two?
+        ("Points Possible.ipynb", "Points Possible"),
+        ("17.ipynb", "17"),  # the points that one student has
+    ],
+)
+def test_a_file_is_its_owners_however_the_name_is_written(tmp_path, file, owner):
+    """The roster is Canvas's own gradebook: two lines of headers, and columns of points."""
+    rows = (
+        "Student,ID,SIS User ID,Section,Week 1 (9001),Final Score\n"
+        "    Points Possible,,,,20,(read only)\n"
+        '"Lovelace, Ada",410,s2000,A,17,18\n"García, José",447,s2005,A,410,19\n'
+        '"Lee, Anne",484,s2006,A,,\n"Lee, Ann",485,s2007,A,,\n'
+    )
+    made(tmp_path, {"roster.csv": rows, f"in/{file}": NOTEBOOK})
+    roster = read_roster(tmp_path / "roster.csv")
+    assert len(roster.called) == 4
+    assert roster.student("410") == "Lovelace, Ada"
+    found = only(read(tmp_path / "in", roster=roster))
+    assert found.student == owner
+
+
+def test_lines_of_problems_alone_are_answers(tmp_path):
+    """Where one of them was asked; a file about something else is nobody's submission."""
+    made(tmp_path, {"ada.yaml": "line: 6x\ntwo: {x: 2x y}\n", "notes.yaml": "todo: print\n"})
+    ada, notes = read(tmp_path, asked=("line", "two"))
+    assert ada.answers == {"line": {"": "6x"}, "two": {"x": "2x y"}}
+    assert "no answers were found here" in notes.why
+
+
+def test_files_of_other_kinds_are_said(tmp_path):
+    """A scan or a text handed in is not lost in silence; nor does one line a file bury the rest."""
+    scans = {f"scan{k}.pdf": "%PDF" for k in range(7)}
+    made(tmp_path, {"in/ada.yaml": ADA, "in/below/bob.docx": "PK", **scans})
+    _, said = read(tmp_path / "in")
+    assert "below/bob.docx" in said.why
+    assert not said.grave
+    made(tmp_path, {"all.zip": zipped({"ada.yaml": ADA, **scans, "__MACOSX/x.pdf": ""})})
+    _, said = read(tmp_path / "all.zip")
+    assert said.why.endswith("scan3.pdf, scan4.pdf and 2 more")
 
 
 def test_a_name_that_does_not_fit_grades_nobody(tmp_path):

@@ -13,6 +13,7 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
+from gradcheck.grading.marking import mark
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem import load_text
 from gradcheck.report import judgements
@@ -349,3 +350,42 @@ def test_a_power_of_what_is_zero_but_for_rounding():
 def test_the_absolute_value_as_sympy_prints_it():
     """`Abs(x)`, which students paste from SymPy, is |x|."""
     assert judged(keyed(LINE), "2a sign(x) Abs(x)").verdict == "right"
+
+
+@pytest.mark.parametrize("answer", ["2x*(x>0)", "2x (x > 0)", "(x > 0)*2x", "2x if x > 0 else 0"])
+def test_a_condition_is_a_factor(answer):
+    """0 or 1 beside numbers of any kind: the derivative of x relu(x)."""
+    ready = scalar("x*relu(x)", 1.3)
+    assert judged(ready, answer).verdict == "right"
+    assert judged(ready, answer.replace("2x", "x")).verdict == "wrong"
+
+
+def test_a_case_less_is_no_slip():
+    """What is right where it has a value is told so, and nothing else."""
+    ready = scalar("log(x**2)", 1.7)
+    found = mark(ready, ready.problem.parts[0], "2/x for x > 0")
+    assert found.tags == ("narrower",)
+    assert found.remarks == (
+        "right where it has a value, but none of its cases holds where the gradient has one",
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "right", "wrong"),
+    [
+        ("det(A)**2", "2|A|^2 A^{-T}", "2|A|^2 A^{-1}"),
+        ("trace(A @ A @ A)", "3(A^2)^T", "3A^2"),
+        ("trace(inv(A))", "-(A^{-2})^T", "-A^{-2}"),
+        ("trace(A)", "I_2", ""),
+    ],
+)
+def test_signs_of_matrices_are_read_as_a_book_means_them(program, right, wrong):
+    """Determinant, power, identity; a mistake is named in the reading in which there is one."""
+    ready = keyed(
+        f"id: m\ninputs: {{A: {{value: [[2.0, 0.5], [0.3, 1.5]]}}}}\nprogram: {program}\n"
+    )
+    assert judged(ready, right).verdict == "right"
+    if wrong:
+        found = judged(ready, wrong)
+        assert found.verdict == "wrong"
+        assert found.diagnosis.hypotheses[0].ids == ("transposed",)

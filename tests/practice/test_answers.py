@@ -4,9 +4,8 @@ import mpmath
 import pytest
 
 from gradcheck.diagnosis.line import lines
-from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
-from gradcheck.practice.answers import derivative, mistaken
+from gradcheck.practice.answers import mistaken
 from gradcheck.problem.question import question
 
 BY_HAND = [
@@ -32,7 +31,6 @@ def test_mistakes_are_written_as_by_hand(program, mistake, by_hand):
     given = ["x=0.7", *(["a=2", "k=3"] if "a" in program.split("*")[0] and "k" in program else [])]
     ready = key(question(program, given, ["x"]))
     [(_, line)] = lines([ready.case(k) for k in range(3)])
-    assert judge(ready, ready.problem.parts[0], derivative(line)).verdict == "right"
     acts = [m for m in ready.mistaken.made if m.mistake.id == mistake and m.rule is not None]
     found = [text for text in (mistaken(line, m.rule) for m in acts) if text]
     assert any(_equal(text, by_hand) for text in found), found

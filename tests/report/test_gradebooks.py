@@ -66,7 +66,7 @@ def test_moodle_is_told_what_was_found():
     [
         ("Full name,Grade\nJane Doe,\nJane Doe,\nBob,\n", "Jane Doe"),
         ("Identifier,ID number,Grade\nParticipant 101,7,\nParticipant 8,101,\n", "101"),
-        ("Identifier,Full name,Grade\nParticipant 101,Jane Doe,\n", "101, Jane Doe"),
+        ("Identifier,Full name,Grade\nParticipant 101,Jane Doe,\n", "101; Jane Doe"),
     ],
 )
 def test_nobody_gets_the_points_of_another(table, doubtful):

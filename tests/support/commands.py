@@ -13,6 +13,12 @@ program: |
   loss = y**2
   loss
 """
+SINE = """
+id: cubic-plus-sine
+inputs: {x: 2.0}
+program: x**3 + 2*sin(x)
+points: 2
+"""
 
 
 def run(*words: str) -> Result:

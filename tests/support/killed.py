@@ -88,7 +88,7 @@ def cluster(where: Path) -> Iterator[str]:
     file = where / "scheduler.json"
     words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     with ended(started("distributed.cli.dask_scheduler", *words, where=where)):
-        wait_until(file.is_file)
+        wait_until(lambda: file.is_file() and file.read_text().rstrip().endswith("}"))
         yield json.loads(file.read_text())["address"]
 
 

@@ -83,7 +83,7 @@ SLIPS = {
     ),
     "batch norm": (
         (" + dmu / n", "", PATH),
-        (" + dvar * 2 * (x - mu) / n + dmu / n", "", NO_NAME),
+        (" + dvar * 2 * (x - mu) / n + dmu / n", "", PATH),
         ("dmu / n", "dmu", SUM),
         ("dvar * 2 *", "dvar *", TWO),
         ("np.sum(g * hat, axis=0)", "np.sum(g * x, axis=0)", RULE),
@@ -95,6 +95,11 @@ SLIPS = {
     "layer norm": (
         ("x.mean(-1, keepdims=True)", "x.mean(0, keepdims=True)", AXIS),
         (" - gh.mean(-1, keepdims=True)", "", PATH),
+        (
+            " - gh.mean(-1, keepdims=True) - hat * (gh * hat).mean(-1, keepdims=True)",
+            "",
+            PATH,
+        ),
         ("(gh * hat).mean(-1, keepdims=True)", "gh.mean(-1, keepdims=True)", CHAIN),
         ("gh.mean(-1, keepdims=True)", "gh.mean(0, keepdims=True)", AXIS),
         ("(gh * hat).mean", "(gh * hat).sum", SUM),

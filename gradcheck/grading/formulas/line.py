@@ -123,7 +123,8 @@ class Line:
                 return
         row = TABLE.get(step.name)
         if row and row.undefined and row.undefined(*[values[i] for i in step.args]):
-            raise NoValue(f"`{self.text[slice(*step.place)]}` has no value")
+            piece = self.text[slice(*step.place)]
+            raise NoValue(f"`{piece}` has no value" if piece else "none of its cases holds")
 
     @cached_property
     def knotted(self) -> Sequence[Knot]:

@@ -1,0 +1,74 @@
+"""`gradcheck grade`: verdicts, exit codes, standard input."""
+
+import json
+
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from tests.support.commands import SINE, run
+
+JUDGED = {
+    "3x^2 + 2cos x": "right",
+    "2*cos(x) + 3*x*x": "right",
+    "3x² + 2·cos(x)": "right",
+    r"$3x^{2}+2\cos x$": "right",
+    11.1677: "right",
+    11.17: "right",
+    11.2: "right",
+    11.18: "wrong",
+    "3x^2 + 2cos x + 1e-9": "wrong",
+    "3x^2 + 2cosx": "right",
+    "3x2 + 2cosx": "invalid",
+    "__import__('os')": "invalid",
+    None: "missing",
+}
+
+
+def test_grade_judges(file):
+    """Right in any form, wrong by the smallest term, invalid where it cannot be read."""
+    class_ = [
+        {"student": f"s{k:02}", "answers": {"cubic-plus-sine": {"x": answer}}}
+        for k, answer in enumerate(JUDGED)
+    ]
+    answers = [file(json.dumps(each), f"{each['student']}.json") for each in class_]
+    said = run("grade", file(SINE), *answers, "--json").stdout
+    lines = [json.loads(line) for line in said.splitlines()]
+    assert {line["answer"]: line["verdict"] for line in lines} == JUDGED
+    for line in lines:
+        assert line["score"] == (2.0 if line["verdict"] == "right" else 0.0)
+        diagnosed = line["mistakes"] is not None
+        assert diagnosed == (line["verdict"] == "wrong"), "only what is wrong is diagnosed"
+
+
+def test_grade_says_which_students_are_under_a_threshold(file):
+    """`--fail-under` turns a low total into exit code 1."""
+    answers = file("student: ada\nanswers: {}\n", "ada.yaml")
+    assert run("grade", file(SINE), answers, "--fail-under", "1").exit_code == 1
+    assert run("grade", file(SINE), answers).exit_code == 0
+
+
+def test_one_unreadable_submission_does_not_stop_the_batch(file):
+    """The others are graded, the file is named, and the exit code asks for review."""
+    good = file("student: ada\nanswers: {cubic-plus-sine: 3x^2 + 2cos x}\n", "ada.yaml")
+    bad = file("answers: [", "bob.yaml")
+    result = run("grade", file(SINE), bad, good, "--json")
+    assert result.exit_code == 3
+    assert "bob.yaml" in result.stderr
+    assert json.loads(result.stdout)["verdict"] == "right"
+
+
+def test_answers_may_come_from_standard_input(file):
+    """As YAML or JSON; who does not say who it is is named after it."""
+    problems = file(SINE)
+    given = json.dumps({"student": "ada", "answers": {"cubic-plus-sine": {"x": "3x^2 - 2cos x"}}})
+    result = CliRunner().invoke(main, ["grade", problems, "-", "--json"], input=given)
+    line = json.loads(result.stdout)
+    assert (line["student"], line["verdict"]) == ("ada", "wrong")
+    assert [m["id"] for m in line["mistakes"]] == ["sign-error"]
+
+
+def test_a_wrong_second_derivative_is_wrong(file):
+    """And no fault of ours: it is no gradient by an input."""
+    twice = "id: twice\ninputs: {x: [1.0, 2.0]}\nprogram: x[0]**2 * x[1]\norder: 2\n"
+    found = run("grade", file(twice), file("answers: {twice: 2 + 0.1}\n", "ada.yaml"), "--json")
+    assert json.loads(found.stdout)["verdict"] == "wrong", found.stdout

@@ -1,0 +1,152 @@
+"""`gradcheck solve`: files, directories, expressions, standard input."""
+
+import json
+import math
+import re
+import resource
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from gradcheck.cli import main
+from tests.support.commands import CHAIN, SINE, run
+
+
+def test_solve_takes_directories_and_single_problems(file, tmp_path):
+    """A directory means all its files; `--problem` picks one."""
+    file(CHAIN, "a.yaml")
+    file(SINE, "b.yaml")
+    both = run("solve", str(tmp_path))
+    assert both.exit_code == 0
+    assert "chain" in both.output
+    assert "cubic-plus-sine" in both.output
+    assert "chain" not in run("solve", str(tmp_path), "--problem", "cubic-plus-sine").output
+    assert run("solve", str(tmp_path), "--problem", "nothing").exit_code == 2
+
+
+WAVE = """
+id: wave
+inputs:
+  x: 0.7
+  a: {choose: [2, 3, 5, 7], requires_grad: false}
+  b: {integers: [2, 9], requires_grad: false}
+program: a*sin(b*x)
+"""
+
+
+def test_solve_with_the_numbers_of_a_student(file):
+    """Those of `grade`, however the name is spelt; the slope is a b cos(0.7 b)."""
+    answers = file("student: ada\nanswers: {wave: 1}\n", "ada.yaml")
+    own = json.loads(run("grade", file(WAVE), answers, "--json").output)["variant"]
+    line = json.loads(run("solve", file(WAVE), "--student", " ADA ", "--json").output)
+    assert line["variant"] == own
+    slope = own["a"] * own["b"] * math.cos(0.7 * own["b"])
+    assert line["parts"]["x"]["reverse"]["value"] == pytest.approx(slope, rel=1e-14)
+    said = run("solve", file(WAVE), "--student", "ada").output
+    assert f"a = {own['a']}, b = {own['b']}  (this student's)" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["x^3 + 2sin(x)", "x=2"], "11.16770633"),  # 3*4 + 2*cos(2)
+        (["sum((X @ W)**2)", "X=3x2", "W=[[1, 2], [3, 4]]", "--wrt", "W"], "d/dW  2x2  norm"),
+        (["y = x**2\n3*y", "x=2"], "12"),
+        (["(x+1)(x-1)", "x=3"], "d/dx = 2*x"),
+        (["x(x-1)", "x=3"], "d/dx = 2*x - 1"),
+        (["sin(x)(x+1)", "x=0"], "d/dx = (x + 1)*cos(x) + sin(x)"),
+        (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
+        (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
+        (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
+        (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1  for x < 0"),
+    ],
+)
+def test_solve_takes_an_expression(words, said):
+    """Typed mathematics or a program, values or shapes."""
+    result = run("solve", "-e", *words)
+    assert (result.exit_code, said in result.output) == (0, True), result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["-e", "x**2", "x"], "`x` is not NAME=VALUE"),
+        (["-e", "x**2", "x=two"], "x: a number, a list or a shape was expected"),
+        (["-e", "sum(X)", "X=100000x100000"], "X: 10,000,000,000 entries are too many"),
+        (["-e", "x**2", "--wrt", "y"], "`y` is not an input - one of x"),
+        (["-e", "3 + 4"], "nothing to differentiate by"),
+        (["-e", "sni(x)"], "did you mean `sin`?"),
+        ([], "name a problem file or a directory"),
+        (["nowhere.yaml"], "does not exist"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_explained(words, said):
+    """One message, exit code 2."""
+    result = run("solve", *words)
+    assert (result.exit_code, said in result.output) == (2, True), result.output
+
+
+def test_a_problem_may_come_from_standard_input():
+    """`-` is standard input, and a single problem needs no id."""
+    text = "inputs: {x: 3.0}\nprogram: x**2\n"
+    result = CliRunner().invoke(main, ["solve", "-", "--json"], input=text)
+    line = json.loads(result.output)
+    assert (line["problem"], line["parts"]["x"]["closed_form"]) == ("problem", "2*x")
+
+
+def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
+    """The others of the file are solved, in whatever order; then the fault is said."""
+    import gradcheck.cli.solutions as command  # noqa: PLC0415
+
+    judged = command.consult
+
+    def broken(case, *more, **words):
+        if "y" in case.inputs:
+            raise KeyError("nobody foresaw this")
+        return judged(case, *more, **words)
+
+    monkeypatch.setattr(command, "consult", broken)
+    one = "- {id: %s, inputs: {%s: 2.0}, program: %s**2}"
+    problems = [one % ("first", "x", "x"), one % ("second", "y", "y"), one % ("third", "z", "z")]
+    result = run("solve", file("problems:\n" + "\n".join(problems)))
+    assert result.exit_code == 70
+    assert "d/dx = 2*x" in result.output
+    assert "d/dz = 2*z" in result.output
+    assert ":3:1: second: a fault of gradcheck itself: KeyError" in result.output
+
+
+def limit_memory() -> None:
+    """A gigabyte and a minute of computing: what is written out must not take the machine."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+
+
+SQUARES = " + ".join(f"({k}*(w + 2*x + 3*y + 4*z) - 1)**2" for k in range(1, 9))
+
+
+NUMBERS = "x=0.5 a=1.16 m=1.17 b=0.7 F=1.16 g=1.17 e=0.41 f=2.13 n=1.91 w=0.3 y=0.1 z=-0.2"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x - a**(m*x)/(m*log(a))",
+        "x/a - log(a + b*(F**(g*(e + f*x)))**n)/(a*f*g*n*log(F))",
+        "sin((1 + x/500)**3000)",
+        SQUARES,
+    ],
+)
+def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
+    """Exponents with decimals, high powers, and many squares are judged, and soon."""
+    names = set(re.findall(r"[a-zA-Z]\w*", program))
+    given = [pair for pair in NUMBERS.split() if pair.split("=")[0] in names]
+    wrt = [] if program == SQUARES else ["--wrt", "x"]
+    words = [program, *given, *wrt]
+    command = [sys.executable, "-m", "gradcheck", "solve", "-e", *words]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, preexec_fn=limit_memory
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "agree" in done.stdout
