@@ -177,7 +177,8 @@ class Calls(Operands):
         square, said, axis = token.text.startswith("I"), token.text.partition("_")[2], 0
         name = identity(self.shapes) if square else rows_named(self.shapes)
         beside = self.beside if square and name is None and is_square(self.beside) else None
-        length = int(said) if said.isdecimal() else beside[0] if beside else None
+        written = int(said) if said.isdecimal() and self.arrays else None
+        length = beside[0] if beside and written is None else written
         if square and name is None and length is None and (name := matrix_named(self.shapes)):
             axis = int(self.doubt(usual=True))  # it is more often as long as a row
         if name is None and length is None:

@@ -38,9 +38,9 @@ def looks_like_cases(tokens: Tokens, words: Words) -> bool:
     """Whether a text may be a formula by cases, outside of an environment."""
     if any(t.kind == "begin" and t.text == "cases" for t in tokens):
         return False
-    otherwise = any(_is_word(t, ELSE, words) for t in tokens)
-    said = otherwise or any(_is_word(t, IF, words) for t in tokens)
-    said = said or _behind(tokens, words, sure=True) is not None
+    kinds = {_kind(tokens, k, words) for k in range(len(tokens))}
+    otherwise = "else" in kinds
+    said = otherwise or "if" in kinds or _behind(tokens, words, sure=True) is not None
     braced = bool(tokens) and tokens[0].text == "{"
     parted = any(
         (t.kind == "line" or t.text in (",", ";", ":", "=>", "?")) and level <= braced

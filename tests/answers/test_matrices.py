@@ -119,6 +119,8 @@ def test_the_identity_is_that_of_the_square_matrices() -> None:
     assert read.understood == "2*trace(A)*eye(A.shape[0])"
     with pytest.raises(Exception, match="unknown name I"):
         read_formula("a + I", names={"a": Sized((2,)), "b": Sized((3,))}, functions=functions)
+    with pytest.raises(Exception, match="unknown name I_9"):
+        read_formula("I_9", names={"x": Sized(())}, functions=functions)
 
 
 OTHERWISE = {"A^3": "A @ A @ A", "|A|": "det(A)", "2I": "2*eye(X.shape[0])"}
