@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from html import escape
+from html import escape, unescape
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -12,27 +12,32 @@ from gradcheck.report.latex import latex
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from math_core import LatexToMathML
 
-UNSAFE = re.compile(r'"|&[#\w]+;|\\(?:href|url|style|class|id|html|color|textcolor)')
 LONGEST = 2_000
+STYLE = re.compile(r' style="[^"]*"')  # the pages' own sheets say how a table is set
+NAMED = re.compile("&(?:ApplyFunction|InvisibleTimes);")  # XML does not know these names
+
+
+@cache
+def _converter() -> "LatexToMathML":
+    from math_core import LatexToMathML  # noqa: PLC0415
+
+    return LatexToMathML(fancy_error=False)
 
 
 @lru_cache(maxsize=20_000)
 def to_mathml(source: str, *, block: bool = False) -> str:
-    """LaTeX as a `math` element; empty where it cannot be written, or says more.
+    """LaTeX as a `math` element; empty where it cannot be written."""
+    from math_core import LatexError  # noqa: PLC0415
 
-    The converter escapes nothing, so nothing comes to it that would have to be escaped.
-    """
-    from latex2mathml.converter import convert  # noqa: PLC0415
-
-    if not source or len(source) > LONGEST or UNSAFE.search(source):
+    if not source or len(source) > LONGEST:
         return ""
-    spelled = source.replace("<", r"\lt ").replace(">", r"\gt ")
     try:
-        found = str(convert(spelled, display="block" if block else "inline"))
-    except Exception:  # noqa: BLE001 - somebody's LaTeX fails in any way
+        found = _converter().convert_with_local_state(source, displaystyle=block)
+    except LatexError:
         return ""
-    return "" if "\\" in found else found
+    return NAMED.sub(lambda name: unescape(name[0]), STYLE.sub("", found))
 
 
 def mathml(text: str) -> str:

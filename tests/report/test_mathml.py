@@ -38,4 +38,4 @@ def test_what_is_no_formula_is_left_to_text(text):
 
 def test_names_are_escaped():
     """A name is the only text of a stranger's that could reach the page."""
-    assert "<" not in re.sub(r"</?m\w+( \w+=\"[^\"<>]+\")*( /)?>", "", mathml("a*b < c"))
+    assert "<" not in re.sub(r"</?m\w+( \w+=\"[^\"<>]+\")*( ?/)?>", "", mathml("a*b < c"))
