@@ -7,7 +7,6 @@ solved back from the gradient in floats, and what fits there is compared at all 
 import ast
 import math
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -22,6 +21,7 @@ from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key
+from gradcheck.language.program import copy_tree
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.problem.record import Part
 
@@ -78,8 +78,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
 
 def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
     """Whether the changed formula is right at all points."""
-    body = deepcopy(formula.tree.body, {id(slip.node): slip.new})
-    tree = ast.fix_missing_locations(ast.Expression(body))
+    tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(slip.node): slip.new}))
     try:
         ready = readings(key.scope, replace(formula, tree=tree))
         due = [spot.gradient(part.name) for spot in key.spots]

@@ -7,7 +7,6 @@ is not read is passed over, but not a link of a chain: only what is proven diffe
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,6 +22,7 @@ from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
+from gradcheck.language.program import copy_tree
 from gradcheck.language.run import run
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
@@ -124,7 +124,7 @@ class _Named(ast.NodeTransformer):
 def _ready(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     """A step as a function of the bits at every point, and whether derivatives were taken in it."""
     named, scope = _Named(), key.scope
-    formula = Formula(text, ast.Expression(named.visit(deepcopy(tree))), ())
+    formula = Formula(text, ast.Expression(named.visit(copy_tree(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in named.found}
     ready = readings(replace(scope, inputs={**scope.inputs, **more}), formula)
     inner = {name: _inner(key.problem, text, *each) for name, each in named.found.items()}

@@ -2,10 +2,10 @@
 
 import ast
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from types import CodeType
+from types import CodeType, MappingProxyType
 from typing import TypeVar
 
 from gradcheck.documents.passage import Passage, where_is
@@ -21,6 +21,7 @@ from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.values import Value
 
 NODE = TypeVar("NODE", bound=ast.AST)
+NONE: Mapping[int, ast.AST] = MappingProxyType({})
 PICKING = words(
     "cross_entropy nll_loss embedding gather select take take_along_axis one_hot delete"
 )
@@ -145,7 +146,7 @@ def check_expression(
     How deep it may be is for its reader to say.
     """
     passage = Passage(source, file, line, column)
-    module = ast.Module([ast.Expr(_copy(tree.body))], [])
+    module = ast.Module([ast.Expr(copy_tree(tree.body))], [])
     return _check(ast.fix_missing_locations(module), passage, declared, vocabulary)
 
 
@@ -156,7 +157,7 @@ def _check(
     vocabulary: Vocabulary,
 ) -> Program:
     """Check each node of a tree, lower it, compile it."""
-    used_up = _copy(tree)
+    used_up = copy_tree(tree)
     meanings = check_tree(used_up, passage, declared, vocabulary)
     lowered = lower(used_up, meanings, vocabulary)
     code = _compile(lowered, passage)
@@ -181,17 +182,19 @@ def _compile(lowered: Lowered, passage: Passage) -> CodeType:
         raise TextError([complaint]) from None
 
 
-def _copy(node: NODE) -> NODE:
-    """A copy of a tree, places and all."""
+def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:
+    """A copy of a tree, places and all, with `other` nodes in the place of some, by their ids."""
     there = (name for name in (*node._fields, *node._attributes) if hasattr(node, name))
-    return type(node)(**{name: _copy_field(getattr(node, name)) for name in there})
+    return type(node)(**{name: _copy_field(getattr(node, name), other) for name in there})
 
 
-def _copy_field(value: Value) -> Value:
+def _copy_field(value: Value, other: Mapping[int, ast.AST]) -> Value:
     """A copy of what a field of a node holds: a node, a list of them, or something that stays."""
     if isinstance(value, list):
-        return list(map(_copy_field, value))
-    return _copy(value) if isinstance(value, ast.AST) else value
+        return [_copy_field(each, other) for each in value]
+    if not isinstance(value, ast.AST):
+        return value
+    return other[id(value)] if id(value) in other else copy_tree(value, other)
 
 
 # -- leaves ----------------------------------------------------------------------------------------

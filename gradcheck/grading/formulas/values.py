@@ -3,7 +3,6 @@
 import ast
 import math
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +16,7 @@ from gradcheck.grading.formulas.line import Line, line_from_tree
 from gradcheck.grading.key import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
+from gradcheck.language.program import copy_tree
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import arbs, balls, exact, middle
 from gradcheck.numbers.exponents import FORMULA
@@ -130,7 +130,7 @@ def _vectors(tree: ast.Expression) -> ast.Expression:
 
     What has no value, 0/0, is no number here and no error: of some entries it may not be asked.
     """
-    tree = deepcopy(tree)
+    tree = copy_tree(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             node.args = [_no_number(arg) if _is_none(arg) else arg for arg in node.args]
