@@ -1,4 +1,4 @@
-"""SymPy expressions of our own making, evaluated in ball arithmetic.
+"""SymPy expressions of our own making: evaluated in ball arithmetic, and spelled as NumPy has it.
 
 Only expressions that a row's `symbolic` cell built from our own symbols come here, never a text.
 """
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import sympy
 from flint import arb
 from sympy.printing.pycode import PythonCodePrinter
+from sympy.printing.str import StrPrinter
 
 from gradcheck.ops.arithmetic import raise_to
 from gradcheck.values import Routine, Value
@@ -85,3 +86,23 @@ def compile_closed(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callabl
         printer=ArbPrinter,
     )
     return function
+
+
+ARCS = {f"a{name}": f"arc{name}" for name in ["sin", "cos", "tan", "sinh", "cosh", "tanh"]}
+SPELLED = {**ARCS, "atan2": "arctan2", "Abs": "abs", "ceiling": "ceil"}
+
+
+class TextPrinter(StrPrinter):  # type: ignore[misc]
+    """Prints an expression as it is typed: `e`, `arctan(x)`."""
+
+    def _print_Exp1(self, expr: sympy.Expr) -> str:  # noqa: N802
+        return "e"
+
+    def _print_Function(self, expr: sympy.Function) -> str:  # noqa: N802
+        name = type(expr).__name__
+        return f"{SPELLED.get(name, name)}({self.stringify(expr.args, ', ')})"
+
+
+def spell(expr: Value) -> str:
+    """NumPy's text of an expression."""
+    return str(TextPrinter().doprint(expr))

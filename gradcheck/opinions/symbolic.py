@@ -228,11 +228,11 @@ def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[
     sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
 
     def form(leaf: Symbolic) -> "sympy.Expr | None":
-        if leaf not in nothing:
-            return sympy.diff(whole, leaf.atom)
         named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing
-        return sympy.diff(write_out(end, READABLE, named), leaf.atom)
+        text = write_out(end, READABLE, named) if leaf in nothing else whole
+        return sympy.diff(text, leaf.atom).xreplace(other)
 
+    other = {sympy.E: sympy.Symbol("exp(1)", positive=True)} if "e" in leaves else {}
     return {name: _each(leaves[name], form) for name in case.wrt}
 
 
@@ -253,9 +253,11 @@ def _conditions(
     path: list[tuple[Symbolic, int]], nothing: "dict[Symbolic, sympy.Expr]"
 ) -> tuple[str, ...]:
     """The comparisons that the path took, in words of the inputs, each once."""
+    from gradcheck.numbers.closed import spell  # noqa: PLC0415 - it makes classes of SymPy's
+
     found: dict[str, None] = {}
     for difference, sign in path[:50]:
         expr = write_out(difference, READABLE, nothing)
         if expr is not None and not expr.is_number:
-            found[f"{expr} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
+            found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
     return tuple(found)

@@ -14,6 +14,7 @@ from gradcheck.diagnosis.calculus import WrongRule
 from gradcheck.diagnosis.line import ScalarLine
 from gradcheck.diagnosis.places import rerun
 from gradcheck.errors import GradcheckError
+from gradcheck.numbers.closed import spell
 from gradcheck.numbers.run import precision
 from gradcheck.numbers.symbolic import Symbolic, slope_of, write_out
 from gradcheck.opinions.limits import READABLE
@@ -36,7 +37,7 @@ def mistaken(line: ScalarLine, act: WrongRule) -> str:
 
 def _text(made: Array) -> str:
     found = write_out(Symbolic.exactly(1) * made.item(), READABLE)
-    return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else str(found)
+    return "" if found is None or found.has(sympy.nan, sympy.zoo, sympy.I) else spell(found)
 
 
 def _remembering(line: ScalarLine) -> ScalarLine:

@@ -51,7 +51,9 @@ def nest_text(array: Any) -> Any:
     array = np.asarray(array, dtype=object)
     if array.ndim:
         return [nest_text(entry) for entry in array]
-    return str(array.item())
+    from gradcheck.numbers.closed import spell  # noqa: PLC0415 - SymPy is slow to load
+
+    return spell(array.item())
 
 
 def numbers(estimate: Estimate) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.errors import GradcheckError
+from gradcheck.numbers.closed import spell
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.question import question
@@ -74,7 +75,7 @@ def _of_numbers(problem: Problem, parts: Sequence[str]) -> Solution | None:
         return None
     steps = derive(replace(problem, wrt=tuple(parts)), point)
     return Solution(
-        [(part, str(shortest(np.asarray(closed[part]).item()))) for part in parts],
+        [(part, spell(shortest(np.asarray(closed[part]).item()))) for part in parts],
         [(step.name, step.text, value_text(step.value)) for step in steps.forward],
         [(step.name, step.text, value_text(step.value)) for step in steps.backward],
     )

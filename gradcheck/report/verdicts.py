@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
@@ -209,7 +210,7 @@ def closed_forms(
             if interval is not None:
                 found.append(Text(f"{label} in {_between(interval)}"))
                 continue
-            written = str(shortest(entries[index]))
+            written = spell(shortest(entries[index]))
             if len(written) <= READABLE or not index:
                 found.append(FormulaLine(label, PathForm(written)))
     if opinion.conditions and (found or any(forms.values())):

@@ -198,6 +198,8 @@ class Writing:
     def _number(self, plain: Value, text: str) -> Form:
         if not np.isfinite(plain):
             return Form(None)
+        if text == "e" and text not in self.run.values:
+            return Form(sympy.E)  # so that log(e) is one
         names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
         known = VOCABULARY.functions | VOCABULARY.constants | self.run.values.keys()
         if names and names <= known:

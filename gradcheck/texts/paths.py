@@ -8,6 +8,7 @@ import sympy
 from flint import arb
 
 from gradcheck.errors import GradcheckError
+from gradcheck.numbers.closed import spell
 from gradcheck.numbers.symbolic import Symbolic, number, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Case
@@ -34,7 +35,7 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
         return {}
     where = conditions(problem.case(point))
     named = _in_own_names(problem, point, verdict)
-    own = {name: str(shortest(form)) for name, form in single.items()}
+    own = {name: spell(shortest(form)) for name, form in single.items()}
     return {
         name: PathForm(_shorter(own[name], named.get(name, "") if form.free_symbols else ""), where)
         for name, form in single.items()
@@ -110,7 +111,7 @@ def _relation(expr: sympy.Expr, sign: str) -> str:
     if left.is_number and right.free_symbols:
         left, right = right, left
         sign = TURNED.get(sign, sign)
-    return f"{left} {sign} {right}"
+    return f"{spell(left)} {sign} {spell(right)}"
 
 
 def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
@@ -137,7 +138,7 @@ def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
         words = "" if node.row is None else ENDLESS.get(node.row.name, "")
         arg = argument(node, 0) if words else None
         if arg is not None and arg.free_symbols:
-            yield words.format(arg)
+            yield words.format(spell(arg))
 
 
 def _is_polynomial(node: Symbolic) -> bool:

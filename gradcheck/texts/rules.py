@@ -121,6 +121,8 @@ def _put_in(expr: sympy.Expr, known: Mapping[str, Form]) -> sympy.Expr:
     if isinstance(expr, UNWRITTEN):
         raise NoText(f"no word for {expr.func}")
     if expr.is_Function:
+        if (plain := expr.func(*parts)).is_Integer:
+            return plain
         name = str(expr.func)
         return call(name.lower() if name == "Abs" else name, *map(Form, parts)).expr
     return expr.func(*parts) if parts else expr

@@ -7,6 +7,7 @@ import numpy as np
 
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step
 from gradcheck.engine.tensor import Tensor
+from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
 from gradcheck.opinions.tape import Tape
 from gradcheck.problem.record import Point, Problem
@@ -110,7 +111,7 @@ def _spell(make: Callable[..., Form], *given: Value) -> str:
     except FAULTS:
         return ""
     compared = any(atom.head == "<" for atom in expr.atoms(Atom))
-    return own if compared or (expr.is_Add and str(expr)[0] == "-") else str(expr)
+    return own if compared or (expr.is_Add and str(expr)[0] == "-") else spell(expr)
 
 
 def _term(writing: Writing, user: Node, i: int, end: str) -> str:

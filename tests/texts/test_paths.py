@@ -29,6 +29,9 @@ BY_HAND = {
     ("tan(x)", 0.5): "tan(x)**2 + 1  for cos(x) != 0",
     ("floor(x)*x", 0.5): "floor(x)  for x is no whole number",
     ("log(exp(x) - 1)", 1.0): "exp(x)/(exp(x) - 1)  for exp(x) > 1",
+    ("e*x**2", 0.5): "2*e*x",
+    ("log(e*x)", 0.5): "1/x  for e*x > 0",
+    ("x*arctan(x)", 0.5): "x/(x**2 + 1) + arctan(x)",
     ("z = 2*x\ns = sigmoid(z)\ns**2", 0.5): "4 * s ** 2 * (1 - s)",
 }
 """Values at single numbers, and what a school book would say of the derivative there."""
@@ -48,6 +51,11 @@ def found(program: str, **at: float) -> dict[str, PathForm]:
 def test_a_derivative_is_said_with_what_it_hangs_on(program: str, x: float) -> None:
     """As by hand, on the side of an edge on which the point lies."""
     assert plain(found(program, x=x)["x"]) == BY_HAND[program, x]
+
+
+def test_an_input_called_e_is_not_the_constant() -> None:
+    """The constant is then exp(1)."""
+    assert plain(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
 
 
 def test_of_several_numbers_the_path_is_said() -> None:

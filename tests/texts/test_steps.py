@@ -44,6 +44,12 @@ def test_the_cotangents_of_a_mean_of_squares_by_hand():
         np.testing.assert_allclose(stage.value, array, rtol=1e-14)
 
 
+def test_the_slope_of_a_power_of_e_has_no_logarithm():
+    """d/du of e**u is that again."""
+    steps = walked(load_text("id: t\ninputs: {x: 1.0}\nprogram: e**(3*x)\n").problems[0])
+    assert [step.text for step in steps.backward] == ["exp(v1)", "dvalue/dv1 * 3"]
+
+
 def test_where_paths_meet_both_are_named():
     """A cotangent that came along two paths names both nodes, and is their sum."""
     found = walked(asked("(x * x.exp()).sum()"))
