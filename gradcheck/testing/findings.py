@@ -147,12 +147,12 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
-    judged = judge_claim(case, verdict, claim, rtol)
-    in_passing = any(o.directions for o in verdict.opinions.values())
-    if in_passing and not all(part.right for part in judged):
-        asked = replace(asked, verdict=full_check(case, verdict))
-        judged = judge_claim(case, asked.verdict, claim, rtol)
-    return asked, judged
+    if any(o.directions for o in verdict.opinions.values()):  # looked at in passing
+        unit = claim.call.grain(*claim.gradients.values())
+        near = within_bars(case, verdict, claim.gradients, rtol, unit, every=False)
+        if not all(part.right for part in near):
+            asked = replace(asked, verdict=full_check(case, verdict))
+    return asked, judge_claim(case, asked.verdict, claim, rtol)
 
 
 # -- what is known, and what is strange ----------------------------------------------------------
@@ -360,9 +360,8 @@ class _Search:
         gradients = claim.call.by_name(claim.run(other, claim.call.fresh()))
         unit = claim.call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
-        return all(
-            part.right for part in within_bars(asked.case, asked.verdict, gradients, rtol, unit)
-        )
+        found = within_bars(asked.case, asked.verdict, gradients, rtol, unit, every=False)
+        return all(part.right for part in found)
 
 
 def _elsewhere(asked: AskedPoint) -> Iterator[AskedPoint]:
