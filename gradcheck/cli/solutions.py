@@ -8,7 +8,8 @@ from rich.console import RenderableType
 
 from gradcheck.cli.screen import BROKEN, REPORTED, fault_of, screen
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
-from gradcheck.opinions.opinion import NotScalar
+from gradcheck.opinions.opinion import Case, NotScalar
+from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
@@ -80,9 +81,8 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
     if is_training(problem):
         return _training(problem, with_steps, as_json, drawn)
     point = given_point(problem)
-    check_value(problem, point)
     case = problem.case(point)
-    verdict = consult(case)
+    verdict = _consult(problem, point, case)
     try:
         forms = _forms(problem, point, verdict)
     except OutOfBudget:  # of what is shown, which never ends what is judged
@@ -102,6 +102,19 @@ def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, dra
     from gradcheck.plots import of_case  # noqa: PLC0415
 
     return verdict.verdict, shown, of_case(problem, case, verdict)
+
+
+def _consult(problem: Problem, point: Point, case: Case) -> Verdict:
+    """The verdict; where reverse mode has no number of the right shape, what is wrong is raised."""
+    try:
+        mine = reverse(case)
+    except NotScalar:
+        check_value(problem, point)
+        raise
+    value, due = mine.value, problem.cotangent
+    if value is None or not value.finite or (due is not None and due.shape != value.shape):
+        check_value(problem, point)
+    return consult(case, mine=mine)
 
 
 def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:

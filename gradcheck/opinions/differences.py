@@ -152,14 +152,18 @@ class _Line:
     size: arb
     steps: tuple[int, int, int]
 
-    def slopes(self, k: int) -> tuple[arb, arb]:
-        """Left and right difference quotients at the step size * 2^-k."""
-        h = self.size * arb(2) ** -k
-        return (self.here - self.f(-h)) / h, (self.f(h) - self.here) / h
+    def slope(self, k: int, sign: int) -> arb:
+        """The difference quotient of one side at the step size * 2^-k."""
+        h = sign * self.size * arb(2) ** -k
+        return (self.f(h) - self.here) / h
+
+    def slopes(self, k: int) -> Pair:
+        """Those of both sides."""
+        return self.slope(k, -1), self.slope(k, 1)
 
     def diverges(self, side: int) -> bool:
         """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
-        far, mid, near = (self.slopes(k)[side] for k in self.steps)
+        far, mid, near = (self.slope(k, 2 * side - 1) for k in self.steps)
         first, second = abs(mid - far).mid(), abs(near - mid).mid()
         return bool(second > BEND * abs(near).mid() and second > first / 2)
 
@@ -172,10 +176,36 @@ def slope_at(
     `here` is f(0), `x` the input (its size sets the steps). Raises TooWide while `may_retry`.
     """
     line = _Line(f, here, abs(x.mid()) if x.mid() != 0 else arb(1), steps)
-    coarse, fine = (line.slopes(k) for k in steps[1:])
-    if all(slope.is_finite() for slope in (*coarse, *fine)):
-        return _two_sided(line, coarse, fine, may_retry)
-    return _one_sided(line, coarse, fine)
+    fine = line.slopes(steps[2])
+    if fine[0].is_finite() and fine[1].is_finite():
+        central = (fine[0] + fine[1]) / 2
+        tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / line.size)
+        if may_retry and central.rad() > tolerable:
+            raise TooWide
+        known = _on_parabola(line, fine)
+        if known is not None:
+            return known, None
+        coarse = line.slopes(steps[1])
+        if coarse[0].is_finite() and coarse[1].is_finite():
+            return _two_sided(line, coarse, fine)
+    return _one_sided(line, line.slopes(steps[1]), fine)
+
+
+def _on_parabola(line: _Line, fine: Pair) -> arb | None:
+    """The slope of the parabola through three values, where a fourth farther out lies on it too.
+
+    The left side is asked at one step only: where its quotient there is the right one's, and that
+    changes with the step as a parabola's does, neither is a kink's, a jump's or a vertical's.
+    """
+    left, right = fine
+    far = line.slope(line.steps[1], 1)
+    gap, central = right - left, (left + right) / 2
+    close = max(BEND * (abs(left) + abs(right)).mid(), abs(far - right).mid() / 8, gap.rad())
+    if not far.is_finite() or abs(gap).mid() > close or _grows(right, far):
+        return None
+    off = abs(far - central - gap * arb(2) ** (line.steps[2] - line.steps[1] - 1))
+    bar = abs(gap).mid() + gap.rad() + 2 * (off.mid() + off.rad())
+    return arb(central.mid(), central.rad() + bar)
 
 
 def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
@@ -191,13 +221,10 @@ def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None
     return near + arb(0, radius(change) + middle(change)), Slope("one-sided", left, right, words)
 
 
-def _two_sided(line: _Line, coarse: Pair, fine: Pair, may_retry: bool) -> tuple[arb, Slope | None]:
+def _two_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
     """The central slope where both sides come together as the step shrinks."""
     left, right = fine
     central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
-    tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(line.here.mid()) / line.size)
-    if may_retry and central.rad() > tolerable:
-        raise TooWide
     gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
     close = max(BEND * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
     if gap.mid() > close or any(map(_grows, fine, coarse)):

@@ -1,7 +1,7 @@
 """What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -9,6 +9,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
+from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.limits import EPSILON, HEARD
 from gradcheck.values import Array, Numbers, Params
 
@@ -192,7 +193,8 @@ class Opinion:
     """A value and a gradient by input name, with error bars; or the reason for abstaining.
 
     `slopes` names the entries (input, index) that are not smooth; `directions` replaces
-    `gradients` where there are too many entries to look at one by one.
+    `gradients` where there are too many entries to look at one by one. The closed form's `end` is
+    the number of the line that was differentiated, `path` what was compared on the way to it.
     """
 
     name: str
@@ -203,6 +205,8 @@ class Opinion:
     directions: tuple[Direction, ...] = ()
     closed: Params = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
+    path: Sequence[tuple[Symbolic, int]] = ()
+    end: Symbolic | None = None
     ties: int = 0
     method: str = ""
 

@@ -7,7 +7,7 @@ scalar's cotangent is exactly 1.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -17,36 +17,51 @@ from gradcheck.engine.autograd import grad
 from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.errors import GradcheckError
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion, estimate, reason
+from gradcheck.opinions.replay import Observer, replay
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.opinions.rows import by_rows, stack_rows
-from gradcheck.opinions.tape import gradients_at, leaves_of, seed_of
+from gradcheck.opinions.tape import Leaves, gradients_at, leaves_of, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
 
 Run = tuple[Array, dict[str, Array]]  # the value, and the gradients by name
+Forward = Callable[[Leaves], Numbers]
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
 
 
 @by_rows
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
-    """Value and gradients by the tape, with bars; abstains where the program refuses tensors."""
-    return reverse_each([case], samples)[0]
+    """Value and gradients by the tape, with bars; abstains where the program refuses tensors.
+
+    The program runs once: its tape is replayed for the disturbed runs where all is on it.
+    """
+    return reverse_each([case], samples, Observer())[0]
 
 
-def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
+def reverse_each(
+    cases: Sequence[Case], samples: int, observer: Observer | None = None
+) -> list[Opinion]:
     """The opinion on each of some questions that differ in their cotangent alone.
 
-    The program runs forward once for all of them, and once for each disturbed run of all.
+    The program runs forward once for all of them, and once for each disturbed run of all, where no
+    observer keeps what is needed to replay it.
     """
+    case = cases[0]
     try:
         with np.errstate(all="ignore"):
-            before = MODE.taken
-            found = _runs(cases)
+            before, leaves = MODE.taken, leaves_of(case, case.floats())
+            with watching(observe=None if observer is None else observer.observe):
+                out = case.function("tensor", leaves)
+            found = _back(cases, leaves, out)
             method = LEAVES_THE_TAPE if MODE.taken > before else ""
-            rng = Random(cases[0].seed)
-            disturbed = [_run_disturbed(cases, rng) for _ in range(samples)]
+            forward = _program(case)
+            if observer is not None and not method:
+                forward = _replay(case, leaves, out, observer) or forward
+            rng = Random(case.seed)
+            disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
             return [
                 _opinion(method, *run, others)
                 for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
@@ -55,6 +70,23 @@ def reverse_each(cases: Sequence[Case], samples: int) -> list[Opinion]:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return [Opinion("reverse", abstains=reason(error))] * len(cases)
+
+
+def _program(case: Case) -> Forward:
+    return lambda leaves: case.function("tensor", leaves)
+
+
+def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> Forward | None:
+    """The recorded run once more; None where it hangs on what is not on the tape."""
+    tracked = isinstance(out, Tensor) and out.requires_grad
+    if not tracked or set(case.wrt) != set(case.inputs):
+        return None
+    steps = {name: leaf._step() for name, leaf in leaves.items()}
+    try:
+        known = observer.record(out._step()).above(steps.values())
+    except GradcheckError:
+        return None
+    return lambda given: replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 
 
 def _opinion(
@@ -74,32 +106,27 @@ def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
     return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
-def once(case: Case, verbs: Verbs = RIGHT, rng: Numbers = None) -> Run:
+def once(case: Case, verbs: Verbs = RIGHT) -> Run:
     """One forward and one backward pass: the bare value, and the gradient of each wrt input.
 
     Of a case with rows there is one of each for every row.
     """
     if case.rows is not None:
-        found = [once(row, verbs, rng) for row in case.each_row()]
+        found = [once(row, verbs) for row in case.each_row()]
         return found[0][0], stack_rows(case, [gradients for _, gradients in found])
-    return _runs([case], verbs, rng)[0]
+    leaves = leaves_of(case, case.floats())
+    return _back([case], leaves, case.function("tensor", leaves), verbs)[0]
 
 
-def _runs(cases: Sequence[Case], verbs: Verbs = RIGHT, rng: Numbers = None) -> list[Run]:
-    """One forward pass, and a backward pass for the cotangent of each case."""
-    case = cases[0]
-    values = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
-    if rng is not None:
-        values = {name: v * noise(rng, v.shape) for name, v in values.items()}
-    leaves = leaves_of(case, values)
-    out = case.function("tensor", leaves)
+def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RIGHT) -> list[Run]:
+    """A backward pass for the cotangent of each case."""
     value = np.asarray(bare(out), dtype=np.float64)
     seeds = [seed_of(value, each.cotangent) for each in cases]
     tracked = isinstance(out, Tensor) and out.requires_grad
     found = []
     for left, seed in zip(reversed(range(len(seeds))), seeds, strict=True):
         landed = walk([(out._step(), seed)], verbs=verbs, retain=left > 0) if tracked else {}
-        found.append((value, gradients_at(leaves, landed, case.wrt)))
+        found.append((value, gradients_at(leaves, landed, cases[0].wrt)))
     return found
 
 
@@ -114,8 +141,9 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _run_disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
-    alone = cases[0].cotangent is None
+def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
+    case = cases[0]
+    alone = case.cotangent is None
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
@@ -133,10 +161,13 @@ def _run_disturbed(cases: Sequence[Case], rng: Numbers) -> list[Run]:
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
-        found = _runs(cases, verbs, rng)
-        if np.all(np.isfinite(found[0][0])):
-            return found
-        return _runs(cases, verbs)  # a disturbed exponent of a negative number gives no number
+        moved = {name: v * noise(rng, v.shape) for name, v in case.floats().items()}
+        leaves = leaves_of(case, moved)
+        found = _back(cases, leaves, forward(leaves), verbs)
+        if not np.all(np.isfinite(found[0][0])):  # a disturbed exponent of a negative number
+            leaves = leaves_of(case, case.floats())
+            found = _back(cases, leaves, forward(leaves), verbs)
+        return found
 
 
 def _bars(value: Array, runs: Sequence[Array]) -> Array:

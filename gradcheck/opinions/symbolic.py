@@ -97,24 +97,6 @@ def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
 
 
-def walk_path(case: Case) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
-    """What was compared with zero on the way and its sign there, and every number made.
-
-    Comparisons are left out that cannot be written. Raises what the program raises, and Undecided.
-    """
-
-    def walk(bits: int) -> "tuple[list[tuple[sympy.Expr, int]], list[Symbolic]]":
-        path: list[tuple[Symbolic, int]] = []
-        with _trace(NODES, path):
-            root = contract(case.function("symbolic", line.inputs(case.inputs, case.wrt)), None)
-            end = np.asarray(root, dtype=object).item()
-            nodes = line.line([end]) if isinstance(end, Symbolic) else []
-            compared = ((write_out(difference, READABLE), sign) for difference, sign in path)
-            return [(expr, sign) for expr, sign in compared if expr is not None], nodes
-
-    return refine(walk, LINE_BITS)
-
-
 @gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of the path taken.
@@ -177,6 +159,8 @@ def _at(
             gradients={name: estimate(g) for name, g in gradients.items()},
             closed=_closed_forms(end, leaves, case) if write else {},
             conditions=_conditions(path, _nothing(leaves, case)) if write else (),
+            path=path if write else (),
+            end=end if write and isinstance(end, Symbolic) else None,
             ties=RUN.ties,
         )
 

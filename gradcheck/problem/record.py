@@ -29,6 +29,7 @@ EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 # What `credit: usual` leaves of the points, by the kind of mistake: half for one of attention.
 USUAL: Mapping[str, float] = {"slip": 0.5, "misconception": 0.0}
 METHODS = frozenset({"backward", "step"})
+ENDLESS = ast.While | ast.For | ast.FunctionDef | ast.Lambda | ast.comprehension
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
 
 
@@ -217,7 +218,8 @@ class Problem:
         A loop that converges there may never end elsewhere.
         """
         given = {name: i.value for name, i in self.inputs.items() if i.value is not None}
-        if len(given) < len(self.inputs):
+        nodes = ast.walk(self.program.tree)
+        if len(given) < len(self.inputs) or not any(isinstance(n, ENDLESS) for n in nodes):
             return FLOATS.steps
         kind = KINDS["float"]
         own = {name: np.array(value, dtype=float)[()] for name, value in given.items()}

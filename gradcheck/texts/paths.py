@@ -9,10 +9,9 @@ from flint import arb
 
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
-from gradcheck.numbers.symbolic import Symbolic, number, write_out
+from gradcheck.numbers.symbolic import Symbolic, line, number, write_out
 from gradcheck.opinions.limits import READABLE
-from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.symbolic import walk_path
+from gradcheck.opinions.opinion import Opinion
 from gradcheck.ops.domains import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
@@ -33,7 +32,7 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
     single = {n: f.item() for n, f in forms.items() if f.shape == () and f.item() is not None}
     if not single:
         return {}
-    where = conditions(problem.case(point))
+    where = conditions(verdict.opinions["symbolic"])
     named = _in_own_names(problem, point, verdict)
     own = {name: spell(shortest(form)) for name, form in single.items()}
     return {
@@ -57,12 +56,16 @@ def _shorter(own: str, named: str) -> str:
     return named if named and lengths[1] + LEAST <= lengths[0] else own
 
 
-def conditions(case: Case) -> str:
+def conditions(closed: Opinion) -> str:
     """The comparisons of the path, and the ends of the domains of its ops."""
+    nodes = [] if closed.end is None else line([closed.end])
+    written = ((write_out(difference, READABLE), sign) for difference, sign in closed.path)
     try:
-        compared, nodes = walk_path(case)
-        path = [(e, sign) for e, sign in compared if not e.has(sympy.floor, sympy.ceiling)]
-        relations = [(e, "=" if sign == 0 else ">" if sign > 0 else "<") for e, sign in path]
+        relations = [
+            (expr, "=" if sign == 0 else ">" if sign > 0 else "<")
+            for expr, sign in written
+            if expr is not None and not expr.has(sympy.floor, sympy.ceiling)
+        ]
         return ", ".join(_describe_relations([*relations, *of_domain(nodes)], endless(nodes)))
     except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
         return ""

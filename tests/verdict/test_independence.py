@@ -212,7 +212,7 @@ def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
 
     object.__setattr__(RIGHT, "fit", fit)
     try:  # a copy of the verbs takes no short way past them
-        monkeypatch.setattr(reverse._runs, "__defaults__", (replace(RIGHT), None))
+        monkeypatch.setattr(reverse._back, "__defaults__", (replace(RIGHT),))
         found = consult(layered)
     finally:
         object.__setattr__(RIGHT, "fit", right)

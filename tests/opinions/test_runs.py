@@ -1,0 +1,59 @@
+"""How often a program runs, and that a tape replayed is the program."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.engine.recording import watching
+from gradcheck.engine.tensor import bare
+from gradcheck.opinions.replay import Observer
+from gradcheck.opinions.reverse import _replay
+from gradcheck.opinions.tape import leaves_of
+from gradcheck.verdict.consult import consult
+from tests.support.cases import case
+from tests.support.random_programs import random_case
+
+
+def test_six_runs_are_enough_where_all_is_smooth():
+    """One on tensors, one on symbols; on balls at the point, on both sides and farther out."""
+    asked = case(lambda x: x**3 + 2 * np.sin(x), x=2.0)
+    runs = Counter()
+
+    def counted(kind, inputs):
+        runs[kind] += 1
+        return asked.function(kind, inputs)
+
+    assert consult(replace(asked, function=counted)).verdict == "agree"
+    assert runs == {"tensor": 1, "symbolic": 1, "ball": 4}
+
+
+def written(x):
+    """Buffers, views and writes into both."""
+    y = np.zeros_like(x)
+    y[1:] = x[:-1] ** 2
+    view = y[1:]
+    view *= x[0]
+    y += np.sort(x)
+    return np.sum(y * np.where(x > 1, x, np.maximum(x, y)))
+
+
+def test_a_tape_replayed_gives_the_programs_own_numbers():
+    """Bit for bit, at the point and beside it, where no branch lies between."""
+    asked = [case(written, x=[1.5, 2.5, 0.3]), *(random_case(seed)[1] for seed in range(60))]
+    followed = 0
+    with np.errstate(all="ignore"):
+        for each in asked:
+            observer, leaves = Observer(), leaves_of(each, each.floats())
+            with watching(observe=observer.observe):
+                out = each.function("tensor", leaves)
+            again = _replay(each, leaves, out, observer)
+            if again is None:
+                continue
+            followed += 1
+            moved = {name: v * (1 + 2.0**-50) for name, v in each.floats().items()}
+            for values in (each.floats(), moved):
+                given = leaves_of(each, values)
+                due = each.function("tensor", leaves_of(each, values))
+                np.testing.assert_array_equal(bare(again(given)), bare(due))
+    assert followed > 40
