@@ -111,8 +111,8 @@ def _in_turn(tape: Tape) -> tuple[list[Value], dict[Node, int]]:
     seen: set[Value] = set()
     at: dict[Node, int] = {}
     for node in tape.nodes:
-        value, operands = tape.values[node]
-        for tensor in (*operands, value):
+        given = tape.given[node]
+        for tensor in (*given.operands, given.value):
             if 1 < np.size(tensor) <= LARGEST and _print(tensor) not in seen:
                 seen.add(_print(tensor))
                 order.append(tensor)
@@ -133,8 +133,7 @@ def inside(tape: Tape, step: Step | None) -> Inside | None:
     """The sum or difference that a step is, as a function of its two operands; else None."""
     if not isinstance(step, Node) or step.op.name not in ("add", "subtract"):
         return None
-    _, operands = tape.values[step]
-    return step.op.forward, operands
+    return step.op.forward, tape.given[step].operands
 
 
 def name_of(tape: Tape, step: Step) -> Value:
@@ -269,7 +268,7 @@ def edges_of(tape: Tape, around: Around) -> dict[str, list[tuple[Site, Edge]]]:
 
 def edge_of(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
     """The way back from a node to its i-th operand, as a row reads it."""
-    y, operands = tape.values[node]
+    given = tape.given[node]
     edge = node.edges[i]
 
     def said(g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
@@ -280,8 +279,8 @@ def edge_of(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
         i=i,
         g=g,
         right=right,
-        y=y,
-        operands=operands,
+        y=given.value,
+        operands=given.operands,
         params=node.params,
         shape=_shape(node, i),
         elementwise=node.op.elementwise,

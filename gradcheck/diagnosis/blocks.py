@@ -40,7 +40,7 @@ def blocks(tape: Tape) -> Iterator[Block]:
     if len(tape.nodes) > LONGEST:
         return
     for y in tape.nodes:
-        made = tape.values[y][0]
+        made = tape.given[y].value
         if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
             found = _layer_norm(tape, y) if y.op.name == "layer_norm" else _block(tape, y)
             if found is not None:
@@ -48,7 +48,7 @@ def blocks(tape: Tape) -> Iterator[Block]:
 
 
 def _block(tape: Tape, y: Node) -> Block | None:
-    made = tape.values[y][0]
+    made = tape.given[y].value
     kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
     for x in reversed(reachable([y])) if kinds else ():
         for name in kinds:
@@ -60,7 +60,7 @@ def _block(tape: Tape, y: Node) -> Block | None:
 
 def _layer_norm(tape: Tape, y: Node) -> Block | None:
     """The normalisation within the op of that name; its gain belongs to the cotangent."""
-    x, (argument, gain, _) = y.edges[0], tape.values[y][1]
+    x, (argument, gain, _) = y.edges[0], tape.given[y].operands
     g = tape.back(only={y}).get(y)
     if x is None or g is None or len(y.params["axis"]) > 1:
         return None
@@ -77,7 +77,7 @@ def value_of(tape: Tape, step: Step) -> Value:
     """The value of a node, or what a leaf holds."""
     if isinstance(step, Leaf):
         return np.asarray(bare(step.variable))
-    return tape.values[step][0]
+    return tape.given[step].value
 
 
 def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | None:
@@ -87,7 +87,7 @@ def _check(tape: Tape, y: Node, x: Step, name: str, params: Params) -> Block | N
         return None
     there = walk([(y, g)], verbs=RIGHT, retain=True, only={x}).get(x)
     for form in KINDS[name].forms:
-        edge = _edge(name, g, tape.values[y][0], value_of(tape, x), {**params, **form})
+        edge = _edge(name, g, tape.given[y].value, value_of(tape, x), {**params, **form})
         room = SAME * np.max(np.abs(edge.right))
         if there is not None and np.allclose(there, edge.right, rtol=0, atol=room):
             return Block(y, x, edge)

@@ -156,8 +156,8 @@ def _all_pass(case: Case) -> bool:
     """Whether some relu's arguments are all positive."""
     tape = record(case)
     return tape is not None and any(
-        node.op.name == "relu" and bool(np.all(operands[0] > 0))
-        for node, (_, operands) in tape.values.items()
+        node.op.name == "relu" and bool(np.all(tape.given[node].operands[0] > 0))
+        for node in tape.nodes
     )
 
 

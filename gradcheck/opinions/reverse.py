@@ -20,10 +20,9 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
 from gradcheck.opinions.opinion import Case, NotScalar, Opinion, estimate, reason
-from gradcheck.opinions.replay import Observer, replay
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.opinions.rows import by_rows, stack_rows
-from gradcheck.opinions.tape import Leaves, gradients_at, leaves_of, seed_of
+from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
 

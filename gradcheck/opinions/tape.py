@@ -1,36 +1,132 @@
-"""A run of a program on tensors: what every op was given and gave, and the passes back over it."""
+"""A run of a program on tensors: what every op was given and gave, the passes back over it.
 
+What was recorded can be evaluated again on numbers of another kind. The observer keeps what every
+op was given, for an op's own node keeps no more than its VJPs read.
+"""
+
+import contextlib
+import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import isqrt, prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.recording import watching
-from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, walk
-from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.engine.function import Context, Function
+from gradcheck.engine.recording import enable_grad, watching
+from gradcheck.engine.tape import OUTPUT, RIGHT, Leaf, Node, Step, Verbs, reachable, walk
+from gradcheck.engine.tensor import Tensor, apply, bare
+from gradcheck.errors import GradcheckError
+from gradcheck.numbers.ball import balls, middle
+from gradcheck.numbers.scalars import answer
+from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.opinions.opinion import Case, NotScalar
-from gradcheck.values import Array, Numbers
+from gradcheck.ops.row import Op
+from gradcheck.values import Array, Numbers, Params
 
 Leaves = Mapping[str, Tensor]
+PRODUCTS = frozenset({"matmul", "dot", "inner", "outer", "tensordot", "einsum", "kron"})
+LIFT: Mapping[str, Callable[[Numbers], Numbers]] = {
+    "ball": balls,
+    "symbolic": constants,
+    "tensor": np.asarray,
+    "float": np.asarray,
+}
 
 
 @dataclass(frozen=True, eq=False)
-class Tape:
-    """Root and seed, the leaves, and for every node, oldest first, its value and its operands.
+class Given:
+    """What an op was given, and its value: copies, in which a later write does not show."""
 
-    Values and operands are copies: a later write into an array does not show in them.
+    operands: tuple[Numbers, ...]
+    params: Params
+    value: Numbers
+
+    @property
+    def size(self) -> int:
+        """How many entries the op made."""
+        return int(np.size(self.value))
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """The nodes below a value, oldest first, with what each was given; `root` made the value."""
+
+    root: Step
+    nodes: tuple[Node, ...]
+    given: Mapping[Step, Given]
+    versions: Mapping[tuple[Node, int], Step] = field(default_factory=dict)
+
+    def edges(self, node: Node) -> tuple[Step | None, ...]:
+        """What made a node's operands; what was written between two uses is one step a version."""
+        pairs = enumerate(node.edges)
+        return tuple(self.versions.get((node, slot), edge) for slot, edge in pairs)
+
+    def above(self, leaves: Iterable[Step]) -> "Record":
+        """The part that depends on the leaves; GradcheckError where that was not observed."""
+        known, nodes = set(leaves), []
+        for node in self.nodes:
+            if node not in known and any(edge in known for edge in node.edges):
+                known.add(node)
+                nodes.append(node)
+                if node not in self.given:
+                    raise GradcheckError(f"{node.name()} is not followed beyond reverse mode")
+        return replace(self, nodes=tuple(nodes))
+
+    @property
+    def work(self) -> int:
+        """About how many operations on numbers one evaluation takes."""
+        return sum(_work(node, self.given[node]) for node in self.nodes if node in self.given)
+
+
+class Observer:
+    """Sees every op; for how long what an op was given is kept, the graph decides.
+
+    `copied` counts entries, so that somebody can set `idle` where nobody asks for them.
     """
 
+    def __init__(self, where: Callable[[], Numbers] = lambda: None) -> None:
+        """Nothing seen yet; `where` says which part of a text is being evaluated."""
+        self.where = where
+        self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
+        self.copied, self.idle = 0, False
+
+    def observe(self, node: Node, out: Numbers, operands: Sequence[Numbers]) -> None:
+        """Keep a copy of what the op was given, and where in the text that happened."""
+        if self.idle:
+            return
+        node.span = self.where()
+        copies = tuple(map(_copy, operands))
+        self.given[node] = Given(copies, node.params, _copy(out))
+        self.copied += sum(map(np.size, copies))
+
+    def record(self, root: Step) -> Record:
+        """What led to a value."""
+        nodes = [step for step in reversed(reachable([root])) if isinstance(step, Node)]
+        given: dict[Step, Given] = {}
+        for node in filter(self._is_known, nodes):
+            given[node] = self._given(node)
+        return Record(root, tuple(nodes), given)
+
+    def _is_known(self, node: Node) -> bool:
+        return node in self.given or node.op.name == OUTPUT
+
+    def _given(self, node: Node) -> Given:
+        return self.given[node] if node in self.given else Given((None,), node.params, 0.0)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tape(Record):
+    """The record of a question, every node that was made in it; seed, leaves, passes back."""
+
     case: Case
-    root: Step
     seed: Numbers
     value: Numbers
     leaves: Leaves
-    nodes: Sequence[Node]
-    values: Mapping[Node, tuple[Numbers, tuple[Numbers, ...]]]
 
     @cached_property
     def uses(self) -> Counter[Step]:
@@ -64,12 +160,11 @@ def record(case: Case) -> Tape | None:
     Where every entry of the value is asked for, the pass back is that of their sum.
     """
     nodes: list[Node] = []
-    values: dict[Node, tuple[Numbers, tuple[Numbers, ...]]] = {}
+    observer = Observer(case.where)
 
-    def observe(node: Node, out: Tensor, operands: Numbers) -> None:
-        node.span = case.where()
+    def observe(node: Node, out: Tensor, operands: Sequence[Numbers]) -> None:
         nodes.append(node)
-        values[node] = np.array(bare(out)), tuple(np.array(bare(v)) for v in operands)
+        observer.observe(node, out, operands)
 
     leaves = leaves_of(case, case.floats())
     with watching(observe=observe), np.errstate(all="ignore"):
@@ -79,7 +174,9 @@ def record(case: Case) -> Tape | None:
     seed = seed_of(value, ones)
     if not isinstance(out, Tensor) or not out.requires_grad:
         return None
-    return Tape(case, out._step(), seed, value, leaves, nodes, values)
+    given: dict[Step, Given] = {node: observer.given[node] for node in nodes}
+
+    return Tape(out._step(), tuple(nodes), given, case=case, seed=seed, value=value, leaves=leaves)
 
 
 def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
@@ -107,3 +204,117 @@ def gradients_at(
 def _landing(g: Numbers, leaf: Tensor) -> Array:
     """What landed at a leaf, in memory of its own; zeros where nothing did."""
     return np.zeros(leaf.shape) if g is None else np.asarray(g, dtype=np.float64)
+
+
+# -- again, on numbers of another kind -------------------------------------------------------------
+
+
+def replay(
+    record: Record,
+    known: Mapping[Step, Numbers],
+    kind: str,
+    at: Callable[[Numbers], None] = lambda place: None,
+) -> Numbers:
+    """The recorded value on numbers of a kind, its leaves given by step; `at` hears each place."""
+    values = dict(known)
+    for node in record.nodes:
+        if node in values:
+            continue
+        given = record.given[node]
+        at(node.span)
+        pairs = zip(record.edges(node), given.operands, strict=True)
+        operands = tuple(values[e] if e in values else _lift(v, kind) for e, v in pairs)
+        values[node] = _apply(node, operands, given, kind)
+    return values[record.root]
+
+
+def _apply(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -> Numbers:
+    if node.op.name == OUTPUT:
+        return operands[0][given.params["index"]]
+    function = user_function(node.op)
+    if function is not None:
+        return function.apply(*operands) if kind == "tensor" else _inside(function, operands, kind)
+    if kind == "tensor":
+        return apply(node.op, operands, given.params)
+    if kind == "float":
+        return node.op.forward(*operands, **given.params)
+    return answer(node.op, operands, given.params)
+
+
+def user_function(op: Op) -> type[Function] | None:
+    """The user's own `Function` behind a row, if it is one."""
+    owner = getattr(op.function, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, Function) else None
+
+
+def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) -> Numbers:
+    """What the forward of a user's function does, op by op, on numbers of a kind.
+
+    It is recorded on floats: for its own derivative no rule of the user's is asked.
+    """
+    floats = [_as_float(value) for value in operands]
+    tracked = [tensor(v, requires_grad=True) if _is_float(v) else v for v in floats]
+    observer, context = Observer(), Context((False,) * len(operands))
+    with (
+        watching(observe=observer.observe),
+        enable_grad(),
+        contextlib.redirect_stdout(io.StringIO()),
+    ):
+        result = function._forwarded(context, tuple(tracked), {})
+    leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if _is_tensor(t)}
+    outputs = result if isinstance(result, tuple) else (result,)
+    found = tuple(_output(observer, each, leaves, kind) for each in outputs)
+    return found if isinstance(result, tuple) else found[0]
+
+
+def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
+    if not _is_tensor(out) or not out.requires_grad:
+        return _lift(bare(out), kind)
+    step = out._step()
+    return leaves[step] if step in leaves else _chain(observer, step, leaves, kind)
+
+
+def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
+    return replay(observer.record(step).above(leaves), leaves, kind)
+
+
+def _as_float(value: Numbers) -> Numbers:
+    """A float near a number of any kind, to record with."""
+    plain = bare(value)
+    if not isinstance(plain, np.ndarray) or plain.dtype != object:
+        return plain
+    numbers = [_middle(each) for each in np.asarray(plain).flat]
+    return np.array(numbers, dtype=np.float64).reshape(plain.shape)
+
+
+def _middle(number: Numbers) -> float:
+    return middle(number.value if isinstance(number, Symbolic) else number.bare())
+
+
+def _copy(value: Numbers) -> Numbers:
+    plain = bare(value)
+    return np.array(plain) if _is_array(plain) else plain
+
+
+def _is_tensor(value: Numbers) -> bool:
+    return isinstance(value, Tensor)
+
+
+def _is_array(value: Numbers) -> bool:
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def _is_float(value: Numbers) -> bool:
+    return _is_array(value) and value.dtype.kind == "f"
+
+
+def _lift(value: Numbers, kind: str) -> Numbers:
+    """A constant of the program as a number of the kind; places and truth values stay."""
+    return LIFT[kind](value) if _is_float(value) or isinstance(value, float) else value
+
+
+def _work(node: Node, given: Given) -> int:
+    if node.op.name in PRODUCTS or node.op.name.startswith("conv"):
+        sizes = [int(np.size(v)) for v in given.operands[:2]]
+        return isqrt(prod(sizes) * given.size) + given.size
+    return given.size + (0 if node.op.elementwise else sum(map(np.size, given.operands)))

@@ -14,7 +14,7 @@ from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
-from gradcheck.opinions.tape import record
+from gradcheck.opinions.tape import Given, record
 from gradcheck.values import Value
 
 MOST = 60
@@ -113,8 +113,8 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     for step, key in keys.items():
         span = step.span if isinstance(step, Node) else None
         name, value = leaves.get(step, (assigned.get(span, "") if span else "", None))
-        if value is None and isinstance(step, Node) and step in tape.values:
-            value = tape.values[step][0]
+        if value is None and isinstance(step, Node) and step in tape.given:
+            value = tape.given[step].value
         operands = {operand for operand, _ in step.next_functions if operand is not None}
         vertices.append(
             Vertex(
@@ -128,7 +128,7 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
                 cut=not operands <= keys.keys(),
             )
         )
-    edges = tuple(edge for node in nodes for edge in _edges(node, keys, tape.values.get(node)))
+    edges = tuple(edge for node in nodes for edge in _edges(node, keys, tape.given.get(node)))
     return Graph(heading, tuple(vertices), edges, len(steps) - len(keys))
 
 
@@ -149,11 +149,11 @@ def numbers(array: Value) -> FirstEntries:
     return FirstEntries(found.shape, tuple(map(float, found.flat[:FIRST])))
 
 
-def _edges(node: Node, keys: Mapping[Step, str], value: Value) -> Iterator[GraphEdge]:
+def _edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
     """One edge an operand that is tracked, if it is drawn."""
     operands = [operand for operand, _ in node.next_functions if operand is not None]
     places = [i for i, edge in enumerate(node.edges) if edge is not None]
-    plain = len(places) == len(operands) and value is not None and not np.shape(value[0])
+    plain = len(places) == len(operands) and given is not None and not np.shape(given.value)
     for k, operand in enumerate(operands):
         if operand in keys:
             yield GraphEdge(keys[operand], keys[node], _factor(node, places[k]) if plain else None)

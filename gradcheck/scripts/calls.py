@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Step
 from gradcheck.engine.tensor import bare
-from gradcheck.opinions.replay import Observer
+from gradcheck.opinions.tape import Observer
 from gradcheck.scripts.names import LeafNames
 from gradcheck.values import Value
 from gradcheck.verdict.consult import VERDICTS

@@ -141,7 +141,7 @@ class Writing:
 
     def _value(self, node: Node) -> Form:
         operands = self.operands(node)
-        shape = self._sizes(node, np.shape(self.run.tape.values[node][0]), operands)
+        shape = self._sizes(node, np.shape(self.run.tape.given[node].value), operands)
         try:
             found = value(node, shape, operands)
         except FAULTS:
@@ -172,7 +172,7 @@ class Writing:
 
     def operands(self, node: Node) -> tuple[Form, ...]:
         """What an op is given, as formulas."""
-        known = self.run.tape.values[node][1]
+        known = self.run.tape.given[node].operands
         return tuple(
             self._constant(node, i, known[i]) if edge is None else self.forms[edge]
             for i, edge in enumerate(node.edges)

@@ -67,7 +67,7 @@ def derive(problem: Problem, point: Point) -> Steps:
         run = record_run(problem, point)
     except NoText:
         return Steps(of_arrays=not scalar)
-    scalar = scalar and all(np.shape(y) == () for y, _ in run.tape.values.values())
+    scalar = scalar and all(np.shape(g.value) == () for g in run.tape.given.values())
     with np.errstate(all="ignore"):
         found = _of_numbers(run) if scalar else _of_arrays(run)
     return replace(found, backward=(), cotangents=()) if whole else found
@@ -84,7 +84,7 @@ def _of_numbers(run: RecordedRun) -> Steps:
     writing, tail = Writing(run, named=names), nodes[-MOST:]
     forward = tuple(
         ChainStep(
-            names[node], _spell(value, node, (), writing.operands(node)), tape.values[node][0]
+            names[node], _spell(value, node, (), writing.operands(node)), tape.given[node].value
         )
         for node in tail
     )
@@ -137,7 +137,7 @@ def _slope(node: Node, i: int, given: tuple[Form, ...]) -> Form:
 def _of_arrays(run: RecordedRun) -> Steps:
     tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
     forward = tuple(
-        ChainStep(names[n], _source(run.problem, n), tape.values[n][0], n.name() * (n in varying))
+        ChainStep(names[n], _source(run.problem, n), tape.given[n].value, n.name() * (n in varying))
         for n in tape.nodes
     )
     end, due = names[tape.root], {names[step] for step in varying}

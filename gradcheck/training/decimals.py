@@ -8,7 +8,7 @@ import numpy as np
 from gradcheck.engine.tape import Step
 from gradcheck.errors import GradcheckError
 from gradcheck.language.kinds import CONSTANTS, KINDS, NumberKind
-from gradcheck.opinions.replay import Given, Record
+from gradcheck.opinions.tape import Given, Record
 from gradcheck.values import Array, Numbers, Params
 
 DIGITS = 15  # that a float64 keeps of any decimal

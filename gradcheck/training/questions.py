@@ -21,7 +21,7 @@ from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contract
-from gradcheck.opinions.replay import Record, replay
+from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.decimals import exact_array, exactly

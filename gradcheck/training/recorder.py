@@ -13,7 +13,7 @@ from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import executing
-from gradcheck.opinions.replay import Observer, Record
+from gradcheck.opinions.tape import Observer, Record
 from gradcheck.training.ledger import BackwardCall, GradientLedger
 from gradcheck.values import Array, Numbers
 
@@ -103,7 +103,7 @@ class Recorder:
                 number,
                 _value(pieces),
                 _divisor(top) if len(pieces) == 1 else 1.0,
-                top.given[top.root].place if top.root in top.given else None,
+                getattr(top.root, "span", None),
             )
         )
 

@@ -121,9 +121,10 @@ def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
         return [], ()
     applied = [
-        Applied(node, operands, y, arrived.get(node), pieces.get(node, {}))
-        for node, (y, operands) in tape.values.items()
-        if y.size + sum(map(np.size, operands)) <= LARGE
+        Applied(node, given.operands, given.value, arrived.get(node), pieces.get(node, {}))
+        for node in tape.nodes
+        for given in [tape.given[node]]
+        if given.size + sum(map(np.size, given.operands)) <= LARGE
     ]
     return applied, tuple(_joins(pieces, {**landed, **arrived}))
 

@@ -16,9 +16,9 @@ from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
 from gradcheck.opinions.opinion import Case, Opinion
-from gradcheck.opinions.replay import Record, replay
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
+from gradcheck.opinions.tape import Record, replay
 from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import bare
-from gradcheck.opinions.replay import Observer
 from gradcheck.opinions.reverse import _replay
-from gradcheck.opinions.tape import leaves_of
+from gradcheck.opinions.tape import Observer, leaves_of
 from gradcheck.verdict.consult import consult
 from tests.support.cases import case
 from tests.support.random_programs import random_case
