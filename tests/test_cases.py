@@ -1,17 +1,21 @@
 """Functions of others' making through `solve`, `lint` and `check`, where their folder is there.
 
 The folder `shared/cases` beside the repository holds antiderivatives of a table of integrals and
-the classic test functions of optimisation, each with the slope that their authors give. The data
-are no part of the repository.
+the classic test functions of optimisation, each with the slope that their authors give, and what
+real students typed into a quiz. The data are no part of the repository.
 """
 
+import ast
+import csv
 import json
+import operator
 import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import mpmath
 import pytest
 import yaml
 
@@ -86,3 +90,80 @@ def test_a_published_slope_is_agreed_on(cases: list[dict[str, Any]], tmp_path: P
     at = [f"{one}={value}" for one, value in case["at"].items()]
     checked = _run("check", case["function"], form, "--wrt", name, *at, problems=2)
     assert checked.returncode == 0, checked.stdout
+
+
+MEANING = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def _evaluate(node: ast.AST, at: dict[str, mpmath.mpf]) -> mpmath.mpf:
+    """The number of a text as Python reads it; KeyError for what it does not know."""
+    match node:
+        case ast.Expression(body):
+            return _evaluate(body, at)
+        case ast.Constant(value) if isinstance(value, int | float):
+            return mpmath.mpf(value)
+        case ast.Name(name):
+            return at[name]
+        case ast.BinOp(left, sign, right):
+            return MEANING[type(sign)](_evaluate(left, at), _evaluate(right, at))
+        case ast.UnaryOp(sign, operand):
+            return MEANING[type(sign)](_evaluate(operand, at))
+        case ast.Call(ast.Name("sin" | "cos" | "tan" | "sqrt" as name), [operand]):
+            return getattr(mpmath, name)(_evaluate(operand, at))
+    raise KeyError(ast.dump(node))
+
+
+def _is_equal(typed: str, right: str) -> bool | None:
+    """Whether a typed answer is the right function; None where Python cannot tell."""
+    variable = "theta" if "theta" in right else "t"
+    points = [{variable: mpmath.mpf(number)} for number in ("0.31", "0.77", "1.93")]
+    try:
+        trees = [ast.parse(text.strip().replace("^", "**"), mode="eval") for text in (typed, right)]
+        pairs = [[_evaluate(tree, at) for tree in trees] for at in points]
+    except (SyntaxError, KeyError):
+        return None
+    return all(mpmath.almosteq(one, other, 1e-10, 1e-10) for one, other in pairs)
+
+
+def test_what_real_students_typed(tmp_path: Path) -> None:
+    """A class of one answer each: right where Python's own arithmetic has it equal, else wrong."""
+    rows = _read("student_answers.jsonl")
+    rights = sorted({row["right"] for row in rows})
+    problems = [
+        {
+            "id": f"p{k}",
+            "inputs": {"u": 1.3, "theta" if "theta" in right else "t": 0.7},
+            "wrt": ["u"],
+            "program": f"u*({right.replace('^', '**')})",
+        }
+        for k, right in enumerate(rights)
+    ]
+    (tmp_path / "quiz.yaml").write_text(yaml.safe_dump({"problems": problems}))
+    with (tmp_path / "class.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["student", *(problem["id"] for problem in problems)])
+        for k, row in enumerate(rows):
+            cells = [""] * len(rights)
+            cells[rights.index(row["right"])] = row["typed"]
+            table.writerow([f"s{k:03}", *cells])
+    names = [str(tmp_path / name) for name in ("quiz.yaml", "class.csv")]
+    graded = _run("grade", *names, "--json", problems=100)
+    lines = [json.loads(line) for line in graded.stdout.splitlines()]
+    verdicts = {line["student"]: line["verdict"] for line in lines if line["verdict"] != "missing"}
+    assert len(verdicts) == len(rows), graded.stderr[-500:]
+    expected = {True: {"right"}, False: {"wrong"}}
+    strange = [
+        (row["typed"], row["right"], verdicts[f"s{k:03}"])
+        for k, row in enumerate(rows)
+        if verdicts[f"s{k:03}"]
+        not in expected.get(_is_equal(row["typed"], row["right"]), {"wrong", "invalid", "right"})
+    ]
+    assert not strange
