@@ -240,4 +240,6 @@ def fingerprint(at: Sequence[Gradients]) -> tuple[Value, ...]:
     exponent = np.floor(np.log10(np.abs(flat), where=flat != 0, out=np.zeros(flat.shape)))
     with np.errstate(all="ignore"):  # numbers that are not finite, and those below 1e-308
         digits = np.where(np.isfinite(flat), np.round(flat / 10.0**exponent, 8), np.nan)
+        carried = np.abs(digits) == 10  # 0.99999999999 is 1, of the next exponent
+    digits, exponent = np.where(carried, digits / 10, digits), exponent + carried
     return (tuple(g.shape for g in arrays), (digits + 0.0).tobytes(), exponent.tobytes())

@@ -18,7 +18,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, VAGUE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import record
-from gradcheck.values import Value
+from gradcheck.values import Array, Value
 
 ROWS = 5
 OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
@@ -65,14 +65,24 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
 
 
 def _shaken(case: Case, seed: int) -> Case:
-    """The same problem at a point drawn near its own: no value is special any more."""
+    """The same problem at a point drawn near its own: no value is special that could be another.
+
+    Labels stay, and what is added to values of the program's own, which is always zero.
+    """
     rng = np.random.default_rng(seed)
     inputs = {
-        name: v * (1 + 0.3 * rng.uniform(-1, 1, v.shape)) + 0.1 * rng.uniform(-1, 1, v.shape)
+        name: v
+        if name in case.zeros or (name not in case.wrt and _is_label(v))
+        else v * (1 + 0.3 * rng.uniform(-1, 1, v.shape)) + 0.1 * rng.uniform(-1, 1, v.shape)
         for name, v in case.floats().items()
     }
     cotangent = None if case.cotangent is None else rng.normal(size=np.shape(case.cotangent))
     return replace(case, inputs=inputs, cotangent=cotangent)
+
+
+def _is_label(value: Array) -> bool:
+    """Whether an array says which class, or on which side: a mask, one row of zeros and a one."""
+    return value.ndim > 0 and bool(np.isin(value, (-1, 0, 1)).all())
 
 
 # -- invisible ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from gradcheck.grading.judgement import Judgement
+from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
 from gradcheck.problem.section import mistake_ids
@@ -14,13 +14,17 @@ UNNAMED = "unnamed"
 
 @dataclass(frozen=True)
 class Fault:
-    """A self-test that does not come out: what was expected of an answer, and what came."""
+    """A self-test that does not come out: what was expected of an answer, and what came.
+
+    Of an answer that is not right, `witness` says where, and what is right there.
+    """
 
     problem: str
     part: str
     answer: Value
     expected: str
     came: str
+    witness: Witness | None = None
 
 
 def faults(ready: Key) -> list[Fault]:
@@ -65,7 +69,7 @@ def _unknown(mistake: str) -> str:
 
 
 def _fault(said: Judgement, expected: str) -> Fault:
-    return Fault(said.problem, said.part, said.answer, expected, _came(said))
+    return Fault(said.problem, said.part, said.answer, expected, _came(said), said.witness)
 
 
 def _ids_of(said: Judgement) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """A line of `grade --json` in words: the verdict, the witness, the mistakes under the program."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gradcheck.errors import window
@@ -50,13 +51,12 @@ def visible(text: str) -> str:
 
 def findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
-    witness = witness_words(line)
+    witness = witness_words(line["witness"])
     return [*([witness] if witness else []), *_named_mistakes(line, source)]
 
 
-def witness_words(line: Line) -> str:
+def witness_words(witness: Line | None) -> str:
     """`at x = 0.7: yours 1.31, expected -2.08`."""
-    witness = line["witness"]
     if witness is None:
         return ""
     at = ", ".join(f"{name} = {_short(value)}" for name, value in witness["at"].items())
@@ -122,4 +122,5 @@ def fault_words(fault: "Fault") -> str:
     typed = str(fault.answer)
     answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:TYPED].splitlines()[0]} ...`"
     expected = f"expected {fault.expected}, came {fault.came}"
-    return f"self-test: {fault.part} answered {answer}: {expected}"
+    where = witness_words(fault.witness and asdict(fault.witness))
+    return f"self-test: {fault.part} answered {answer}: {expected}{where and f' - {where}'}"

@@ -118,7 +118,7 @@ def templates(package: str) -> Environment:
         "page": page_name,
         "titled": title_of,
     }
-    found.globals |= {"witness": witness_words, "unnamed": is_unnamed, "marked": split_marks}
+    found.globals |= {"witness": lambda line: witness_words(line["witness"]), "unnamed": is_unnamed, "marked": split_marks}
     return found
 
 
