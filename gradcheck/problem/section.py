@@ -317,7 +317,7 @@ class Section:
 
 def _numbers_between(value: Value) -> list[Array]:
     """From the first number to the second, in steps of one, or of the last decimal place."""
-    low, high, *places = map(exact_number, value)
+    low, high, *places = (exact_number(each) or Fraction() for each in value)
     step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
     count = min(MOST, int((high - low) // step)) + 1
     return [np.array(low + k * step, dtype=object) for k in range(count)]

@@ -122,5 +122,5 @@ def fault_words(fault: "Fault") -> str:
     typed = str(fault.answer)
     answer = repr(fault.answer) if "\n" not in typed else f"`{typed[:TYPED].splitlines()[0]} ...`"
     expected = f"expected {fault.expected}, came {fault.came}"
-    where = witness_words(fault.witness and asdict(fault.witness))
+    where = witness_words(asdict(fault.witness) if fault.witness else None)
     return f"self-test: {fault.part} answered {answer}: {expected}{where and f' - {where}'}"

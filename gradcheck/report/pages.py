@@ -118,7 +118,8 @@ def templates(package: str) -> Environment:
         "page": page_name,
         "titled": title_of,
     }
-    found.globals |= {"witness": lambda line: witness_words(line["witness"]), "unnamed": is_unnamed, "marked": split_marks}
+    found.globals |= {"unnamed": is_unnamed, "marked": split_marks}
+    found.globals["witness"] = lambda line: witness_words(line["witness"])
     return found
 
 
