@@ -16,6 +16,7 @@ from gradcheck.answers.characters import in_plain
 from gradcheck.answers.formula import Formula
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.limits import within_limits
+from gradcheck.answers.operands import Reading
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words
 from gradcheck.errors import TextError
@@ -89,7 +90,7 @@ def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:
 def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
     """How tokens are read, to be evaluated and no more; None where they are not."""
     try:
-        body = Parser(text, tokens, words, silent=True).whole()
+        body = Parser(Reading(text, words, silent=True), tokens).whole()
         within_limits(body, text)
     except TextError:
         return None

@@ -7,9 +7,8 @@ bracket, the next function or e^.
 import ast
 import re
 
-from gradcheck.answers.cursor import CLOSING, NEVER, RADICALS
 from gradcheck.answers.echo import POWER, UNARY, echo, number
-from gradcheck.answers.operands import Operands
+from gradcheck.answers.operands import CLOSING, NEVER, RADICALS, Operands
 from gradcheck.answers.shapes import identity, is_square, matrix_named, rows_named
 from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import (
@@ -42,9 +41,9 @@ class Calls(Operands):
     def word(self) -> ast.expr:
         """A declared name, a constant, or a function with its argument."""
         token = self.tokens[self.at]
-        if token.text in self.own:
+        if token.text in self.reading.own:
             self.at += 1
-            return self.own[token.text]
+            return self.reading.own[token.text]
         if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
             return self.capital_sigma(token)
         meaning = self.words.meant(token.text)
@@ -61,12 +60,12 @@ class Calls(Operands):
         if self.sees("(") and self.words.function(token.text):
             said = f"{token.text} is a name of this problem"
             self.note(f"{said}: {token.text}(...) is read as a product")
-        return self.node(ast.Name(name, ast.Load()), token.start)
+        return self.name(name, token.start)
 
     def entry(self, token: Token, name: str) -> ast.expr:
         """`x_1` is the first entry of a vector, `A_{12}` one of a matrix, counted from one."""
         stem, *places = name.split(",")
-        value = self.node(ast.Name(stem, ast.Load()), token.start)
+        value = self.name(stem, token.start)
         if not places:
             return value
         index = [self.node(ast.Constant(int(place)), token.start) for place in places]
@@ -96,7 +95,8 @@ class Calls(Operands):
         ):
             self.at += 1
             after = self.look()
-            return self.instead(after._replace(text=token.text + after.text, start=token.start))
+            self.instead(after._replace(text=token.text + after.text, start=token.start))
+            return self.word()
         if token.text == "grad_fn" or self.derivative_comes():
             return self.derivative()
         if BASED.fullmatch(token.text) and (logarithm := self.logarithm(token)) is not None:
@@ -104,9 +104,13 @@ class Calls(Operands):
         if SIZE.fullmatch(token.text) and (size := self.size(token)) is not None:
             return size
         if token.text in ("len", "I") and self.sees("(", ahead=1):
-            return self.length(token) if token.text == "len" else self.indicator()
+            self.at += 1
+            if token.text == "I":
+                return self.indicator()
+            return self.rows_of(self.operand(self.group()), 0, token.start)
         if token.text == "tr" and self.sees("(", "[", ahead=1):
-            return self.instead(token._replace(text="trace"))
+            self.instead(token._replace(text="trace"))
+            return self.word()
         return self.segments(token)
 
     def capital_sigma(self, token: Token) -> ast.expr:
@@ -114,25 +118,14 @@ class Calls(Operands):
         sign = Token("op", "∑", token.start, token.start + 1)
         kind = "op" if token.text == "Σ_" else "word"
         below = Token(kind, token.text[1:], token.start + 1, token.end)
-        self.tokens[self.at : self.at + 1] = [sign, below] if below.text else [sign]
+        self.instead(*[sign, below][: len(token.text)])
         return self.sum()
 
-    def indicator(self) -> ast.expr:
-        """`I(x > 0)`."""
-        self.step()
-        return self.group()
-
-    def length(self, token: Token) -> ast.expr:
-        """`len(X)`, the number of its rows."""
-        self.step()
-        shape = ast.Attribute(self.operand(self.group()), "shape", ast.Load())
-        whole = self.node(shape, token.start)
-        return self.node(ast.Subscript(whole, ast.Constant(0), ast.Load()), token.start)
-
-    def instead(self, *tokens: Token) -> ast.expr:
-        """The word here, read as other tokens."""
-        self.tokens[self.at : self.at + 1] = tokens
-        return self.word()
+    def rows_of(self, array: ast.expr, axis: int, start: int) -> ast.expr:
+        """`X.shape[0]`."""
+        shape = self.node(ast.Attribute(array, "shape", ast.Load()), start)
+        place = self.node(ast.Constant(axis), start)
+        return self.node(ast.Subscript(shape, place, ast.Load()), start)
 
     def unknown(self) -> TextError:
         """The refusal of the word here, with the likeliest cure."""
@@ -158,7 +151,8 @@ class Calls(Operands):
             pieces.append(Token("number" if piece.isdigit() else "word", piece, start, stop))
         pieces[0] = pieces[0]._replace(start=token.start, spaced=token.spaced)
         pieces[-1] = pieces[-1]._replace(end=token.end)
-        return self.instead(*pieces)
+        self.instead(*pieces)
+        return self.word()
 
     def wrapped_list(self) -> ast.expr:
         """`tensor([[1, 2]], dtype=...)`: the list alone."""
@@ -184,13 +178,10 @@ class Calls(Operands):
         if name is None and length is None:
             return None
         self.at += 1
-        rows: ast.expr = ast.Constant(axis if length is None else length)
         if length is None:
-            shape = ast.Attribute(ast.Name(name or "", ast.Load()), "shape", ast.Load())
-            rows = ast.Subscript(shape, rows, ast.Load())
-        for node in ast.walk(rows):
-            if isinstance(node, ast.expr):
-                self.node(node, token.start)
+            rows = self.rows_of(self.name(name or "", token.start), axis, token.start)
+        else:
+            rows = self.node(ast.Constant(length), token.start)
         if square:
             rows = self.call_by_name("eye", [rows], token.start)
         self.note(f"{token.text} is read as {echo(rows)}")
@@ -215,10 +206,10 @@ class Calls(Operands):
         if ARITY.get(function) != 1:
             raise self.fault(token, f"{said} needs its arguments first", f"write {said}(x)^2")
         self.step()
-        exponent = self.operand(self.expression(UNARY))
+        exponent = self.factor(UNARY)
         if number(exponent) != -1:
             call = self.apply_function(token, function)
-            return self.node(ast.BinOp(call, ast.Pow(), exponent), token.start)
+            return self.binary_node(call, ast.Pow(), exponent, token.start)
         inverse = INVERSES.get(function)
         if inverse is None or not self.words.function(inverse):
             message = f"{said}^-1 could be an inverse or a reciprocal"
@@ -257,7 +248,7 @@ class Calls(Operands):
         start = self.tokens[self.at].start
         inner, plain = self.bare_argument(token)
         call = self.named_call(token, function, [inner])
-        if self.silent:
+        if self.reading.silent:
             return call
         typed = f"{token.text} {self.text(start)}"
         if not plain or (function in ("sqrt", "cbrt") and isinstance(inner, ast.BinOp)):
@@ -282,7 +273,7 @@ class Calls(Operands):
             cure = f"write {token.text}(x)"
             raise self.fault(token, f"{token.text} stands without its argument", cure)
         stops = self.function_comes() or self.sees("(", "{", "|(", "|")
-        inner = self.operand(self.expression(POWER))
+        inner = self.factor(POWER)
         factors, numbers = 1, isinstance(inner, ast.Constant)
         short = True
         while not stops and self.factor_starts() and not self.argument_ends():
@@ -296,9 +287,9 @@ class Calls(Operands):
             if here.kind == "number":
                 cure = "write * between them, or ^ for a power"
                 raise self.fault(here, "a number right after a factor", cure)
-            factor = self.operand(self.expression(POWER))
-            product = self.multiply_matrices(inner, factor, start) if self.arrays else None
-            inner = product or self.node(ast.BinOp(inner, ast.Mult(), factor), start)
+            factor = self.factor(POWER)
+            product = self.multiply_matrices(inner, factor, start)
+            inner = product or self.binary_node(inner, ast.Mult(), factor, start)
             factors += 1
         self.depth -= 1
         power = not stops and any(t.text == "^" for t in self.tokens[first : self.at])
@@ -320,19 +311,16 @@ class Calls(Operands):
             self.note("square brackets are read as round ones")
         args = [] if value is None else [value]
         keywords: list[ast.keyword] = []
-        outside = self.listed, self.bars
-        self.listed, self.bars = bool(args) or ARITY.get(function) != 1, 0
-        while not self.sees(CLOSING[opening.text]):
-            keyword = self.keyword()
-            if keyword:
-                keywords.append(keyword)
-            else:
-                args.append(self.call_argument())
-            if not self.takes(",") and not self.takes(";"):
-                break
-        self.listed, self.bars = outside
-        self.closes(opening, CLOSING[opening.text])
 
+        def entry() -> ast.expr | None:
+            keyword = self.keyword()
+            keywords.extend([keyword] if keyword else [])
+            return None if keyword else self.call_argument()
+
+        if not self.takes(CLOSING[opening.text]):
+            listed = bool(args) or ARITY.get(function) != 1
+            (given,), _ = self.between(opening, entry, listed=listed)
+            args += given
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:
                 axis = args.pop()
@@ -359,7 +347,7 @@ class Calls(Operands):
             self.step()
             found = LITERALS[token.text] if literal else token.text
             return self.node(ast.Constant(found), token.start)
-        return self.expression(0)
+        return self.expression()
 
     def keyword(self) -> ast.keyword | None:
         """`axis=0` and its like; nothing if no equals sign follows a word."""
@@ -391,7 +379,7 @@ class Calls(Operands):
         """A logarithm to another base, as a quotient."""
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
         below = self.call_by_name("log", [base], start)
-        return self.node(ast.BinOp(above, ast.Div(), below), start)
+        return self.binary_node(above, ast.Div(), below, start)
 
     def check_arguments(
         self, token: Token, function: str, args: list[ast.expr], keywords: list[ast.keyword]

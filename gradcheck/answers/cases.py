@@ -36,7 +36,7 @@ class Branch(NamedTuple):
 
 def looks_like_cases(tokens: Tokens, words: Words) -> bool:
     """Whether a text may be a formula by cases, outside of an environment."""
-    if any(t.kind == "begin" and t.text == "cases" for t in tokens):
+    if any(t.text == "⦃" for t in tokens):
         return False
     kinds = {_kind(tokens, k, words) for k in range(len(tokens))}
     otherwise = "else" in kinds

@@ -15,9 +15,9 @@ import copy
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.cursor import NEVER, UNTAKEN, as_list, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.shapes import Shape, is_square
+from gradcheck.answers.operands import CLOSING, NEVER, Reading
+from gradcheck.answers.shapes import Shape, broadcast, is_row, is_square, product_shape
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
@@ -43,9 +43,10 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 }
 
 
+OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
+TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
-RAISED = re.compile(r"(?:- )?T |[{(] (?:- )?T [})] ")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
@@ -61,19 +62,19 @@ class Parser(Calls):
                 raise self.fault(token, *NEVER[token.text])
         self.double_bars()
         before = list(self.tokens)
-        body = self.expression(0)
+        body = self.expression()
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
-        if self.bars_in_doubt and not self.turned:
+        if self.bars_in_doubt and not self.reading.turned:
             self.bars_are_plain(before)
         return body
 
     def bars_are_plain(self, tokens: list[Token]) -> None:
         """Refuse bars that can be paired in another way, too."""
         for at in self.bars_in_doubt:
-            other = Parser(self.typed, tokens[:-1], self.words, turned=frozenset([at]))
+            other = Parser(Reading(self.typed, self.words, turned=frozenset([at])), tokens[:-1])
             try:
                 other.whole()
             except TextError:
@@ -82,7 +83,7 @@ class Parser(Calls):
             message = "these bars can be read in more than one way"
             raise self.fault(first, message, "write abs(...) instead of |...|")
 
-    def expression(self, rank: int) -> ast.expr:
+    def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
         self.deeper()
         start = self.tokens[self.at].start
@@ -121,9 +122,9 @@ class Parser(Calls):
         """A sign binds more loosely than a power: noted where a power follows it."""
         sign = self.step()
         first = self.tokens[self.at].start
-        operand = self.operand(self.expression(UNARY))
+        operand = self.factor(UNARY)
         power = isinstance(operand, ast.BinOp) and operand.col_offset == first
-        if power and sign.text == "-" and not self.silent:
+        if power and sign.text == "-" and not self.reading.silent:
             self.note(f"{self.text(sign.start)} is read as -({echo(operand)})")
         op = ast.USub() if sign.text == "-" else ast.UAdd()
         return self.node(ast.UnaryOp(op, operand), sign.start)
@@ -141,7 +142,7 @@ class Parser(Calls):
             raise self.fault_here("a number, a name or a bracket")
         if rank == SUM:
             self.beside = self.shape(left) if self.arrays else None
-        right = self.operand(self.expression(rank + 1))
+        right = self.factor(rank + 1)
         if sign.text == "⊙":
             while self.factor_starts() or self.sees("@"):  # what stands together holds together
                 right = self.more_of_it(right, token.start)
@@ -150,18 +151,18 @@ class Parser(Calls):
             product = self.multiply_dotted(left, right, start)
             if product is not None:
                 return product
-        return self.node(ast.BinOp(left, op, right), start)
+        return self.binary_node(left, op, right, start)
 
     def more_of_it(self, right: ast.expr, start: int) -> ast.expr:
         if self.takes("@"):
-            inner = self.operand(self.expression(PRODUCT + 1))
-            return self.node(ast.BinOp(right, ast.MatMult(), inner), start)
+            inner = self.factor(PRODUCT + 1)
+            return self.binary_node(right, ast.MatMult(), inner, start)
         return self.side_by_side(right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         """One comparison; a chain is refused."""
         sign = self.step()
-        right = self.operand(self.expression(SUM))
+        right = self.factor(SUM)
         if self.tokens[self.at].text in COMPARED:
             here = self.tokens[self.at]
             raise self.fault(here, "a chain of comparisons", "compare once: where(x > 0, a, b)")
@@ -186,9 +187,9 @@ class Parser(Calls):
             and self.bare_exponent(("number", "word"), -1)
             and not self.function_comes()
         )
-        right = self.operand(self.expression(PRODUCT + 1))
+        right = self.factor(PRODUCT + 1)
         left = self.operand(left)
-        product = self.multiply_matrices(left, right, start) if self.arrays else None
+        product = self.multiply_matrices(left, right, start)
         if (
             product is None
             and is_turned(left) + is_turned(right)
@@ -200,7 +201,7 @@ class Parser(Calls):
             self.note(
                 f"{self.text(start)} is read as {bracket(left, POWER + 1)}*{bracket(right, UNARY)}"
             )
-        return product or self.node(ast.BinOp(left, ast.Mult(), right), start)
+        return product or self.binary_node(left, ast.Mult(), right, start)
 
     def may_be_arrays(self, *factors: ast.expr) -> bool:
         return all(number(f) is None and self.shape(f) != () for f in factors)
@@ -240,28 +241,20 @@ class Parser(Calls):
         if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
             del self.tokens[self.at + 1]
             shape = None
-        width = self.transpose_comes(shape)
-        if width:
-            inverted = any(t.text == "-" for t in self.tokens[self.at : self.at + width])
-            self.at += width
-            if number(base) is not None:
-                return self.row_of_ones(base, sign, start)
-            base = as_list(base)
-            if inverted:
-                base = self.call_by_name("inv", [base], start)
-            said = f"{echo(base)}.T" if inverted else f"the transpose {bracket(base)}.T"
-            self.note(f"{self.text(start)} is read as {said}")
-            return self.with_suffixes(self.transpose(base, start), sign)
+        if (raised := self.transpose_comes(shape)) is not None:
+            return self.raised_transpose(base, sign, raised, start)
         first = self.tokens[self.at].start
-        exponent = self.operand(self.expression(UNARY))
+        exponent = self.factor(UNARY)
         base = self.operand(base)
         if typed != "**" and is_square(shape):
             found = self.power_of_matrix(base, number(exponent), start)
             if found is not None:
                 return found
-        power = self.node(ast.BinOp(base, ast.Pow(), exponent), start)
+        power = self.binary_node(base, ast.Pow(), exponent, start)
+        self.reading.powers.append(power)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
-        if tower and not self.silent and exponent.col_offset == first and len(self.notes) < NOTES:
+        noted = self.reading.silent or len(self.reading.notes) >= NOTES
+        if tower and not noted and exponent.col_offset == first:
             self.note(f"{self.text(start)} is read as {bracket(base)}**({echo(exponent)})")
         return power
 
@@ -277,39 +270,111 @@ class Parser(Calls):
             one = self.call_by_name("inv", [base], start)
         found = one
         for _ in range(abs(times) - 1):
-            found = self.node(ast.BinOp(found, ast.MatMult(), copy.deepcopy(one)), start)
+            found = self.binary_node(found, ast.MatMult(), copy.deepcopy(one), start)
         said = "the inverse " if times == -1 else ""
         self.note(f"{self.text(start)} is read as {said}{echo(found)}")
         return found
 
-    def transpose_comes(self, shape: Shape | None) -> int:
-        """How many tokens a raised T takes: `T`, `-T`, `{T}`, `{-T}`; 0 where there is none."""
-        found = RAISED.match(spell(self.tokens[self.at : self.at + 4]))
-        if found:
-            width = found[0].count(" ")
-            token = self.look(width // 2)
-            letter = token.kind == "word" and (shape or self.meaning(token) is None)
-            return width if letter or token.kind == "transpose" else 0
-        token = self.tokens[self.at]
-        if token.kind != "word" or token.text[0] != "T" or self.meaning(token):
-            return 0
-        middle, rest = token.start + 1, token.text[1:]  # X^TR
+    def transpose_comes(self, shape: Shape | None) -> str | None:
+        """A raised `T`, `-T`, `{T}` or `{-T}` is read and given; None where there is none."""
+        token, at = self.tokens[self.at], self.at
+        self.at += self.sees("{", "(")
+        minus = self.takes("-")
+        letter = self.step()
+        named = letter.kind == "word" and not shape and self.meaning(letter) is not None
+        braced = token.text in ("{", "(") and token.kind == "op"
+        if letter.text == "T" and not named and (not braced or self.takes(CLOSING[token.text])):
+            return "-T" if minus else "T"
+        self.at = at
+        rest = token.text[1:]  # X^TR
+        if token.kind != "word" or token.text[0] != "T" or not rest or self.meaning(token):
+            return None
         if not (self.words.meant(rest) or segment(self.words, rest, opens=False)):
-            return 0
-        whole = Token("transpose", "T", token.start, middle)
-        self.tokens[self.at : self.at + 1] = [whole, Token("word", rest, middle, token.end)]
-        return 1
+            return None
+        self.instead(
+            Token("transpose", "T", token.start, token.start + 1),
+            Token("word", rest, token.start + 1, token.end),
+        )
+        self.at += 1
+        return "T"
+
+    def raised_transpose(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
+        if number(base) is not None:
+            return self.row_of_ones(base, sign, start)
+        base = as_list(base)
+        if raised == "-T":
+            base = self.call_by_name("inv", [base], start)
+        said = f"{echo(base)}.T" if raised == "-T" else f"the transpose {bracket(base)}.T"
+        self.note(f"{self.text(start)} is read as {said}")
+        return self.with_suffixes(self.transpose(base, start), sign)
 
     def row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
         """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
-        inner = self.operand(self.expression(PRODUCT + 1)) if self.factor_starts() else base
+        inner = self.factor(PRODUCT + 1) if self.factor_starts() else base
         shape = self.shape(inner)
         if number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
         ones = self.call_by_name("ones", [self.node(ast.Constant(shape[0]), start)], start)
         self.note("1^T is read as a row of ones")
-        return self.node(ast.BinOp(self.transpose(ones, start), ast.MatMult(), inner), start)
+        return self.binary_node(self.transpose(ones, start), ast.MatMult(), inner, start)
+
+    def transpose(self, node: ast.expr, start: int) -> ast.expr:
+        """The transpose; a list of numbers is one either way."""
+        node = as_list(node)
+        if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
+            return node
+        return self.node(ast.Attribute(self.operand(node), "T", ast.Load()), start)
+
+    # -- products of arrays ------------------------------------------------------------------------
+
+    def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """Factors side by side as a product of matrices; None where they go entry by entry."""
+        b = self.shape(right) if self.arrays else None
+        a = self.shape(left) if b else None
+        if not a or not b:
+            return None
+        if len(a) == len(b) == 1:
+            turned = isinstance(right, ast.Attribute) and right.attr == "T"
+            if turned and not is_row(left, self.shapes, self.known):
+                assert isinstance(right, ast.Attribute)
+                self.note("a column beside a row is read as their outer product")
+                return self.call_by_name("outer", [left, right.value], start)
+            if a == b and is_row(left, self.shapes, self.known):
+                return self.multiply(left, right, start)
+            return None
+        if product_shape(a, b) is None:
+            return None
+        if (
+            broadcast(a, b) is not None
+            and len(a) == len(b)
+            and not self.doubt(self.is_linear_algebra())
+        ):
+            return None
+        return self.multiply(left, right, start)
+
+    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
+        self.note("arrays side by side are read as a matrix product")
+        return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+
+    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """A dot between arrays: the product of two vectors, a matrix product."""
+        a, b = self.shape(left), self.shape(right)
+        if a and b and len(a) == len(b) == 1 and not (a != b or is_turned(right)):
+            if not self.doubt(usual=True):
+                return None
+            self.note("a dot between two vectors is read as their product")
+            return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+        return self.multiply_matrices(left, right, start)
+
+    def is_linear_algebra(self) -> bool:
+        """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
+        if self.matrices is None:
+            named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
+            turned = TURNED.search(spell(self.tokens))
+            primed = any(token.kind == "transpose" for token in self.tokens)
+            self.matrices = bool(named & OF_MATRICES or turned or primed)
+        return self.matrices
 
     # -- what follows a value ----------------------------------------------------------------------
 
@@ -347,11 +412,9 @@ class Parser(Calls):
             typed = f"{before.text}'" if before.kind == "word" else "a prime after a bracket"
             self.note(f"{typed} is read as the transpose {name}")
             return self.transpose(value, start)
-        if self.by and before.text in (")", "]", "}"):
+        if self.reading.by and before.text in (")", "]", "}"):
             self.at += 1
-            self.untaken_at = prime.start
-            by = self.node(ast.Name(self.by, ast.Load()), prime.start)
-            return self.call_by_name(UNTAKEN, [self.operand(value), by], start)
+            return self.untaken(self.operand(value), self.reading.by, start, prime.start)
         raise self.fault(prime, *NEVER["'"])
 
     def is_index(self, value: ast.expr) -> bool:
@@ -381,7 +444,7 @@ class Parser(Calls):
         """`x[0]`, `W[:, 0]`, `x[1:3]`."""
         opening = self.step()
         first = self.tokens[self.at].start
-        parts, many = self.between(opening, self.index, listed=True, parting=",")
+        (parts,), many = self.between(opening, self.index, listed=True, parting=(",",))
         index = parts[0]
         if many:
             index = self.node(ast.Tuple(parts, ast.Load()), first)
@@ -483,13 +546,25 @@ class Parser(Calls):
             self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]
 
 
+def as_list(node: ast.expr) -> ast.expr:
+    """A tuple as a list, and so those in it."""
+    if not isinstance(node, ast.Tuple):
+        return node
+    return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)
+
+
+def is_turned(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "T"
+
+
 READERS = {
     "number": Parser.number,
     "word": Parser.word,
-    "begin": Parser.environment,
     "(": Parser.group,
     "{": Parser.group,
     "[": Parser.list_,
+    "⟦": Parser.list_,
+    "⦃": Parser.cases,
     "|": Parser.absolute,
     "|(": Parser.absolute,
     "‖": Parser.norm,

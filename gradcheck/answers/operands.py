@@ -1,4 +1,4 @@
-r"""Operands: what stands between two signs of a formula.
+r"""Operands: a place among the tokens of a formula, and what stands between two of its signs.
 
 Numbers, brackets, lists, bars, roots, fractions, sums, and derivatives not yet taken.
 """
@@ -6,22 +6,260 @@ Numbers, brackets, lists, bars, roots, fractions, sums, and derivatives not yet 
 import ast
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
-from gradcheck.answers.characters import DERIVATIVE, fault_at
-from gradcheck.answers.cursor import CLOSING, FACTORS, NEVER, RADICALS, UNTAKEN, Cursor
-from gradcheck.answers.echo import POWER, PRODUCT, constant, echo, number
-from gradcheck.answers.shapes import is_square
-from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, spell
+from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
+from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
+from gradcheck.answers.shapes import Known, Shape, is_square, shape_of
+from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, levels, spell
+from gradcheck.answers.words import Meaning, Words, segment
+from gradcheck.errors import TextError
 
+DEPTH = 64
+SHORT = 200  # characters that a note repeats
+FACTORS = frozenset(["number", "word"])
+OPENERS = frozenset(["(", "{", "[", "⟦", "⦃", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
+RADICALS = {"√": "sqrt", "∛": "cbrt"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩", "‖": "‖", "⟦": "⟧", "⦃": "⦄"}
+SHOWN = {
+    **{"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"},
+    **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin", "⦄": "\\end"},
+}
+NEVER = {
+    "=": ("an equals sign", "give only what stands on its right"),
+    "'": ("primes are not read", DERIVATIVE),
+    "∂": ("derivative signs are not read", DERIVATIVE),
+    "∇": ("derivative signs are not read", DERIVATIVE),
+    "∞": ("infinity is not read", "a derivative is a formula; infinity is not read"),
+    "!": ("factorials are not read", "write gamma(n + 1), or the number"),
+    "%": ("percent signs are not read", "write 0.5 for fifty percent"),
+    "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
+    "$": ("a dollar sign without its partner", "leave it out"),
+}
+CURES = {
+    **dict.fromkeys([")", "]", "}"], "remove it, or open a bracket before it"),
+    "*": "remove it, or write the missing factor",
+    ",": "write the missing part, and decimals with a point",
+    **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
+}
+LONE_BAR = "these bars do not pair up", "write abs(...) instead of |...|"
+UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
-ABSOLUTE = "write abs(...) instead of |...|"
 OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
+Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
-class Operands(Cursor):
-    """The readers of single operands."""
+
+@dataclass
+class Reading:
+    """What all parsers of one text share: how it is read, what was noted, what is in doubt."""
+
+    typed: str
+    words: Words
+    single: bool = False
+    by: str = ""  # what a prime differentiates by
+    turned: frozenset[int] = frozenset()
+    silent: bool = False  # nobody will see the notes
+    own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
+    notes: list[str] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)
+    powers: list[ast.BinOp] = field(default_factory=list)
+    untaken: int | None = None  # where a derivative that is not yet taken stands
+
+
+class Operands:
+    """A place among the tokens of a formula, and the readers of single operands."""
+
+    def __init__(self, reading: Reading, tokens: Sequence[Token], *, single: bool = False) -> None:
+        end = tokens[-1].end if tokens else len(reading.typed)
+        self.reading, self.typed, self.words = reading, reading.typed, reading.words
+        self.tokens = [*tokens, Token("end", "", end, end, True)]
+        self.single = single or reading.single
+        self.at = self.depth = self.bars = 0
+        self.in_norm = False
+        self.listed = False  # whether commas part what is read
+        self.blanks = False  # whether blanks do
+        self.equates = False  # whether an equals sign compares
+        self.bars_in_doubt: list[int] = []
+        self.arrays, self.shapes = self.words.arrays, self.words.shapes
+        self.beside: Shape | None = None  # of what stands before a sign of addition
+        self.known: Known = {}
+        self.matrices: bool | None = None  # whether a transpose or an inverse is there
+
+    def look(self, ahead: int = 0) -> Token:
+        """The token so many places on."""
+        at = self.at + ahead
+        return self.tokens[at] if at < len(self.tokens) else self.tokens[-1]
+
+    def sees(self, *signs: str, ahead: int = 0) -> bool:
+        token = self.look(ahead)
+        return token.kind == "op" and token.text in signs
+
+    def takes(self, sign: str) -> bool:
+        """Whether a sign is here; if so, move past it."""
+        token = self.tokens[self.at]
+        seen = token.text == sign and token.kind == "op"
+        self.at += seen
+        return seen
+
+    def step(self) -> Token:
+        """The token here; move past it, but never past the end."""
+        token = self.tokens[self.at]
+        self.at += token.kind != "end"
+        return token
+
+    def instead(self, *tokens: Token) -> None:
+        """Read the token here as others."""
+        self.tokens[self.at : self.at + 1] = tokens
+
+    def meaning(self, token: Token) -> Meaning | None:
+        """What a word means, if the token is one; also in other letters."""
+        return self.words.meant(token.text) if token.kind == "word" else None
+
+    def function_comes(self, ahead: int = 0) -> bool:
+        token = self.look(ahead)
+        if token.kind != "word":
+            return token.text in RADICALS
+        meaning = self.words.meant(token.text)
+        if meaning is None and token.text not in self.reading.own:
+            ways = segment(self.words, token.text, opens=self.sees("(", ahead=ahead + 1))
+            meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else None
+        return meaning is not None and meaning.kind == "function"
+
+    def factor_starts(self) -> bool:
+        """Whether a factor can start here without a sign of its own."""
+        token = self.tokens[self.at]
+        if token.kind in FACTORS:
+            return True
+        if token.kind != "op":
+            return False
+        if token.text in OPENERS:
+            return True
+        if token.text == "‖":
+            return not self.in_norm
+        return token.text == "|" and (not self.bars or token.start in self.reading.turned)
+
+    def doubt(self, usual: bool) -> bool:
+        """Decide what is in doubt: as usual, or turned."""
+        at = self.tokens[self.at].start
+        self.reading.doubts.append(at)
+        return usual != (at in self.reading.turned)
+
+    # -- nodes, notes, complaints ------------------------------------------------------------------
+
+    def node(self, node: Node, start: int) -> Node:
+        """The node with its place: from `start` to the end of the token just read."""
+        end = self.tokens[self.at - 1].end if self.at else start
+        node.lineno = node.end_lineno = 1
+        node.col_offset = start
+        node.end_col_offset = end if end > start else start
+        return node
+
+    def name(self, name: str, start: int) -> ast.Name:
+        return self.node(ast.Name(name, ast.Load()), start)
+
+    def binary_node(
+        self, left: ast.expr, op: ast.operator, right: ast.expr, start: int
+    ) -> ast.BinOp:
+        return self.node(ast.BinOp(left, op, right), start)
+
+    def call_by_name(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
+        return self.node(ast.Call(self.name(function, start), args, []), start)
+
+    def note(self, note: str) -> None:
+        """Record a rule that was applied, once, with powers spelled as in the text."""
+        note = note if "**" in self.typed else note.replace("**", "^")
+        if note not in self.reading.notes:
+            self.reading.notes.append(note)
+
+    def is_short(self, start: int) -> bool:
+        """Whether what was read from `start` on may be repeated in a note."""
+        return not self.reading.silent and self.tokens[self.at - 1].end - start <= SHORT
+
+    def text(self, start: int) -> str:
+        """What was typed from `start` to the end of the token just read, in short."""
+        return clip(self.typed[start : self.tokens[self.at - 1].end])
+
+    def fault(self, token: Token, message: str, cure: str = "") -> TextError:
+        width = max(token.end - token.start, 1)
+        return fault_at(self.typed, token.start, message, cure, width)
+
+    def fault_here(self, due: str) -> TextError:
+        """The error for a token that cannot stand here."""
+        token = self.tokens[self.at]
+        if token.kind == "end":
+            message = f"the formula stops where {due} is due"
+            return self.fault(token, message, "write what should stand here")
+        if token.text in NEVER and token.kind == "op":
+            return self.fault(token, *NEVER[token.text])
+        if token.text == ",":
+            return self.comma(token)
+        shown = self.typed[token.start : token.end] or SHOWN.get(token.text, token.text)
+        cure = CURES.get(token.text, "leave it out, or write what is missing")
+        return self.fault(token, f"{shown} stands where {due} is due", cure)
+
+    def comma(self, token: Token) -> TextError:
+        """The error for a comma: a decimal comma, or a list without its brackets."""
+        decimal = re.compile(r"(\d+),(\d+)").search(self.typed)
+        if decimal and decimal.end(1) == token.start:
+            cure = f"decimals are written with a point: {decimal[1]}.{decimal[2]}"
+            cure += f", thousands as {decimal[1]}{decimal[2]}" if len(decimal[2]) == 3 else ""
+            return self.fault(token, "a comma inside a number", cure)
+        cure = "write lists in square brackets, decimals with a point"
+        return self.fault(token, "a comma that separates nothing", cure)
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEPTH:
+            message = f"more than {DEPTH} levels of brackets, signs and powers"
+            raise self.fault(self.tokens[self.at], message, "simplify it first")
+
+    def closes(self, opening: Token, closing: str) -> None:
+        """Move past the bracket that closes `opening`, or refuse."""
+        if self.takes(closing):
+            return
+        shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
+        if self.tokens[self.at].kind == "end":
+            raise self.fault(opening, f"{shown} is never closed", f"add {due}")
+        raise self.fault_here(f"{due} to close {shown}")
+
+    def closing_bracket(self, opening: int) -> int:
+        """The place of the bracket that closes one; the end if none does."""
+        pairs = enumerate(levels(self.tokens[opening:]), opening)
+        return next((at for at, level in pairs if level == 0), len(self.tokens) - 1)
+
+    def operand(self, node: ast.expr) -> ast.expr:
+        """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
+        if isinstance(node, ast.Tuple):
+            end = node.elts[0].end_col_offset or 0
+            raise self.comma(next(t for t in self.tokens if t.start >= end and t.text in ",;"))
+        if isinstance(node, ast.List) and len(node.elts) == 1:
+            self.note("square brackets are read as round ones")
+            return self.operand(node.elts[0])
+        return node
+
+    def shape(self, node: ast.expr) -> Shape | None:
+        """The shape of a piece, where it is known."""
+        return shape_of(node, self.shapes, self.known) if self.arrays else None
+
+    def factor(self, rank: int) -> ast.expr:
+        """An operand of operators that bind at least as tightly as `rank`."""
+        return self.operand(self.expression(rank))
+
+    def expression(self, rank: int = 0) -> ast.expr:
+        """One expression of operators that bind at least as tightly as `rank`: the grammar's."""
+        raise NotImplementedError
+
+    def value(self) -> ast.expr:
+        """A number, a name, a call, or what stands in brackets or bars: the grammar's."""
+        raise NotImplementedError
+
+    def choices(self, tokens: Sequence[Token]) -> ast.expr | None:
+        """The rows of LaTeX's cases: the grammar's."""
+        raise NotImplementedError
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -31,7 +269,7 @@ class Operands(Cursor):
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
-            return self.in_brackets()
+            return self.indicator()
         if self.tokens[self.at].text == "," and not self.listed:
             text = self.with_commas(token)
         if not text.isdigit() and ("e" in text or "E" in text) and "." not in token.text:
@@ -39,13 +277,20 @@ class Operands(Cursor):
         return self.node(constant(text), token.start)
 
     def indicator_comes(self, ahead: int = 0) -> bool:
-        """Whether `_{x > 0}` or `[x > 0]` comes: with a 1 before it, one where that holds."""
+        """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
         below = self.sees("_", ahead=ahead)
         if not self.sees("[", "{" if below else "[", ahead=ahead + below):
             return False
         opening = self.at + ahead + below
         inside = self.tokens[opening : self.closing_bracket(opening)]
-        return any(t.text in UNEQUAL or t.text == "==" for t in inside)
+        return any(t.text in UNEQUAL or t.text in ("==", "=") for t in inside)
+
+    def indicator(self) -> ast.expr:
+        """One where what stands in brackets holds."""
+        outside, self.equates = self.equates, True
+        found = self.in_brackets()
+        self.equates = outside
+        return found
 
     def with_commas(self, token: Token) -> str:
         """The digits of a number with a decimal comma, or with commas between thousands."""
@@ -65,17 +310,13 @@ class Operands(Cursor):
         whole, decimals = parts[:2]
         if len(parts) > 2 or not re.fullmatch(r"\d+,\d+(?:e-?\d+)?", text):
             if "." in whole and decimals.isdigit():
-                cure = (
-                    f"decimals are written with a point: write {whole.replace('.', '')}.{decimals}"
-                )
+                cure = f"write {whole.replace('.', '')}.{decimals}"
+                cure = f"decimals are written with a point: {cure}"
                 raise self.fault(token, "a comma inside a number", cure)
             return token.text
-        bare = at == len(self.tokens) - 1 and all(
-            t.text in "+-" for t in self.tokens[: self.at - 1]
-        )
-        if (bare and not self.single) or (
-            len(decimals) == 3 and len(whole) <= 3 and whole[0] != "0"
-        ):
+        bare = at == len(self.tokens) - 1 and not spell(self.tokens[: self.at - 1]).strip("+- ")
+        thousands = len(decimals) == 3 and len(whole) <= 3 and whole[0] != "0"
+        if (bare and not self.single) or thousands:
             raise self.comma(comma)
         self.at = at
         self.note(f"{text} is read as {whole}.{decimals}")
@@ -95,25 +336,41 @@ class Operands(Cursor):
     # -- brackets ----------------------------------------------------------------------------------
 
     def between(
-        self, opening: Token, item: Callable[[], ast.expr], listed: bool, parting: str = ",;"
-    ) -> tuple[list[ast.expr], bool]:
-        """What stands in brackets, the first of which was read, and whether a sign parts it."""
+        self,
+        opening: Token,
+        item: Callable[[], ast.expr | None],
+        *,
+        listed: bool,
+        parting: Sequence[str] = (",", ";"),
+        rows: bool = False,
+    ) -> tuple[list[list[ast.expr]], bool]:
+        """The rows in brackets, the first of which was read, and whether a sign parts entries.
+
+        Semicolons and line breaks begin a row only where `rows` says so.
+        """
         closing, parted = CLOSING[opening.text], False
         outside = self.listed, self.bars
         self.listed, self.bars = listed, 0
-        found: list[ast.expr] = []
-        while not (parted and self.sees(closing)):
-            found.append(item())
-            if not self.sees(*parting):
+        found: list[list[ast.expr]] = [[]]
+        while not ((parted or rows) and self.sees(closing)):
+            if rows and self.tokens[self.at].kind == "end":
                 break
-            parted = True
-            self.listed |= self.step().text == ","
+            entry = item()
+            found[-1] += [] if entry is None else [entry]
+            comma = self.sees(*parting)
+            self.listed |= comma and self.step().text == ","
+            end = self.at
+            while rows and (self.sees(";") or self.tokens[self.at].kind == "line"):
+                self.at += 1
+            if self.at > end and not self.sees(closing):
+                nested = comma and isinstance(entry, ast.List)
+                found += [] if comma and (nested or len(found[-1]) == 1) else [[]]
+            parted |= comma or self.at > end
+            if not (comma or self.at > end or self.blanks):
+                break
         self.listed, self.bars = outside
         self.closes(opening, closing)
         return found, parted
-
-    def operands(self) -> ast.expr:
-        return self.expression(0)
 
     def group(self) -> ast.expr:
         """What stands in round brackets or braces; commas or semicolons make it a tuple."""
@@ -123,46 +380,31 @@ class Operands(Cursor):
         # axis=(0,1), tile(w, (5,1)), ones((5,1))
         lengths = self.sees("=", ahead=-2) or (self.listed and self.sees(",", ahead=-2))
         lengths |= self.sees("(", ahead=-2) and self.look(-3).text in SHAPED
-        parts, parted = self.between(opening, self.operands, lengths)
+        (parts,), parted = self.between(opening, self.expression, listed=lengths)
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
     def in_brackets(self) -> ast.expr:
         """One formula in brackets of any kind."""
         opening = self.step()
-        inner = self.operand(self.expression(0))
+        inner = self.factor(0)
         self.closes(opening, CLOSING[opening.text])
         return inner
 
     def list_(self) -> ast.expr:
-        """A list of values, perhaps of lists; rows are parted by semicolons or line breaks."""
+        """A list of values, perhaps of rows, which semicolons or line breaks part."""
         opening = self.step()
         inside = self.tokens[self.at : self.closing_bracket(self.at - 1)]
-        blanks = not self.single and is_of_blanks(inside)
-        outside = self.listed, self.bars
-        self.listed, self.bars = not self.has_decimal_commas(inside), 0
-        rows: list[list[ast.expr]] = [[]]
-        while not self.sees("]"):
-            if self.tokens[self.at].kind == "end":
-                raise self.fault(opening, "[ is never closed", "add ]")
-            rows[-1].append(self.spaced_number() if blanks else self.expression(0))
-            comma = self.takes(",")
-            end = self.at
-            while self.sees(";") or self.tokens[self.at].kind == "line":
-                self.step()
-            if self.at > end:
-                if not (comma and len(rows[-1]) == 1) and not self.sees("]"):
-                    rows.append([])
-            elif not comma and not blanks:
-                break
-        self.listed, self.bars = outside
-        self.closes(opening, "]")
-        return self.rows(opening, rows)
-
-    def rows(self, opening: Token, rows: list[list[ast.expr]]) -> ast.expr:
-        """A list, or a list of rows; of one column it is a list too."""
+        outside, self.blanks = self.blanks, not self.single and is_of_blanks(inside)
+        rank = UNARY if self.blanks else 0
+        listed = not self.has_decimal_commas(inside)
+        parting = (",", "&") if opening.text == "⟦" else (",",)
+        rows, _ = self.between(
+            opening, lambda: self.expression(rank), listed=listed, parting=parting, rows=True
+        )
+        self.blanks = outside
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
-        found = rows[0] if len(rows) == 1 else [row[0] for row in rows]
+        found: list[ast.expr] = [row[0] for row in rows] if len(rows) > 1 else rows[0]
         if len(rows) > 1 and len(rows[0]) > 1:
             found = [self.node(ast.List(r, ast.Load()), r[0].col_offset) for r in rows]
         return self.node(ast.List(found, ast.Load()), opening.start)
@@ -183,48 +425,15 @@ class Operands(Cursor):
         self.note("semicolons are read as separators, commas between digits as decimal commas")
         return True
 
-    def spaced_number(self) -> ast.expr:
-        """A number with its sign, or a row of them, in a list that blanks part."""
-        if self.sees("["):
-            return self.list_()
-        start = self.tokens[self.at].start
-        sign = self.step().text if self.sees("-", "+") else ""
-        if self.tokens[self.at].kind != "number":
-            raise self.fault_here("a number")
-        found = self.number()
-        if not sign:
-            return found
-        return self.node(ast.UnaryOp(ast.USub() if sign == "-" else ast.UAdd(), found), start)
-
-    def environment(self) -> ast.expr:
-        r"""The rows of a matrix in LaTeX, or the cases of `\begin{cases}`."""
-        opening = self.step()
-        if opening.text == "cases":
-            stop = next(
-                (k for k, t in enumerate(self.tokens) if k > self.at and t.text == "cases"), 0
-            )
-            found = self.by_cases(self.tokens[self.at : stop]) if stop else None
-            if found is None:
-                raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
-            self.at = stop + 1
-            return found
-        outside = self.listed, self.bars
-        self.listed, self.bars = True, 0
-        rows: list[list[ast.expr]] = [[]]
-        while self.tokens[self.at].kind != "end":
-            rows[-1].append(self.expression(0))
-            if self.tokens[self.at].kind == "line":
-                self.step()
-                rows += [[]] if self.tokens[self.at].kind != "end" else []
-            elif not self.takes("&"):
-                break
-        self.listed, self.bars = outside
-        if not self.tokens[self.at].text:
-            raise self.fault(opening, "\\begin is never ended", "add \\end")
-        if self.tokens[self.at].kind != "end":
-            raise self.fault_here("& or \\end")
-        self.at += 1
-        return self.rows(opening, rows)
+    def cases(self) -> ast.expr:
+        r"""The rows of `\begin{cases}`."""
+        opening, stop = self.step(), self.closing_bracket(self.at - 1)
+        found = self.choices(self.tokens[self.at : stop])
+        if found is None:
+            raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
+        self.at = stop
+        self.closes(opening, CLOSING[opening.text])
+        return found
 
     # -- bars, angles, roots, fractions, sums ------------------------------------------------------
 
@@ -232,50 +441,50 @@ class Operands(Cursor):
         """What stands between bars: its absolute value; of an array perhaps norm or determinant."""
         opening = self.step()
         if self.tokens[self.at].kind == "end":
-            raise self.fault(opening, "these bars do not pair up", ABSOLUTE)
+            raise self.fault(opening, *LONE_BAR)
         if not self.words.function("absolute"):
             cure = "write it without"
             raise self.fault(opening, "absolute values are not accepted here", cure)
         plain = opening.text == "|"
         outside = self.bars, self.listed
         self.bars, self.listed = (self.bars + 1 if plain else 0), False
-        inner = self.operand(self.expression(0))
+        inner = self.factor(0)
         self.bars, self.listed = outside
         goes_on = self.look(1).kind in FACTORS or self.sees("(", "{", ahead=1)
         if plain and self.sees("|") and goes_on:
             self.bars_in_doubt.append(self.tokens[self.at].start)
         if not (self.takes("|)") or (plain and self.takes("|"))):
             if self.tokens[self.at].kind == "end" or self.sees("|"):
-                raise self.fault(opening, "these bars do not pair up", ABSOLUTE)
+                raise self.fault(opening, *LONE_BAR)
             raise self.fault_here("| to close |")
-        shape = self.shape(inner)
+        shape, function = self.shape(inner), "absolute"
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
             other = "norm" if len(shape) == 1 else "det" if is_square(shape) else ""
             if other and self.words.function(other) and not self.doubt(usual=True):
-                return self.call_by_name(other, [inner], opening.start)
-        return self.call_by_name("absolute", [inner], opening.start)
+                function = other
+        return self.call_by_name(function, [inner], opening.start)
 
     def norm(self) -> ast.expr:
         """`‖x‖`, with `_2` or `_F` below."""
         opening = self.step()
         self.in_norm = True
-        parts, _ = self.between(opening, self.operands, listed=False, parting="")
+        ((inner,),), _ = self.between(opening, self.expression, listed=False, parting=())
         self.in_norm = False
         below = self.tokens[self.at]
         if below.kind == "word" and below.text.startswith("_"):
             if below.text not in ("_2", "_F"):
                 raise self.fault(below, "another norm than the usual one", "write it as a sum")
             self.at += 1
-        return self.call_by_name("norm", [self.operand(*parts)], opening.start)
+        return self.call_by_name("norm", [self.operand(inner)], opening.start)
 
     def angles(self) -> ast.expr:
         """`⟨x, y⟩` is the product of two vectors, `⟨1, 2⟩` a list."""
         opening = self.step()
-        parts, _ = self.between(opening, self.operands, listed=True, parting=",")
+        (parts,), _ = self.between(opening, self.expression, listed=True, parting=(",",))
         if len(parts) == 2 and all(self.shape(part) for part in parts):
             self.note("angle brackets are read as the product of two vectors")
-            return self.node(ast.BinOp(parts[0], ast.MatMult(), parts[1]), opening.start)
+            return self.binary_node(parts[0], ast.MatMult(), parts[1], opening.start)
         return self.node(ast.List(parts, ast.Load()), opening.start)
 
     def radical(self) -> ast.expr:
@@ -284,7 +493,7 @@ class Operands(Cursor):
         factor = self.tokens[self.at]
         if not self.factor_starts():
             raise self.fault(factor, "a root sign without what is under it", "write √(...)")
-        inner = self.operand(self.expression(POWER))
+        inner = self.factor(POWER)
         call = self.call_by_name(RADICALS[sign.text], [inner], sign.start)
         after = self.tokens[self.at]
         if isinstance(inner, ast.BinOp) and inner.col_offset == factor.start:
@@ -300,7 +509,7 @@ class Operands(Cursor):
             return self.derivative()
         token = self.step()
         above = self.argument()
-        return self.node(ast.BinOp(above, ast.Div(), self.argument()), token.start)
+        return self.binary_node(above, ast.Div(), self.argument(), token.start)
 
     def root(self) -> ast.expr:
         """A LaTeX root, perhaps with its index: a square root, a cube root or a power."""
@@ -311,8 +520,8 @@ class Operands(Cursor):
         if name or index is None:
             return self.call_by_name(name or "sqrt", [inner], token.start)
         one = self.node(ast.Constant(1), token.start)
-        exponent = self.node(ast.BinOp(one, ast.Div(), index), token.start)
-        return self.node(ast.BinOp(inner, ast.Pow(), exponent), token.start)
+        exponent = self.binary_node(one, ast.Div(), index, token.start)
+        return self.binary_node(inner, ast.Pow(), exponent, token.start)
 
     def argument(self) -> ast.expr:
         """One argument of a LaTeX command: a group in braces, or one digit, letter or command."""
@@ -323,11 +532,9 @@ class Operands(Cursor):
         if token.kind == "number" and not token.text.isdigit() and many:
             raise self.fault_here("an argument in braces")  # `\frac1e5`: no one meaning
         if token.kind in FACTORS and many and self.typed[token.start] != "\\":
-            middle = token.start + 1
-            self.tokens[self.at : self.at + 1] = [
-                token._replace(text=token.text[0], end=middle),
-                token._replace(text=token.text[1:], start=middle, spaced=False),
-            ]
+            middle, (head, rest) = token.start + 1, (token.text[0], token.text[1:])
+            after = token._replace(text=rest, start=middle, spaced=False)
+            self.instead(token._replace(text=head, end=middle), after)
         if not self.factor_starts():
             raise self.fault_here("an argument in braces")
         self.deeper()
@@ -342,7 +549,7 @@ class Operands(Cursor):
         words = self.words
         self.words = words.inside_sum(letter) if letter else words
         try:
-            inner = self.operand(self.expression(PRODUCT))
+            inner = self.factor(PRODUCT)
         finally:
             self.words = words
         shape = self.shape(inner)
@@ -393,14 +600,17 @@ class Operands(Cursor):
         self.at += found[0].count(" ")
         variable = found[2] or found[3]
         if not variable or not self.factor_starts():
-            raise fault_at(self.typed, token.start, "derivative signs are not read", DERIVATIVE)
+            raise fault_at(self.typed, token.start, *NEVER["∂"])
         if self.sees("(", "[", "{"):
             inner = self.in_brackets()
         else:
-            inner = self.operand(self.expression(PRODUCT))
+            inner = self.factor(PRODUCT)
             if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
                 message = "where does this derivative end?"
                 raise fault_at(self.typed, token.start, message, "use brackets")
-        name = self.node(ast.Name(variable, ast.Load()), token.start)
-        self.untaken_at = token.start
-        return self.call_by_name(UNTAKEN, [inner, name], token.start)
+        return self.untaken(inner, variable, token.start, token.start)
+
+    def untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
+        """The derivative of a formula that is not yet taken; its sign stands at `at`."""
+        self.reading.untaken = at
+        return self.call_by_name(UNTAKEN, [inner, self.name(by, at)], start)

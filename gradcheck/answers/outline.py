@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE, fault_at
-from gradcheck.answers.cursor import UNTAKEN
 from gradcheck.answers.grammar import Parser
+from gradcheck.answers.operands import UNTAKEN, Reading
 from gradcheck.answers.limits import within_limits
 from gradcheck.answers.surroundings import OPERATOR, Span, Surroundings
 from gradcheck.answers.tokens import (
@@ -100,21 +100,15 @@ class Outline(Surroundings):
 
     def parse(self, tokens: Sequence[Token], single: bool = False) -> ast.expr:
         """The tree of a stretch of tokens."""
-        parser = Parser(
-            self.typed,
-            [t for t in tokens if t.kind != "gone"],
-            self.words,
-            single=single or self.single,
-            turned=self.turned,
-            own=self.own,
-            by=self.by,
-        )
-        parser.by_cases = self.cases_inside
+        reading = Reading(self.typed, self.words, single or self.single, self.by, self.turned)
+        reading.own = self.own
+        parser = Parser(reading, [t for t in tokens if t.kind != "gone"])
+        parser.choices = self.cases_inside
         tree = parser.whole()
-        self.notes += parser.notes
-        self.doubts += parser.doubts
+        self.notes += reading.notes
+        self.doubts += reading.doubts
         self.read = parser.tokens[:-1]
-        self.untaken = parser.untaken_at
+        self.untaken = reading.untaken
         return tree
 
     def cases_inside(self, tokens: Sequence[Token]) -> ast.expr | None:
@@ -372,7 +366,7 @@ class Outline(Surroundings):
         if all(len(list(self.links(c[1:]))) > 1 for c in clauses):
             return
         if sign == ",":
-            raise Parser(self.typed, self.tokens, self.words).comma(token)
+            raise Parser(Reading(self.typed, self.words), self.tokens).comma(token)
         raise fault_at(self.typed, token.start, "several formulas", "give one formula")
 
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
@@ -380,7 +374,7 @@ class Outline(Surroundings):
         if len(tokens) < 4 or not self.by:
             return False
         try:
-            tree = Parser(self.typed, tokens, self.words, own=self.own, by=self.by).whole()
+            tree = Parser(Reading(self.typed, self.words, by=self.by, own=self.own), tokens).whole()
         except TextError:
             return False
         return any(

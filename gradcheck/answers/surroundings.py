@@ -77,7 +77,7 @@ class Surroundings:
         tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
         tokens = self.without_remark(tokens)
         tokens = _without_quotes(tokens)
-        if not any(t.kind == "begin" for t in tokens):
+        if not any(t.text in ("⟦", "⦃") for t in tokens):
             tokens = [t for t in tokens if t.text != "&"]
         return _pair_angles(tokens)
 

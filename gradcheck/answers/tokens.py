@@ -126,17 +126,18 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
         elif kind == "string":
             shown = shown.strip()[1:-1].replace(" ", "")
         elif kind in ("begin", "end"):
-            if shown in FRAMES or shown not in ROWS | CASES:
-                if shown not in FRAMES:
-                    cure = ADVICE["begin"]
-                    raise fault_at(typed, start, f"\\begin{{{shown}}} is not read here", cure)
+            if shown in FRAMES:
                 continue
+            if shown not in ROWS | CASES:
+                message = f"\\begin{{{shown}}} is not read here"
+                raise fault_at(typed, start, message, ADVICE["begin"])
             if shown == "array" and kind == "begin" and tokens:
                 last = tokens[-1].start
                 braced = typed[last : last + 2] == r"\{"  # cases, as editors write them
                 del tokens[len(tokens) - braced :]
-            shown = "cases" if shown in CASES or (braced and shown == "array") else "rows"
+            cases = shown in CASES or (braced and shown == "array")
             braced = braced and kind == "begin"
+            kind, shown = "op", ("⦃⦄" if cases else "⟦⟧")[kind == "end"]
         if sized:
             if shown == ".":
                 if "left" in sized and not text[m.end() :].count("\\right"):
@@ -221,7 +222,7 @@ def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
     return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
 
 
-OPENING, CLOSING = frozenset("([{⟨"), frozenset(")]}⟩")
+OPENING, CLOSING = frozenset("([{⟨⟦⦃"), frozenset(")]}⟩⟧⦄")
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 
 
@@ -231,8 +232,6 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
     for token in tokens:
         if token.kind == "op":
             level += (token.text in OPENING) - (token.text in CLOSING)
-        else:
-            level += (token.kind == "begin") - (token.kind == "end")
         yield level
 
 
