@@ -9,8 +9,16 @@ import re
 
 from gradcheck.answers.echo import POWER, UNARY, echo, number
 from gradcheck.answers.operands import CLOSING, NEVER, RADICALS, Operands
-from gradcheck.answers.shapes import identity, is_square, matrix_named, rows_named
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.shapes import (
+    broadcast,
+    identity,
+    is_row,
+    is_square,
+    matrix_named,
+    product_shape,
+    rows_named,
+)
+from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import (
     ARITY,
     INVERSES,
@@ -30,6 +38,8 @@ KEYWORDS = {
     "dim": "axis",
     "keepdim": "keepdims",
 }
+OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
+TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 SIZE = re.compile(r"n|N|I(?:_(?:n|N|[1-9]\d?))?")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
@@ -406,3 +416,57 @@ class Calls(Operands):
         count = COUNTS.get(due or 1, "arguments")
         extra = " and no keywords" if keywords else ""
         raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
+
+    # -- products of arrays ------------------------------------------------------------------------
+
+    def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """Factors side by side as a product of matrices; None where they go entry by entry."""
+        b = self.shape(right) if self.arrays else None
+        a = self.shape(left) if b else None
+        if not a or not b:
+            return None
+        if len(a) == len(b) == 1:
+            turned = isinstance(right, ast.Attribute) and right.attr == "T"
+            if turned and not is_row(left, self.shapes, self.known):
+                assert isinstance(right, ast.Attribute)
+                self.note("a column beside a row is read as their outer product")
+                return self.call_by_name("outer", [left, right.value], start)
+            if a == b and is_row(left, self.shapes, self.known):
+                return self.multiply(left, right, start)
+            return None
+        if product_shape(a, b) is None:
+            return None
+        if (
+            broadcast(a, b) is not None
+            and len(a) == len(b)
+            and not self.doubt(self.is_linear_algebra())
+        ):
+            return None
+        return self.multiply(left, right, start)
+
+    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
+        self.note("arrays side by side are read as a matrix product")
+        return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+
+    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        """A dot between arrays: the product of two vectors, a matrix product."""
+        a, b = self.shape(left), self.shape(right)
+        if a and b and len(a) == len(b) == 1 and not (a != b or is_turned(right)):
+            if not self.doubt(usual=True):
+                return None
+            self.note("a dot between two vectors is read as their product")
+            return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+        return self.multiply_matrices(left, right, start)
+
+    def is_linear_algebra(self) -> bool:
+        """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
+        if self.matrices is None:
+            named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
+            turned = TURNED.search(spell(self.tokens))
+            primed = any(token.kind == "transpose" for token in self.tokens)
+            self.matrices = bool(named & OF_MATRICES or turned or primed)
+        return self.matrices
+
+
+def is_turned(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "T"

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from gradcheck.answers.characters import fault_at, in_plain
 from gradcheck.answers.echo import echo, half_unit
 from gradcheck.answers.limits import within_limits
+from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words, vocabulary
@@ -96,19 +97,19 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
         cure = "simplify it first, or give numbers"
         raise fault_at(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
     plain = in_plain(text)
-    tokens = tokenize(text, plain)
-    outline = Outline(text, tokens, words, plain.notes, single=single, by=by, turned=turned)
+    reading = Reading(text, words, single, by, turned, notes=plain.notes)
+    outline = Outline(reading, tokenize(text, plain))
     body = outline.formula()
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
-        outline.notes.append("square brackets are read as round ones")
+        reading.notes.append("square brackets are read as round ones")
     within_limits(body, text)
     return Formula(
         text,
         ast.Expression(body),
-        tuple(dict.fromkeys(outline.notes)),
+        tuple(dict.fromkeys(reading.notes)),
         tuple(outline.steps),
-        tuple(dict.fromkeys(outline.doubts)),
+        tuple(dict.fromkeys(reading.doubts)),
         tuple(outline.read),
         words,
         single,

@@ -14,10 +14,10 @@ import ast
 import copy
 import re
 
-from gradcheck.answers.calls import Calls
+from gradcheck.answers.calls import Calls, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
 from gradcheck.answers.operands import CLOSING, NEVER, Reading
-from gradcheck.answers.shapes import Shape, broadcast, is_row, is_square, product_shape
+from gradcheck.answers.shapes import Shape, is_square
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
@@ -39,12 +39,12 @@ COMPARED: dict[str, type[ast.cmpop]] = {
     ">": ast.Gt,
     ">=": ast.GtE,
     "==": ast.Eq,
+    "=": ast.Eq,
     "!=": ast.NotEq,
 }
 
 
-OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
-TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
+AND = frozenset(["and", "und", "et"])
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
@@ -100,8 +100,13 @@ class Parser(Calls):
                 if rank > POWER:
                     break
                 left = self.power(left, start)
-            elif sign in COMPARED and rank <= COMPARE:
+            elif sign in COMPARED and rank <= COMPARE and (sign != "=" or self.equates):
                 left = self.comparison(left, start)
+            elif self.equates and token.text.lower() in AND:
+                if rank >= COMPARE:
+                    break
+                self.at += 1
+                left = self.binary_node(left, ast.Mult(), self.factor(COMPARE), start)
             elif self.factor_starts():
                 if rank > PRODUCT:
                     break
@@ -160,14 +165,19 @@ class Parser(Calls):
         return self.side_by_side(right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
-        """One comparison; a chain is refused."""
-        sign = self.step()
-        right = self.factor(SUM)
-        if self.tokens[self.at].text in COMPARED:
-            here = self.tokens[self.at]
-            raise self.fault(here, "a chain of comparisons", "compare once: where(x > 0, a, b)")
-        left = self.operand(left)
-        return self.node(ast.Compare(left, [COMPARED[sign.text]()], [right]), start)
+        """One comparison; a chain only in a condition, as what holds together."""
+        found: ast.expr | None = None
+        while (sign := self.tokens[self.at]).text in COMPARED:
+            if found and not self.equates:
+                cure = "compare once: where(x > 0, a, b)"
+                raise self.fault(sign, "a chain of comparisons", cure)
+            self.at += 1
+            right = self.factor(SUM)
+            test = ast.Compare(self.operand(left), [COMPARED[sign.text]()], [right])
+            test = self.node(test, start if found is None else left.col_offset)
+            found = test if found is None else self.binary_node(found, ast.Mult(), test, start)
+            left = copy.deepcopy(right)
+        return found or left
 
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
         """A product without a sign; after a quotient or a bare exponent its reading is noted."""
@@ -325,56 +335,6 @@ class Parser(Calls):
         if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
             return node
         return self.node(ast.Attribute(self.operand(node), "T", ast.Load()), start)
-
-    # -- products of arrays ------------------------------------------------------------------------
-
-    def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        """Factors side by side as a product of matrices; None where they go entry by entry."""
-        b = self.shape(right) if self.arrays else None
-        a = self.shape(left) if b else None
-        if not a or not b:
-            return None
-        if len(a) == len(b) == 1:
-            turned = isinstance(right, ast.Attribute) and right.attr == "T"
-            if turned and not is_row(left, self.shapes, self.known):
-                assert isinstance(right, ast.Attribute)
-                self.note("a column beside a row is read as their outer product")
-                return self.call_by_name("outer", [left, right.value], start)
-            if a == b and is_row(left, self.shapes, self.known):
-                return self.multiply(left, right, start)
-            return None
-        if product_shape(a, b) is None:
-            return None
-        if (
-            broadcast(a, b) is not None
-            and len(a) == len(b)
-            and not self.doubt(self.is_linear_algebra())
-        ):
-            return None
-        return self.multiply(left, right, start)
-
-    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
-        self.note("arrays side by side are read as a matrix product")
-        return self.node(ast.BinOp(left, ast.MatMult(), right), start)
-
-    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        """A dot between arrays: the product of two vectors, a matrix product."""
-        a, b = self.shape(left), self.shape(right)
-        if a and b and len(a) == len(b) == 1 and not (a != b or is_turned(right)):
-            if not self.doubt(usual=True):
-                return None
-            self.note("a dot between two vectors is read as their product")
-            return self.node(ast.BinOp(left, ast.MatMult(), right), start)
-        return self.multiply_matrices(left, right, start)
-
-    def is_linear_algebra(self) -> bool:
-        """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
-        if self.matrices is None:
-            named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
-            turned = TURNED.search(spell(self.tokens))
-            primed = any(token.kind == "transpose" for token in self.tokens)
-            self.matrices = bool(named & OF_MATRICES or turned or primed)
-        return self.matrices
 
     # -- what follows a value ----------------------------------------------------------------------
 
@@ -551,10 +511,6 @@ def as_list(node: ast.expr) -> ast.expr:
     if not isinstance(node, ast.Tuple):
         return node
     return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)
-
-
-def is_turned(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "T"
 
 
 READERS = {

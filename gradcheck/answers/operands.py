@@ -68,6 +68,7 @@ class Reading:
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands
+    choices: Callable[[Sequence[Token]], ast.expr | None] = lambda _: None  # the rows of cases
 
 
 class Operands:
@@ -257,10 +258,6 @@ class Operands:
         """A number, a name, a call, or what stands in brackets or bars: the grammar's."""
         raise NotImplementedError
 
-    def choices(self, tokens: Sequence[Token]) -> ast.expr | None:
-        """The rows of LaTeX's cases: the grammar's."""
-        raise NotImplementedError
-
     # -- numbers -----------------------------------------------------------------------------------
 
     def number(self) -> ast.expr:
@@ -428,7 +425,7 @@ class Operands:
     def cases(self) -> ast.expr:
         r"""The rows of `\begin{cases}`."""
         opening, stop = self.step(), self.closing_bracket(self.at - 1)
-        found = self.choices(self.tokens[self.at : stop])
+        found = self.reading.choices(self.tokens[self.at : stop])
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
         self.at = stop

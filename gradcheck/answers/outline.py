@@ -1,16 +1,19 @@
-"""What a typed text is made of: lists, cases, definitions, steps of working, the answer."""
+"""What a typed text is made of: frames, words, lists, cases, definitions, steps, the answer.
+
+Every token stays, or a note says that it was left out; only dollar signs, quotation marks and
+punctuation go without one.
+"""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import partial
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
-from gradcheck.answers.characters import DERIVATIVE, fault_at
+from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.operands import UNTAKEN, Reading
-from gradcheck.answers.limits import within_limits
-from gradcheck.answers.surroundings import OPERATOR, Span, Surroundings
+from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
     UNEQUAL,
     Token,
@@ -18,10 +21,13 @@ from gradcheck.answers.tokens import (
     is_of_blanks,
     levels,
     spell,
+    split,
     token_span,
 )
+from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
+SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
 PARTING = BELOW | frozenset(
     ["let", "set", "then", "sei", "dann", "soit", "alors", "sia", "allora", "and", "und", "et"]
@@ -31,10 +37,35 @@ AT_POINT = frozenset(
 )
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
 LINKS = frozenset(["=", "=>", "≈"])
+FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
 """Where none of these is, a text is one formula and words."""
+NEGATIONS = frozenset(
+    ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
+)
+LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
+TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
+ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
+OPERATOR = re.compile(
+    r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
+    r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
+)
+PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
+NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
+GRADIENT = re.compile(
+    r"(?<!\S)(?:frac \{ (?:d|∂ )\w+ \} \{ (?:d|∂ )(\w+) \} |(?:d|∂ )\w+ / (?:d|∂ )(\w+) "
+    r"|(\w+) \. grad |grad_(\w+) )",
+    re.ASCII,
+)
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
+LONG = 4  # letters: among the words of a remark there is one
+UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder", "ou"])
+"""Half of a case, or one formula of two."""
 MOST = 6  # definitions
+ENDS = frozenset([")", "]", "}", "|", "|)"])
+
+Span = tuple[int, int]
+Clause = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -53,82 +84,93 @@ class WorkingStep:
     chained: bool = False
 
 
-@dataclass
-class Outline(Surroundings):
+class Outline:
     """What the tokens of a text are about: definitions, cases, steps."""
 
-    single: bool = False
-    by: str = ""
-    turned: frozenset[int] = frozenset()
-    doubts: list[int] = field(default_factory=list)
-    steps: list[WorkingStep] = field(default_factory=list)
-    read: list[Token] = field(default_factory=list)
-    untaken: int | None = None  # where a derivative that is not yet taken stands in what was read
+    def __init__(self, reading: Reading, tokens: list[Token]) -> None:
+        self.reading, self.typed, self.words = reading, reading.typed, reading.words
+        self.tokens = tokens
+        self.steps: list[WorkingStep] = []
+        reading.choices = partial(self.choices, environment=True)
+        self.read: list[Token] = []
 
     # -- the formula -------------------------------------------------------------------------------
 
     def formula(self) -> ast.expr:
         """The formula that is the answer; `steps` are those that lead to it."""
-        self.unframe()
+        self.tokens = self.unframe(self.named_gradients(self.tokens))
         if not self.tokens:
             end = len(self.typed)
             raise fault_at(self.typed, end, "nothing was typed", "give a formula or a number")
         body = self.answer()
-        if self.untaken is not None:
+        if self.reading.untaken is not None:
             message = "a derivative that is not yet taken"
-            raise fault_at(self.typed, self.untaken, message, DERIVATIVE)
+            raise fault_at(self.typed, self.reading.untaken, message, DERIVATIVE)
         return body
 
     def answer(self) -> ast.expr:
         """The tree of a list, of cases, or of the last step."""
-        if not self.single and (listed := self.bare_list()):
+        if not self.reading.single and (listed := self.bare_list()):
             return self.parse(listed)
         said = {token.text.lower() for token in self.tokens}
+        if not said.isdisjoint(SPOKEN):
+            self.tokens = [self.as_sign(token) for token in self.tokens]
         if said.isdisjoint(OUTLINED):
             return self.last_of([("", 0, len(self.tokens))])
         if not said.isdisjoint(COMPARED) and looks_like_cases(self.tokens, self.words):
-            found = by_cases(self.tokens, self.words, self.case_value)
+            found = self.choices(self.tokens)
             if found is not None:
                 return found
             if sign := compares(self.tokens):
                 cure = "cases are written 1 if x > 0 else 0"
                 raise fault_at(self.typed, sign.start, "these cases are not read", cure)
-        clauses = [c for c in self.clauses((0, len(self.tokens))) if c[1] < c[2]]
-        clauses = self.without_words(clauses)
-        clauses = self.without_definitions(clauses)
-        return self.last_of(clauses)
+        parted = split(self.tokens, self.parts)
+        clauses = self.without_words([c for c in parted if c[1] < c[2]])
+        return self.last_of(self.without_definitions(clauses))
 
-    def parse(self, tokens: Sequence[Token], single: bool = False) -> ast.expr:
+    def as_sign(self, token: Token) -> Token:
+        """`6 x plus 5`: the sign that a word stands for."""
+        sign = SPOKEN.get(token.text.lower()) if token.kind == "word" else None
+        if sign is None or self.words.meaning(token.text):
+            return token
+        return token._replace(kind="op", text=sign, spaced=True)
+
+    def parse(
+        self, tokens: Sequence[Token], reading: Reading | None = None, *, condition: bool = False
+    ) -> ast.expr:
         """The tree of a stretch of tokens."""
-        reading = Reading(self.typed, self.words, single or self.single, self.by, self.turned)
-        reading.own = self.own
-        parser = Parser(reading, [t for t in tokens if t.kind != "gone"])
-        parser.choices = self.cases_inside
+        parser = Parser(reading or self.reading, [t for t in tokens if t.kind != "gone"])
+        parser.equates = condition
         tree = parser.whole()
-        self.notes += reading.notes
-        self.doubts += reading.doubts
         self.read = parser.tokens[:-1]
-        self.untaken = reading.untaken
         return tree
 
-    def cases_inside(self, tokens: Sequence[Token]) -> ast.expr | None:
-        return by_cases(tokens, self.words, self.case_value, environment=True)
+    def choices(self, tokens: Sequence[Token], *, environment: bool = False) -> ast.expr | None:
+        return by_cases(
+            tokens,
+            self.words,
+            self.case_value,
+            lambda test: self.parse(test, condition=True),
+            environment=environment,
+        )
 
     def case_value(self, tokens: Sequence[Token]) -> ast.expr:
         """The value of one case, without the name that may stand before it."""
-        links = list(self.links((0, len(tokens)), tokens))
-        span = links[-1]
-        for start, stop in links[:-1]:
-            self.leave_out(tokens[start:stop])
-        return self.parse(tokens[span[0] : span[1]], single=True)
+        *names, (start, stop) = self.links(tokens)
+        for name in names:
+            self.leave_out(tokens[slice(*name)])
+        outside, self.reading.single = self.reading.single, True
+        found = self.parse(tokens[start:stop])
+        self.reading.single = outside
+        return found
 
     # -- lists -------------------------------------------------------------------------------------
 
     def bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
-        if self.tokens[-1].kind == "word":
+        if self.tokens[-1].kind != "number":
             return None
-        *names, (start, _) = self.links((0, len(self.tokens)))
+        *names, (start, _) = self.links(self.tokens)
         body = self.tokens[start:]
         signs = ("-", "+", ",", ";")
         if not body or not all(t.kind in ("number", "line") or t.text in signs for t in body):
@@ -136,9 +178,8 @@ class Outline(Surroundings):
         blanks = self.words.arrays and is_of_blanks(body)
         commas = [k for k, t in enumerate(body[:-1]) if t.text == ","]
         apart = len(commas) > 1 or any(body[k + 1].spaced for k in commas)
-        thousands = r"\d{1,3}(?:,\d{3})+"
         whole = self.typed[body[0].start : body[-1].end]
-        if not (apart or blanks or ";" in whole) or re.fullmatch(thousands, whole):
+        if not (apart or blanks or ";" in whole) or re.fullmatch(r"\d{1,3}(?:,\d{3})+", whole):
             return None
         if "\n" in whole and not blanks:
             return None
@@ -151,28 +192,223 @@ class Outline(Surroundings):
         closing = Token("op", "]", last.end, last.end)
         return [opening, first._replace(spaced=False), *body[1:], closing]
 
+    # -- what is left out --------------------------------------------------------------------------
+
+    def leave_out(self, tokens: Sequence[Token]) -> None:
+        """Note that a stretch was left out."""
+        if not tokens:
+            return
+        if any(token.text.lower() in NEGATIONS for token in tokens):
+            message = "is this the answer, or is it not?"
+            raise fault_at(self.typed, tokens[0].start, message, "give the formula alone")
+        text = self.typed[tokens[0].start : tokens[-1].end].strip()
+        self.reading.notes.append(f"`{clip(text)}` is left out")
+
+    def unframe(self, tokens: list[Token]) -> list[Token]:
+        """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
+        if not FRAMING.isdisjoint([token.text for token in tokens]):
+            dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
+            if len(dollars) % 2:
+                raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
+            rows = any(t.text in ("⟦", "⦃") for t in tokens)
+            signs = ("$", "$$") if rows else ("$", "$$", "&")
+            tokens = [t for t in tokens if not (t.kind == "op" and t.text in signs)]
+            tokens = _without_quotes(self.without_remark(tokens))
+            tokens = self.pair_angles(tokens)
+        while tokens and _is_sign(tokens[0], LEADING):
+            tokens = tokens[1:]
+        while tokens and _is_sign(tokens[-1], TRAILING):
+            tokens = tokens[:-1]
+        if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
+            tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
+        marker = self.marker(tokens)
+        self.leave_out(tokens[:marker])
+        return tokens[marker:]
+
+    def without_remark(self, tokens: list[Token]) -> list[Token]:
+        """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
+        for at, token in enumerate(tokens):
+            if at and token.kind == "op" and token.text in ("#", "//"):
+                lines = [k for k in range(at, len(tokens)) if tokens[k].kind == "line"]
+                stop = lines[0] if lines else len(tokens)
+                if token.text == "#" or self.says_nothing(tokens[at + 1 : stop]):
+                    self.leave_out(tokens[at:stop])
+                    return self.without_remark([*tokens[:at], *tokens[stop:]])
+        return tokens
+
+    def pair_angles(self, tokens: list[Token]) -> list[Token]:
+        """`<1, 2>` is a list, `2<a, x> a` has the product of two vectors."""
+        signs = [k for k, t in enumerate(tokens) if t.text in ("<", ">", "<=", ">=")]
+        found = list(tokens)
+        for a, b in zip(signs[::2], signs[1::2], strict=False):
+            commas = sum(t.text == "," for t in tokens[a:b])
+            ends = [self.words.shapes.get(tokens[k].text) for k in (a + 1, b - 1)]
+            whole = (a, b) == (0, len(tokens) - 1) and len(signs) == 2
+            if (tokens[a].text, tokens[b].text) != ("<", ">") or not (
+                whole or (commas == 1 and all(ends))
+            ):
+                return tokens
+            found[a], found[b] = tokens[a]._replace(text="⟨"), tokens[b]._replace(text="⟩")
+        return found if len(signs) % 2 == 0 else tokens
+
+    def named_gradients(self, tokens: list[Token]) -> list[Token]:
+        """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
+        names = self.words.names
+        if not any(name[0] == "d" and name[1:] in names for name in names):
+            return tokens
+        text = spell(tokens)
+        for found in reversed([*GRADIENT.finditer(text)]):
+            name = "d" + next(filter(None, found.groups()))
+            if {name, name[1:]} <= names:
+                self.glue(*token_span(text, found), name)
+        return [token for token in self.tokens if token.kind != "gone"]
+
+    def marker(self, tokens: list[Token]) -> int:
+        """How many tokens `a)`, `2)`, `(b)`, `1.` before a formula are."""
+        texts = [token.text for token in tokens[:4]]
+        if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
+            return 2
+        if len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
+            starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
+            letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
+            return 3 if starts and letter and self.words.meaning(texts[1]) is None else 0
+        numbered = len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0])
+        return int(bool(numbered) and tokens[1].kind == "number")
+
+    # -- words that say nothing --------------------------------------------------------------------
+
+    def is_strange(self, token: Token) -> bool:
+        """Whether a token is a word that means nothing here, whole or in pieces."""
+        if token.kind != "word" or token.text in KEPT or token.text in self.reading.own:
+            return False
+        lower = token.text.lower()
+        if lower in UNFINISHED or lower in STOP:
+            return lower not in UNFINISHED and self.words.meaning(token.text) is None
+        if not token.text.isalpha() or self.words.meant(token.text):
+            return False
+        return not segment(self.words, token.text, opens=False)
+
+    def is_said(self, run: Sequence[Token]) -> bool:
+        """Whether words are those of a sentence, and not a name misspelt."""
+        strange = [t for t in run if self.is_strange(t)]
+        return any(t.text.lower() in STOP for t in strange) or len(strange) > 1
+
+    def says_nothing(self, tokens: Sequence[Token]) -> bool:
+        """Whether there are words only, and enough of them that are no names of this problem."""
+        if not all(t.kind == "word" or t.text in ("'", "-", ".", "!") for t in tokens):
+            return False
+        words = [t for t in tokens if t.kind == "word"]
+        strange = [t for t in words if self.is_strange(t)]
+        named = [t for t in words if t.text in self.words.names and t not in strange]
+        said = [t for t in strange if t.text.lower() in STOP or len(t.text) >= LONG]
+        return bool(said) and (not named or len(strange) > 1)
+
+    def trim_words(self, start: int, stop: int) -> Span:
+        """A stretch without the words, asides and points `at x = 2` at its ends."""
+        before = -1, -1
+        while (start, stop) != before:
+            before = start, stop
+            start += self.words_before(self.tokens[start:stop])
+            stop -= self.words_behind(self.tokens[start:stop])
+        return start, stop
+
+    def words_before(self, tokens: Sequence[Token]) -> int:
+        """How many tokens are words that say nothing before a formula."""
+        first = 0
+        while first < len(tokens) and (
+            tokens[first].kind == "word"
+            or tokens[first].text == "'"
+            or (tokens[first].text == "-" and not tokens[first].spaced)
+        ):
+            first += 1
+        strange = [k for k in range(first) if self.is_strange(tokens[k])]
+        begins = strange and (strange[0] == 0 or (len(strange) > 1 and strange[0] == 1))
+        if not begins or not self.is_said(tokens[:first]):
+            return 0
+        last = strange[-1] + 1
+        while last < len(tokens) and tokens[last].text in (".", "'"):
+            last += 1
+        if last == len(tokens):
+            return 0
+        self.leave_out(tokens[:last])
+        return last
+
+    def words_behind(self, tokens: Sequence[Token]) -> int:
+        """How many tokens are words that say nothing behind a formula, in brackets or not."""
+        if tokens[-1].text in (")", "]") and len(tokens) > 2:
+            opening = len(tokens) - 2
+            while opening > 0 and tokens[opening].text not in ("(", "["):
+                opening -= 1
+            inside = tokens[opening + 1 : -1]
+            if opening and tokens[opening].spaced and inside and self.says_nothing(inside):
+                self.leave_out(tokens[opening:])
+                return len(tokens) - opening
+        last = len(tokens)
+        while last > 0 and (tokens[last - 1].kind == "word" or tokens[last - 1].text in "'-.!"):
+            last -= 1
+        strange = (k for k in range(max(last, 1), len(tokens)) if self.is_strange(tokens[k]))
+        first = next(strange, 0)
+        if not first:
+            return 0
+        before, tail = tokens[first - 1], tokens[first:]
+        ends = before.kind in ("number", "word", "transpose") or before.text in ENDS
+        said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
+        if not ends or not (said or tail[0].text in ("dx", "dy", "dt")):
+            return 0
+        self.leave_out(tail)
+        return len(tail)
+
+    # -- names of the derivative -------------------------------------------------------------------
+
+    def names_a_derivative(self, tokens: Sequence[Token], label: bool = False) -> bool:
+        """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
+
+        With `label` a colon follows, and a name alone could be what is divided.
+        """
+        text = "".join([token.text for token in tokens])
+        if OPERATOR.fullmatch(text):
+            return True
+        unprimed = PRIME.sub("", text)
+        return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
+
+    def is_label(self, tokens: Sequence[Token]) -> bool:
+        """Whether what stands before an equals sign is a name, words, or a rule in other names."""
+        if not tokens or self.names_a_derivative(tokens) or self.says_nothing(tokens):
+            return True
+        if all(t.kind == "word" and self.is_strange(t) for t in tokens):
+            return True
+        letters = "".join(t.text for t in tokens if t.kind == "word")
+        primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
+        return primed and not any(self.words.meaning(letter) for letter in letters)
+
+    def labels(self, tokens: Sequence[Token]) -> bool:
+        """Whether a colon after these makes them a name: `Answer:`, `dy/dx:`, `x.grad:`."""
+        if self.names_a_derivative(tokens, label=True) or tokens[-1].text == "grad":
+            return True
+        return self.says_nothing(tokens) or all(
+            t.kind == "word" and self.words.meaning(t.text) is None and len(t.text) > 1
+            for t in tokens
+        )
+
+    def glue(self, start: int, stop: int, name: str) -> None:
+        """Some tokens as one, that of a name; as many tokens stay."""
+        first, last = self.tokens[start], self.tokens[stop - 1]
+        gone = [Token("gone", "", last.end, last.end)] * (stop - start - 1)
+        whole = Token("word", name, first.start, last.end, first.spaced)
+        self.tokens[start:stop] = [whole, *gone]
+
     # -- clauses and links -------------------------------------------------------------------------
 
-    def clauses(self, span: Span) -> Iterator[tuple[str, int, int]]:
-        """The stretches that line breaks, commas, semicolons and some words part; what did so."""
-        at, before = span[0], ""
-        tokens = self.tokens
-        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
-            if level > 0 or k < at:
-                continue
-            sign = self.parts(tokens, k)
-            if sign:
-                yield before, at, k
-                at, before = k + 1, sign
-        yield before, at, span[1]
-
-    def parts(self, tokens: Sequence[Token], k: int) -> str:
+    def parts(self, k: int, at: int) -> str:
         """What parts two clauses at a token; "" where nothing does."""
-        token = tokens[k]
+        tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return "" if self.goes_on(tokens, k) else "\n"
-        if token.kind == "op" and token.text in (",", ";"):
-            return "" if is_decimal_comma(tokens, k) else token.text
+        if token.kind == "op":
+            if token.text in (",", ";"):
+                return "" if is_decimal_comma(tokens, k) else token.text
+            defined = self.definition(at, k) if token.text == ":" and k > at else None
+            return ":" if defined and self.mentions(defined[0], k + 1, len(tokens)) else ""
         if token.kind != "word" or token.text in self.words.names:
             return ""
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
@@ -193,73 +429,44 @@ class Outline(Surroundings):
             return before.text != "," or not self.words.arrays
         if after.text != "-" or not any(t.text in LINKS for t in tokens[:k]):
             return False
-        self.doubts.append(after.start)  # or the line is a step of its own
-        return after.start not in self.turned
+        self.reading.doubts.append(after.start)  # or the line is a step of its own
+        return after.start not in self.reading.turned
 
-    def links(self, span: Span, tokens: Sequence[Token] | None = None) -> Iterator[Span]:
+    def links(self, tokens: Sequence[Token], first: int = 0) -> Iterator[Span]:
         """The stretches between equals signs, and behind a colon after a name."""
-        tokens = self.tokens if tokens is None else tokens
-        at = span[0]
-        for k, level in enumerate(levels(tokens[slice(*span)]), span[0]):
+
+        def parts(k: int, at: int) -> str:
             token = tokens[k]
-            if token.kind == "word" and not level and token.text in IS and k > at:
-                named = self.words.meaning(token.text) is None and k + 1 < span[1]
-                if named and self.names_a_derivative(tokens[at:k], label=True):
-                    yield at, k
-                    at = k + 1
-                continue
-            if token.kind != "op" or level > 0:
-                continue
-            colon = token.text == ":" and k > at and self.labels(tokens[at:k])
-            if token.text in LINKS or colon:
-                yield at, k
-                at = k + 1
-        yield at, span[1]
+            if token.kind == "op" and token.text in LINKS:
+                return "="
+            if k == at or token.text not in IS | {":"}:
+                return ""
+            if token.kind == "op":
+                return "=" if self.labels(tokens[at:k]) else ""
+            named = self.words.meaning(token.text) is None and k + 1 < len(tokens)
+            return "=" if named and self.names_a_derivative(tokens[at:k], label=True) else ""
 
-    def labels(self, tokens: Sequence[Token]) -> bool:
-        """Whether a colon after these makes them a name: `Answer:`, `dy/dx:`, `x.grad:`."""
-        if self.names_a_derivative(tokens, label=True) or tokens[-1].text == "grad":
-            return True
-        return self.says_nothing(tokens) or (
-            all(t.kind == "word" for t in tokens)
-            and all(self.words.meaning(t.text) is None and len(t.text) > 1 for t in tokens)
-        )
+        return ((first + start, first + stop) for _, start, stop in split(tokens, parts))
 
-    # -- words that say nothing --------------------------------------------------------------------
+    def links_of(self, clause: Clause) -> list[Span]:
+        return [*self.links(self.tokens[slice(*clause[1:])], clause[1])]
 
-    def without_words(self, clauses: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    def without_words(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses that say something; the others are noted."""
         kept = []
         for sign, start, stop in clauses:
             tokens = self.tokens[start:stop]
-            at_point = sign in AT_POINT and self.is_at_a_point(tokens)
+            point = POINT.fullmatch(spell(tokens)) if sign in AT_POINT else None
+            at_point = point is not None and point[1] in self.words.names  # `where x = 2`
             if at_point or (len(clauses) > 1 and self.says_nothing(tokens)):
-                first = start - 1 if at_point else start
-                self.leave_out(self.tokens[first:stop])
+                self.leave_out(self.tokens[start - at_point : stop])
             else:
                 kept.append((sign, start, stop))
         return kept
 
-    def is_at_a_point(self, tokens: Sequence[Token]) -> bool:
-        """`where x = 2`: a name of the problem and a number."""
-        found = POINT.fullmatch(spell(tokens))
-        return found is not None and found[1] in self.words.names
-
-    def is_label(self, tokens: Sequence[Token]) -> bool:
-        """Whether what stands before an equals sign is a name, words, or a rule in other names."""
-        if not tokens or self.names_a_derivative(tokens) or self.says_nothing(tokens):
-            return True
-        if all(t.kind == "word" and self.is_strange(t) for t in tokens):
-            return True
-        letters = "".join(t.text for t in tokens if t.kind == "word")
-        primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
-        return primed and not any(self.words.meaning(letter) for letter in letters)
-
     # -- definitions -------------------------------------------------------------------------------
 
-    def without_definitions(
-        self, clauses: list[tuple[str, int, int]]
-    ) -> list[tuple[str, int, int]]:
+    def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
         if len(clauses) < 2:
             return clauses
@@ -274,27 +481,26 @@ class Outline(Surroundings):
         if not named or len(set(names)) < len(names) or len(names) > MOST or len(rest) != 1:
             return clauses
         below = all(clauses[k][0] in BELOW for k in named)
-        if len(list(self.links(rest[0][1:]))) > 2 and not below:
+        if len(self.links_of(rest[0])) > 2 and not below:
             return clauses
         self.define(named)
         return rest
 
     def definition(self, start: int, stop: int) -> tuple[str, Span] | None:
         """The name that a clause defines, and where what stands for it is; None if it does not."""
-        links = list(self.links((start, stop)))
+        links = self.links_of(("", start, stop))
         name = "".join(t.text for t in self.tokens[slice(*links[0])])
-        named = re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name)
-        labels = all(self.is_label(self.tokens[slice(*span)]) for span in links[1:-1])
         inside = self.tokens[slice(*links[-1])]
-        compared = any(t.text in UNEQUAL for t in inside)
-        if len(links) < 2 or not (named and labels) or compared:
+        if len(links) < 2 or not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
+            return None
+        if not all(self.is_label(self.tokens[slice(*span)]) for span in links[1:-1]):
             return None
         meaning = self.words.meaning(name)
         free = meaning is None or (name[0] == "d" and {name, name[1:]} <= self.words.names)
         if meaning is not None and meaning.kind == "constant":
             letters = [t.text for t in inside if t.kind == "word"]
             free = bool(letters) and name not in letters
-        return (name, links[-1]) if free else None
+        return (name, links[-1]) if free and not any(t.text in UNEQUAL for t in inside) else None
 
     def mentions(self, name: str, start: int, stop: int) -> bool:
         """Whether a stretch has a name as a word of its own, `u'` being another than u."""
@@ -314,34 +520,36 @@ class Outline(Surroundings):
                 self.glue(*token_span(text, found), name)
         for _ in range(len(waiting)):
             for name, span in list(waiting.items()):
-                if any(self.mentions(other, *span) for other in waiting):
-                    continue
-                del waiting[name]
-                tree = self.parse(self.tokens[slice(*self.trim_words(*span))])
-                within_limits(tree, self.typed)
-                self.own[name] = tree
+                if not any(self.mentions(other, *span) for other in waiting):
+                    del waiting[name]
+                    tokens = self.tokens[slice(*self.trim_words(*span))]
+                    self.reading.own[name] = self.parse(tokens)
         if waiting:
             first = self.tokens[next(iter(waiting.values()))[0]]
             raise fault_at(self.typed, first.start, "names that define each other", "write it out")
-        self.notes.append("; ".join(shown))
+        self.reading.notes.append("; ".join(shown))
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def last_of(self, clauses: list[tuple[str, int, int]]) -> ast.expr:
+    def last_of(self, clauses: list[Clause]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""
         below = next((c for c in clauses[1:] if c[0] in BELOW), None)
         if below is not None:
             token = self.tokens[below[1] - 1]
             message = f"what stands behind {token.text} defines nothing"
             raise fault_at(self.typed, token.start, message, "write where u = x^2")
-        if len(clauses) > 1 and any(sign in (",", ";", "and") for sign, _, _ in clauses[1:]):
-            self.one_formula(clauses)
+        several = next((c for c in clauses[1:] if c[0] in (",", ";", "and")), None)
+        if several and not all(len(self.links_of(c)) > 1 for c in clauses):
+            token = self.tokens[several[1] - 1]
+            if several[0] == ",":
+                raise Parser(self.reading, self.tokens).comma(token)
+            raise fault_at(self.typed, token.start, "several formulas", "give one formula")
         links: list[tuple[str, Span, int, bool]] = []
         label = ""
-        for _, start, stop in clauses:
-            line = 1 + sum(t.kind == "line" for t in self.tokens[:start])
-            spans = [self.trim_words(*s) if s[0] < s[1] else s for s in self.links((start, stop))]
-            while len(spans) > 1 and self.is_name_behind(spans):
+        for clause in clauses:
+            line = 1 + sum(t.kind == "line" for t in self.tokens[: clause[1]])
+            spans = [self.trim_words(*s) if s[0] < s[1] else s for s in self.links_of(clause)]
+            while len(spans) > 1 and self.is_name_behind(self.tokens[slice(*spans[-1])]):
                 self.leave_out(self.tokens[slice(*spans.pop())])
             for k, span in enumerate(spans):
                 last = k == len(spans) - 1
@@ -359,38 +567,24 @@ class Outline(Surroundings):
             raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
         return self.read_steps(links)
 
-    def one_formula(self, clauses: list[tuple[str, int, int]]) -> None:
-        """Refuse several formulas that commas part, but for those that another name is of."""
-        sign, start, _ = next(c for c in clauses[1:] if c[0] in (",", ";", "and"))
-        token = self.tokens[start - 1]
-        if all(len(list(self.links(c[1:]))) > 1 for c in clauses):
-            return
-        if sign == ",":
-            raise Parser(Reading(self.typed, self.words), self.tokens).comma(token)
-        raise fault_at(self.typed, token.start, "several formulas", "give one formula")
-
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
-        if len(tokens) < 4 or not self.by:
+        if len(tokens) < 4 or not self.reading.by:
             return False
+        reading = self.scratch()
         try:
-            tree = Parser(Reading(self.typed, self.words, by=self.by, own=self.own), tokens).whole()
+            self.parse(tokens, reading)
         except TextError:
             return False
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == UNTAKEN
-            for node in ast.walk(tree)
-        )
+        return reading.untaken is not None
 
-    def is_name_behind(self, spans: Sequence[Span]) -> bool:
+    def scratch(self) -> Reading:
+        """The same reading, whose notes and doubts are forgotten."""
+        return replace(self.reading, notes=[], doubts=[], powers=[], untaken=None)
+
+    def is_name_behind(self, tokens: Sequence[Token]) -> bool:
         """Whether a formula is followed by `= f'(x)`."""
-        start, stop = spans[-1]
-        if start >= stop:
-            return False
-        tokens = self.tokens[start:stop]
-        if any(token.text in self.own for token in tokens):
+        if not tokens or any(token.text in self.reading.own for token in tokens):
             return False
         text = "".join(token.text for token in tokens)
         return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
@@ -400,27 +594,36 @@ class Outline(Surroundings):
         label = next((label for label, *_ in reversed(links) if label), "")
         for name, span, line, chained in links[:-1]:
             tokens = self.tokens[slice(*span)]
-            place = tokens[0].start, tokens[-1].end
             if name not in ("", label):
                 self.leave_out(tokens)
                 continue
-            notes, doubts = len(self.notes), len(self.doubts)
+            tree, fault = None, None
             try:
-                tree, fault = self.parse(tokens), None
+                tree = self.parse(tokens, self.scratch())
             except TextError as error:
-                tree, fault = None, error
-            del self.notes[notes:], self.doubts[doubts:]
+                fault = error
+            place = tokens[0].start, tokens[-1].end
             self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
         name, span, line, _ = links[-1]
         tokens = [t for t in self.tokens[slice(*span)] if t.kind != "gone"]
-        tree = self.parse([t for t in tokens if t.kind != "line" or _is_inside(tokens, t)])
+        inside = zip(tokens, levels(tokens), strict=True)
+        tree = self.parse([t for t, level in inside if t.kind != "line" or level > 0])
         self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
         return tree
 
 
-def _is_inside(tokens: Sequence[Token], line: Token) -> bool:
-    """Whether a line break stands in square brackets or in an environment."""
-    return any(t is line and level > 0 for t, level in zip(tokens, levels(tokens), strict=True))
+def _without_quotes(tokens: list[Token]) -> list[Token]:
+    """A text without the marks of quotation, or Markdown's stars, at both ends."""
+    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^") and tokens[0].kind == "op":
+        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
+        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
+            break
+        tokens = [*tokens[1:last], *tokens[last + 1 :]]
+    return tokens
+
+
+def _is_sign(token: Token, among: frozenset[str]) -> bool:
+    return token.kind == "line" or (token.kind == "op" and token.text in among)
 
 
 def _as_tokens(name: str) -> re.Pattern[str]:

@@ -4,7 +4,7 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -233,6 +233,21 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
         if token.kind == "op":
             level += (token.text in OPENING) - (token.text in CLOSING)
         yield level
+
+
+def split(
+    tokens: Sequence[Token], parts: Callable[[int, int], str]
+) -> Iterator[tuple[str, int, int]]:
+    """The stretches between tokens that part them outside of brackets, and what is before each.
+
+    `parts` is asked what a token is, given its place and where the stretch before it began.
+    """
+    at, before = 0, ""
+    for k, level in enumerate(levels(tokens)):
+        if level <= 0 and (sign := parts(k, at)):
+            yield before, at, k
+            at, before = k + 1, sign
+    yield before, at, len(tokens)
 
 
 def is_decimal_comma(tokens: Sequence[Token], at: int) -> bool:
