@@ -1,12 +1,14 @@
 """`torch.nn` as a table: functions of the table of ops as modules, with and without parameters.
 
 A layer is a row's name, its settings (PyTorch's arguments in their order, `...` where one has to be
-given), and how its parameters are drawn: from the bounds that PyTorch has, by NumPy's generator.
+given), what it holds and how that is drawn (from PyTorch's bounds, by NumPy's generator), what it
+feeds its function with, and what is printed of it. One class does all of it.
 """
 
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import Parameter as Argument
 from inspect import Signature
 from typing import TYPE_CHECKING, ClassVar
@@ -15,8 +17,8 @@ import numpy as np
 
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.modules import Module, Parameter
-from gradcheck.engine.tensor import Tensor, apply, bare
-from gradcheck.ops import TABLE, everything
+from gradcheck.engine.tensor import Tensor, bare
+from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.values import Params, Value
 
 __all__ = [
@@ -27,36 +29,41 @@ __all__ = [
     "Softplus", "Tanh",
 ]  # fmt: skip
 
-Shape = tuple[int, ...]
-Draw = Callable[[np.random.Generator, Shape], Value]
-Drawn = tuple[tuple[Shape, Draw] | None, ...]
-
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Value]
+Plan = Callable[..., tuple[tuple[tuple[int, ...], Draw] | None, ...]]
 
 IN_PLACE = frozenset({"relu", "leaky_relu", "elu", "silu", "selu", "celu", "relu6", "hardtanh"})
 """What PyTorch can write over its input: `ReLU(True)`, `F.relu(x, inplace=True)`."""
 
 
 class Layer(Module):
-    """A function of the table of ops as a module, with its settings.
+    """A function of the table of ops as a module.
 
-    `held` are the names of its parameters, `printed` is what PyTorch prints of it.
+    `held` are the names of its parameters (and of running numbers, which are no parameters);
+    `plan` makes of the settings the shape and the draw of each, None where there is none; `feed`
+    makes of the layer and its inputs what the function takes; `expects` refuses settings.
     """
 
-    row: ClassVar[str]
+    row: ClassVar[str] = ""
     settings: ClassVar[Params] = {}
     held: ClassVar[tuple[str, ...]] = ()
+    plan: ClassVar[Plan | None] = None
     draws: ClassVar[bool] = False
-    printed: ClassVar[str] = ""
+    feed: ClassVar[Callable[..., tuple[Value, ...]] | None] = None
+    printed: ClassVar[str | Callable[..., str] | None] = None
+    expects: ClassVar[Callable[..., None] | None] = None
     __signature__: ClassVar[Signature]
 
     if TYPE_CHECKING:  # settings and parameters
 
         def __getattr__(self, name: str) -> Value: ...
 
-    def __init_subclass__(cls, row: str = "", **settings: Value) -> None:
-        """Name the function; the settings come after those of the class above."""
-        cls.row = row or getattr(cls, "row", "")
-        cls.settings = {**cls.settings, **settings}
+    def __init_subclass__(cls, row: str = "", settings: Params | None = None, **own: Value) -> None:
+        """Name the function and what is the layer's own; the settings come after those above."""
+        cls.row = row or cls.row
+        cls.settings = {**cls.settings, **(settings or {})}
+        for name, value in own.items():
+            setattr(cls, name, staticmethod(value) if callable(value) else value)
         given = [(k, Argument.empty if v is ... else v) for k, v in cls.settings.items()]
         taken = [Argument(k, Argument.POSITIONAL_OR_KEYWORD, default=v) for k, v in given]
         place = Argument.POSITIONAL_OR_KEYWORD if cls.row in IN_PLACE else Argument.KEYWORD_ONLY
@@ -73,92 +80,63 @@ class Layer(Module):
             raise TypeError(f"{type(self).__name__}: {error}") from None
         bound.apply_defaults()
         self.chosen = {name: bound.arguments[name] for name in self.settings}
+        if self.chosen.get("stride", ...) is None:
+            self.chosen["stride"] = self.chosen["kernel_size"]  # windows side by side
         self.writes = bool(bound.arguments["inplace"]) and self.row in IN_PLACE
         vars(self).update({k: v for k, v in self.chosen.items() if k not in self.held})
-        if self.held:
+        if self.expects is not None:
+            self.expects(**self.chosen)
+        if self.plan is not None:
             seed = bound.arguments.get("seed", 0)
             rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
-            drawn = dict(zip(self.held, self._plan(*self.chosen.values()), strict=True))
-            for name, how in drawn.items():
-                setattr(self, name, None if how is None else Parameter(how[1](rng, how[0])))
-
-    def _plan(self, *settings: Value) -> Drawn:
-        """For each parameter its shape and how it is drawn; None where there is none."""
-        return ()
-
-    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
-        """What the function takes."""
-        return (*inputs, *(getattr(self, name) for name in self.held))
+            for name, how in zip(self.held, self.plan(**self.chosen), strict=True):
+                box = Tensor if name.startswith("running") else Parameter
+                setattr(self, name, None if how is None else box(how[1](rng, how[0])))
 
     def forward(self, *inputs: Value) -> Value:
         """The function of the inputs, and of the parameters or the settings."""
-        named = {} if self.held else self.chosen
+        named = {} if self.held or self.feed else self.chosen
         if self.writes and isinstance(inputs[0], Tensor):
             return getattr(inputs[0], f"{self.row}_")(**named)
-        return everything()[self.row](*self._arguments(*inputs), **named)
+        if self.feed is not None:
+            inputs = self.feed(self, *inputs)
+        elif self.held:
+            inputs = (*inputs, *(getattr(self, name) for name in self.held))
+        return (COMPOUNDS.get(self.row) or TABLE[self.row])(*inputs, **named)
 
     def __repr__(self) -> str:
         """As PyTorch prints it."""
-        settings = [*(f"{k}={{{k}!r}}" for k in self.chosen), *["inplace=True"] * self.writes]
-        said = self.printed or ", ".join(settings)
-        has_bias = {"has_bias": vars(self).get("bias") is not None}
-        return f"{type(self).__name__}({said.format_map(vars(self) | self.chosen | has_bias)})"
+        said = self.printed
+        if said is None:
+            said = ", ".join(f"{name}={value!r}" for name, value in self.chosen.items())
+            said += "" if not self.writes else "inplace=True" if not said else ", inplace=True"
+        elif not isinstance(said, str):
+            said = said(**self.chosen)
+        known = {**self.chosen, **vars(self), "has_bias": vars(self).get("bias") is not None}
+        return f"{type(self).__name__}({said.format_map(known)})"
 
 
-def evenly(bound: float) -> Draw:
-    """Between minus and plus a bound."""
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def evenly(count: int) -> Draw:
+    """Between minus and plus the root of 1 / count."""
+    bound = 1 / math.sqrt(count) if count else 0.0
     return lambda rng, shape: rng.uniform(-bound, bound, shape)
 
 
-def ones(rng: np.random.Generator, shape: Shape) -> Value:
-    """Nothing is drawn: each is 1."""
+def _ones(rng: np.random.Generator, shape: Value) -> Value:
     return np.ones(shape)
 
 
-def zeros(rng: np.random.Generator, shape: Shape) -> Value:
-    """Nothing is drawn: each is 0."""
+def _zeros(rng: np.random.Generator, shape: Value) -> Value:
     return np.zeros(shape)
 
 
-# -- layers with parameters ------------------------------------------------------------------------
-
-
-class Linear(Layer, row="linear", in_features=..., out_features=..., bias=True, weight=None):
-    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
-
-    Weights are as given, or drawn evenly from ±1/√in_features; `bias` is the numbers themselves,
-    True or False. The seed is the given one, or follows `manual_seed`: another one for each layer.
-    Raises ValueError where numbers that are given have another shape.
-    """
-
-    held, draws = ("weight", "bias"), True
-    printed = "in_features={in_features}, out_features={out_features}, bias={has_bias}"
-
-    def _plan(self, *settings: Value) -> Drawn:
-        width, count, bias, weight = settings
-        bound = evenly(1 / math.sqrt(width) if width else 0.0)
-        with_bias = bias is not False and bias is not None
-        return (
-            ((count, width), _take_numbers("weight", weight, bound)),
-            ((count,), _take_numbers("bias", bias, bound)) if with_bias else None,
-        )
-
-    def forward(self, *inputs: Value) -> Tensor:
-        """The layer applied to the last axis of x; raises RuntimeError for another length."""
-        (x,), (width, count, *_) = inputs, self.chosen.values()
-        if x.shape[-1] != width:
-            raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({math.prod(x.shape[:-1])}x"
-                f"{x.shape[-1]} and {width}x{count})"
-            )
-        product = apply(TABLE["matmul"], (x, np.transpose(self.weight)), {})
-        return product if self.bias is None else apply(TABLE["add"], (product, self.bias), {})
-
-
-def _take_numbers(name: str, numbers: Value, draw: Draw) -> Draw:
+def _given(name: str, numbers: Value, draw: Draw) -> Draw:
     """The numbers that are given, where it is not left to the generator."""
 
-    def find(rng: np.random.Generator, shape: Shape) -> Value:
+    def find(rng: np.random.Generator, shape: Value) -> Value:
         drawn = draw(rng, shape)
         if numbers is None or numbers is True:
             return drawn
@@ -170,184 +148,210 @@ def _take_numbers(name: str, numbers: Value, draw: Draw) -> Draw:
     return find
 
 
-class Embedding(Layer, row="embedding", num_embeddings=..., embedding_dim=...):
+def _each(setting: Value, axes: int) -> Value:
+    """A setting for each axis."""
+    return setting if isinstance(setting, str | tuple) else (setting,) * axes
+
+
+# -- layers with parameters ------------------------------------------------------------------------
+
+
+def _plan_linear(in_features: int, out_features: int, bias: Value, weight: Value) -> Value:
+    draw, with_bias = evenly(in_features), bias is not False and bias is not None
+    return (
+        ((out_features, in_features), _given("weight", weight, draw)),
+        ((out_features,), _given("bias", bias, draw)) if with_bias else None,
+    )
+
+
+def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
+    """Raises RuntimeError, in PyTorch's words, for rows of another length."""
+    shape, width = np.shape(bare(x)), layer.in_features
+    if shape[-1] != width:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({math.prod(shape[:-1])}x{shape[-1]} and "
+            f"{width}x{layer.out_features})"
+        )
+    return x, layer.weight, layer.bias
+
+
+class Linear(
+    Layer, row="linear", held=("weight", "bias"), draws=True, plan=_plan_linear, feed=_feed_linear,
+    printed="in_features={in_features}, out_features={out_features}, bias={has_bias}",
+    settings={"in_features": ..., "out_features": ..., "bias": True, "weight": None},
+):  # fmt: skip
+    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
+
+    Weights are as given, or drawn evenly from ±1/√in_features; `bias` is the numbers themselves,
+    True or False. The seed is the given one, or follows `manual_seed`: another one for each layer.
+    Raises ValueError where numbers that are given have another shape.
+    """
+
+
+class Embedding(
+    Layer, row="embedding", held=("weight",), draws=True,
+    plan=lambda **sizes: ((tuple(sizes.values()), np.random.Generator.standard_normal),),
+    printed="{num_embeddings}, {embedding_dim}",
+    settings={"num_embeddings": ..., "embedding_dim": ...},
+):  # fmt: skip
     """Rows of a table of normal weights by their places: integers (...) to (..., embedding_dim)."""
 
-    held, draws, printed = ("weight",), True, "{num_embeddings}, {embedding_dim}"
 
-    def _plan(self, *settings: Value) -> Drawn:
-        return ((settings, lambda rng, shape: rng.standard_normal(shape)),)
+def _convolution(axes: int) -> Params:
+    """What the layers of convolutions along so many axes are."""
+
+    def plan(
+        in_channels: int, out_channels: int, kernel_size: Value, groups: int, bias: bool, **_: Value
+    ) -> Value:
+        shape = (out_channels, in_channels // groups, *_each(kernel_size, axes))
+        draw = evenly(math.prod(shape[1:]))
+        return (shape, draw), ((out_channels,), draw) if bias else None
+
+    def feed(layer: Layer, x: Value) -> tuple[Value, ...]:
+        return x, layer.weight, layer.bias, *list(layer.chosen.values())[3:7]
+
+    def show(in_channels: int, out_channels: int, groups: int, bias: bool, **rest: Value) -> str:
+        usual = {"padding": _each(0, axes), "dilation": _each(1, axes)}
+        said = {k: _each(v, axes) for k, v in rest.items() if _each(v, axes) != usual.get(k)}
+        said |= {k: v for k, v in (("groups", groups), ("bias", bias)) if v != 1}
+        return ", ".join([f"{in_channels}, {out_channels}", *(f"{k}={v}" for k, v in said.items())])
+
+    sizes = {"in_channels": ..., "out_channels": ..., "kernel_size": ...}
+    rest = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": True}
+    return {
+        "row": f"conv{axes}d", "held": ("weight", "bias"), "draws": True, "plan": plan,
+        "feed": feed, "printed": show, "settings": sizes | rest,
+    }  # fmt: skip
 
 
-class Conv1d(
-    Layer, row="conv1d", in_channels=..., out_channels=..., kernel_size=..., stride=1, padding=0,
-    dilation=1, groups=1, bias=True,
-):  # fmt: skip
+class Conv1d(Layer, **_convolution(1)):
     """Kernels slid along the last axis: of (channels, length), or of a batch of these.
 
     Weights evenly from ±1/√(channels and places of a window); the padding is with zeros.
     """
 
-    held, draws = ("weight", "bias"), True
-    axes = 1
 
-    def _spread(self, setting: Value) -> Value:
-        """One number for each axis."""
-        return setting if isinstance(setting, str | tuple) else (setting,) * self.axes
-
-    def _plan(self, *settings: Value) -> Drawn:
-        channels, filters, kernel, *_, groups, bias = settings
-        shape = (filters, channels // groups, *self._spread(kernel))
-        bound = evenly(1 / math.sqrt(math.prod(shape[1:])))
-        return (shape, bound), ((filters,), bound) if bias else None
-
-    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
-        return (*super()._arguments(*inputs), *list(self.chosen.values())[3:7])
-
-    def __repr__(self) -> str:
-        """What is not the default is said."""
-        (channels, filters, *_), rest = self.chosen.values(), dict(list(self.chosen.items())[2:6])
-        usual = {"padding": self._spread(0), "dilation": self._spread(1)}
-        said = {k: self._spread(v) for k, v in rest.items() if self._spread(v) != usual.get(k)}
-        said |= {k: self.chosen[k] for k in ("groups", "bias") if self.chosen[k] != 1}
-        words = ", ".join(f"{k}={v}" for k, v in said.items())
-        return f"{type(self).__name__}({channels}, {filters}, {words})"
-
-
-class Conv2d(Conv1d, row="conv2d"):
+class Conv2d(Layer, **_convolution(2)):
     """Kernels slid over the last two axes: of (channels, height, width), or of a batch of these."""
 
-    axes = 2
+
+def _plan_layer_norm(
+    normalized_shape: Value, elementwise_affine: bool, bias: bool, **_: Value
+) -> Value:
+    shape = _each(normalized_shape, 1)
+    weight = (shape, _ones) if elementwise_affine else None
+    return weight, (shape, _zeros) if elementwise_affine and bias else None
 
 
 class LayerNorm(
-    Layer, row="layer_norm", normalized_shape=..., eps=1e-5, elementwise_affine=True, bias=True
-):
+    Layer, row="layer_norm", held=("weight", "bias"), plan=_plan_layer_norm,
+    feed=lambda layer, x: (x, layer.normalized_shape, layer.weight, layer.bias, layer.eps),
+    printed=lambda normalized_shape, bias, elementwise_affine, **rest: (
+        f"{_each(normalized_shape, 1)}, eps={{eps}}, elementwise_affine={elementwise_affine}, "
+        "bias={has_bias}"
+    ),
+    settings={"normalized_shape": ..., "eps": 1e-5, "elementwise_affine": True, "bias": True},
+):  # fmt: skip
     """The last axes less their mean, over the root of their variance; weight and bias an entry.
 
     Ba, Kiros and Hinton, 2016; the variance is that of all entries (no -1), with `eps` added.
     """
 
-    held = ("weight", "bias")
-    printed = "{shape}, eps={eps}, elementwise_affine={elementwise_affine}, bias={has_bias}"
 
-    def _plan(self, *settings: Value) -> Drawn:
-        size, _, affine, bias = settings
-        self.shape = tuple(size) if isinstance(size, tuple | list) else (size,)
-        return (
-            (self.shape, ones) if affine else None,
-            (self.shape, zeros) if affine and bias else None,
-        )
-
-    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
-        x, weight, bias = super()._arguments(*inputs)
-        return x, self.shape, weight, bias, self.chosen["eps"]
+def _plan_batch_norm(
+    num_features: int, affine: bool, track_running_stats: bool, **_: Value
+) -> Value:
+    pairs = [(_ones, affine), (_zeros, affine)]
+    pairs += [(_zeros, track_running_stats), (_ones, track_running_stats)]
+    return tuple(((num_features,), draw) if there else None for draw, there in pairs)
 
 
-class BatchNorm1d(
-    Layer, row="batch_norm", num_features=..., eps=1e-5, momentum=0.1, affine=True,
-    track_running_stats=True,
-):  # fmt: skip
+def _batches(*ranks: int) -> Params:
+    """What the layers that normalise batches of so many axes are."""
+
+    def feed(layer: Layer, x: Value) -> tuple[Value, ...]:
+        """Raises ValueError, in PyTorch's words, for another number of axes."""
+        shape = np.shape(bare(x))
+        if len(shape) not in ranks:
+            wanted = " or ".join(f"{k}D" for k in ranks)
+            raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
+        training = layer.training or not layer.track_running_stats
+        if training and math.prod(shape) // max(layer.num_features, 1) == 1:
+            raise ValueError(
+                "Expected more than 1 value per channel when training, got input size "
+                f"torch.Size({list(shape)})"
+            )
+        running, how = (layer.running_mean, layer.running_var), (layer.momentum, layer.eps)
+        return x, *running, layer.weight, layer.bias, training, *how
+
+    settings = {"num_features": ..., "eps": 1e-5, "momentum": 0.1, "affine": True}
+    return {
+        "row": "batch_norm", "plan": _plan_batch_norm, "feed": feed,
+        "held": ("weight", "bias", "running_mean", "running_var"),
+        "printed": "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, "
+        "bias={affine}, track_running_stats={track_running_stats}",
+        "settings": settings | {"track_running_stats": True},
+    }  # fmt: skip
+
+
+class BatchNorm1d(Layer, **_batches(2, 3)):
     """Channels less their mean, over the root of their variance: of the batch in training.
 
     Of (batch, channels) or (batch, channels, length). Ioffe and Szegedy, 2015; after `eval()` the
     running mean and variance are taken instead.
     """
 
-    held = ("weight", "bias")
-    printed = (
-        "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, bias={affine}, "
-        "track_running_stats={track_running_stats}"
-    )
-    ranks: ClassVar[tuple[int, ...]] = (2, 3)
 
-    def _plan(self, *settings: Value) -> Drawn:
-        channels, _, _, affine, tracking = settings
-        self.running_mean = Tensor(np.zeros(channels)) if tracking else None
-        self.running_var = Tensor(np.ones(channels)) if tracking else None
-        return (((channels,), ones), ((channels,), zeros)) if affine else (None, None)
-
-    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
-        """Input, running numbers, parameters; raises ValueError for another number of axes."""
-        x, weight, bias = super()._arguments(*inputs)
-        shape = np.shape(bare(x))
-        if len(shape) not in self.ranks:
-            wanted = " or ".join(f"{k}D" for k in self.ranks)
-            raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
-        training = self.training or not self.chosen["track_running_stats"]
-        if training and math.prod(shape) // max(self.chosen["num_features"], 1) == 1:
-            raise ValueError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"torch.Size({list(shape)})"
-            )
-        how = training, self.chosen["momentum"], self.chosen["eps"]
-        return x, self.running_mean, self.running_var, weight, bias, *how
-
-
-class BatchNorm2d(BatchNorm1d):
+class BatchNorm2d(Layer, **_batches(4)):
     """Of (batch, channels, height, width)."""
 
-    ranks = (4,)
+
+def _recurrent(row: str, gates: int, states: int = 1) -> Params:
+    """What the cells with so many gates and states are."""
+
+    def plan(input_size: int, hidden_size: int, bias: bool) -> Value:
+        draw, rows = evenly(hidden_size), gates * hidden_size
+        biases = [((rows,), draw) if bias else None] * 2
+        return ((rows, input_size), draw), ((rows, hidden_size), draw), *biases
+
+    def feed(layer: Layer, x: Value, state: Value = None) -> tuple[Value, ...]:
+        if state is None:
+            zero = np.zeros((*np.shape(bare(x))[:-1], layer.hidden_size))
+            state = zero if states == 1 else (zero,) * states
+        return x, state, *(getattr(layer, name) for name in layer.held)
+
+    return {
+        "row": row, "held": ("weight_ih", "weight_hh", "bias_ih", "bias_hh"), "draws": True,
+        "plan": plan, "feed": feed,
+        "printed": lambda bias, **_: "{input_size}, {hidden_size}" + ", bias=False" * (not bias),
+        "settings": {"input_size": ..., "hidden_size": ..., "bias": True},
+    }  # fmt: skip
 
 
-class RNNCell(Layer, row="rnn_tanh_cell", input_size=..., hidden_size=..., bias=True):
+class RNNCell(Layer, **_recurrent("rnn_tanh_cell", 1)):
     """One step of a recurrent network, tanh(U x + b + W h + c): Elman, 1990.
 
     From x (..., input_size) and a state (..., hidden_size), zeros where none is given, to the next
     state; weights evenly from ±1/√hidden_size.
     """
 
-    held = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    draws = True
-    gates: ClassVar[int] = 1
-    states: ClassVar[int] = 1
 
-    def _plan(self, *settings: Value) -> Drawn:
-        width, hidden, bias = settings
-        bound, rows = evenly(1 / math.sqrt(hidden)), self.gates * hidden
-        biases = [((rows,), bound) if bias else None] * 2
-        return ((rows, width), bound), ((rows, hidden), bound), *biases
-
-    def _arguments(self, *inputs: Value) -> tuple[Value, ...]:
-        x, *state = inputs
-        if not state or state[0] is None:
-            zero = np.zeros((*np.shape(bare(x))[:-1], self.chosen["hidden_size"]))
-            state = [zero if self.states == 1 else (zero, zero)]
-        return super()._arguments(x, *state)
-
-    def __repr__(self) -> str:
-        """Both sizes, and whether the biases are left out."""
-        inner, outer, bias = self.chosen.values()
-        return f"{type(self).__name__}({inner}, {outer}{'' if bias else ', bias=False'})"
-
-
-class GRUCell(RNNCell, row="gru_cell"):
+class GRUCell(Layer, **_recurrent("gru_cell", 3)):
     """Three gates, whose formulas `gru_cell` has (Cho and others, 2014)."""
 
-    gates = 3
 
-
-class LSTMCell(RNNCell, row="lstm_cell"):
+class LSTMCell(Layer, **_recurrent("lstm_cell", 4, 2)):
     """Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997)."""
 
-    gates, states = 4, 2
-
-
-LAYERS: Mapping[str, type[Layer]] = {
-    each.__name__: each
-    for each in (
-        Linear, Embedding, Conv1d, Conv2d, LayerNorm, BatchNorm1d, BatchNorm2d, RNNCell, GRUCell,
-        LSTMCell,
-    )
-}  # fmt: skip
-"""The layers with parameters, by PyTorch's names."""
 
 # -- functions without parameters ------------------------------------------------------------------
 
 
-def _function(name: str, row: str, words: str, **settings: Value) -> type[Layer]:
+def _function(name: str, row: str, words: str, **own: Value) -> type[Layer]:
     """The module of a function that has nothing of its own beside its settings."""
-    return type(name, (Layer,), {"__doc__": words, "__module__": __name__}, row=row, **settings)
+    more = {k: own.pop(k) for k in ("feed", "printed", "expects") if k in own}
+    body = {"__doc__": words, "__module__": __name__}
+    return type(name, (Layer,), body, row=row, settings=own, **more)
 
 
 ReLU = _function("ReLU", "relu", "max(x, 0).")
@@ -370,113 +374,70 @@ Flatten = _function(
     "Flatten", "flatten", "The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b).",
     start_dim=1, end_dim=-1,
 )  # fmt: skip
+WINDOWS: Params = {"kernel_size": ..., "stride": None, "padding": 0}
+LARGEST: Params = {**WINDOWS, "dilation": 1, "ceil_mode": False}
+AvgPool1d = _function(
+    "AvgPool1d", "avg_pool1d", "The mean of each window along the last axis of (..., length).",
+    **WINDOWS, printed=lambda **how: ", ".join(f"{k}={_each(v, 1)}" for k, v in how.items()),
+)  # fmt: skip
+AvgPool2d = _function(
+    "AvgPool2d", "avg_pool2d", "The mean of each window over the last two axes.", **WINDOWS
+)
+MaxPool1d = _function(
+    "MaxPool1d", "max_pool1d", "The largest of each window along the last axis.", **LARGEST
+)
+MaxPool2d = _function(
+    "MaxPool2d", "max_pool2d", "The largest of each window over the last two axes.", **LARGEST
+)
 
 
-class WindowPool(Layer, kernel_size=..., stride=None, padding=0):
-    """A number for each window along the last axes."""
-
-    def __init__(self, *args: Value, **named: Value) -> None:
-        """The settings; windows lie side by side by default."""
-        super().__init__(*args, **named)
-        if self.chosen["stride"] is None:
-            self.chosen["stride"] = self.chosen["kernel_size"]
+def _expect_chance(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-class AvgPool2d(WindowPool, row="avg_pool2d"):
-    """The mean of each window over the last two axes of (..., channels, height, width)."""
-
-
-class AvgPool1d(WindowPool, row="avg_pool1d"):
-    """The mean of each window along the last axis of (..., channels, length)."""
-
-    def __repr__(self) -> str:
-        """Each number as a tuple."""
-        said = (f"{k}={v if isinstance(v, tuple) else (v,)}" for k, v in self.chosen.items())
-        return f"AvgPool1d({', '.join(said)})"
-
-
-class MaxPool1d(WindowPool, row="max_pool1d", dilation=1, ceil_mode=False):
-    """The largest of each window along the last axis of (..., channels, length)."""
-
-
-class MaxPool2d(MaxPool1d, row="max_pool2d"):
-    """The largest of each window over the last two axes of (..., channels, height, width)."""
-
-
-APPLIED: Mapping[str, type[Layer]] = {
-    each.__name__: each
-    for each in (
-        ReLU, Tanh, Sigmoid, SiLU, Softplus, LeakyReLU, ELU, GELU, Softmax, LogSoftmax, Flatten,
-        MaxPool1d, MaxPool2d, AvgPool1d, AvgPool2d,
-    )
-}  # fmt: skip
-"""Functions as modules, by PyTorch's names."""
-
-
-class Dropout(Layer, row="dropout", p=0.5):
+class Dropout(Layer, row="dropout", settings={"p": 0.5}, expects=_expect_chance):
     """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
 
     printed = "p={p}, inplace=False"
 
-    def __init__(self, *args: Value, **named: Value) -> None:
-        """The chance of 0; raises ValueError, in PyTorch's words, for what is none."""
-        super().__init__(*args, **named)
-        if not 0 <= self.p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
-
     def forward(self, *inputs: Value) -> Value:
         """The function of that name, with a mask that is drawn anew."""
-        (x,) = inputs
-        mask = GENERATOR.rand(*np.shape(bare(x))) >= self.p
-        return everything()["dropout"](x, self.p, self.training, mask=mask)
+        mask = GENERATOR.rand(*np.shape(bare(inputs[0]))) >= self.p
+        return COMPOUNDS["dropout"](inputs[0], self.p, self.training, mask=mask)
 
 
 # -- losses ----------------------------------------------------------------------------------------
 
 
-class LossLayer(Layer, reduction="mean"):
-    """A loss of an input and a target: a number, with the reduction "none" one for each entry."""
-
-    def __init__(self, *args: Value, **named: Value) -> None:
-        """`reduction` is "mean", "sum" or "none"; raises ValueError for another."""
-        super().__init__(*args, **named)
-        if self.reduction not in ("mean", "sum", "none"):
-            raise ValueError(f"{self.reduction} is not a valid value for reduction")
-
-    def __repr__(self) -> str:
-        """Its name alone."""
-        return f"{type(self).__name__}()"
+def _expect_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-class MSELoss(LossLayer, row="mse_loss"):
-    """The mean (or the sum, or each) of (input - target)**2."""
-
-    def forward(self, *inputs: Value) -> Value:
-        """The loss; warns in PyTorch's words where the shapes differ."""
-        came, wanted = (np.shape(bare(each)) for each in inputs)
-        if came != wanted:
-            warnings.warn(
-                f"Using a target size (torch.Size({list(wanted)})) that is different to the input "
-                f"size (torch.Size({list(came)})). This will likely lead to incorrect results due "
-                "to broadcasting. Please ensure they have the same size.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return super().forward(*inputs)
+def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
+    came, wanted = (np.shape(bare(each)) for each in (x, target))
+    if came != wanted:
+        warnings.warn(
+            f"Using a target size (torch.Size({list(wanted)})) that is different to the input "
+            f"size (torch.Size({list(came)})). This will likely lead to incorrect results due "
+            "to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return x, target, layer.reduction
 
 
-class CrossEntropyLoss(LossLayer, row="cross_entropy"):
-    """Minus the logarithm of softmax at the right class; targets are classes or probabilities.
-
-    The input is (classes,) or (n, classes, ...). The target is whole numbers, in that shape without
-    the axis of the classes, or a probability for each entry of the input.
-    """
-
-
-def _loss(name: str, row: str, words: str) -> type[LossLayer]:
-    return type(name, (LossLayer,), {"__doc__": words, "__module__": __name__}, row=row)
-
-
+_loss = partial(_function, reduction="mean", printed="", expects=_expect_reduction)
+MSELoss = _loss(
+    "MSELoss", "mse_loss", "The mean (or the sum, or each) of (input - target)**2.",
+    feed=_warn_of_shapes,
+)  # fmt: skip
+CrossEntropyLoss = _loss(
+    "CrossEntropyLoss", "cross_entropy", "Minus the logarithm of softmax at the right class.\n\n"
+    "The input is (classes,) or (n, classes, ...). The target is whole numbers, in that shape\n"
+    "without the axis of the classes, or a probability for each entry of the input.",
+)  # fmt: skip
 BCELoss = _loss("BCELoss", "binary_cross_entropy", "-(y log p + (1 - y) log(1 - p)).")
 BCEWithLogitsLoss = _loss(
     "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", "`BCELoss` of sigmoid(input)."
@@ -486,8 +447,10 @@ SmoothL1Loss = _loss(
     "SmoothL1Loss", "smooth_l1_loss", "d**2 / 2 where |d| < 1, else |d| - 1/2 (Girshick, 2015)."
 )
 
-LOSSES: Mapping[str, type[LossLayer]] = {
-    loss.__name__: loss
-    for loss in (MSELoss, CrossEntropyLoss, BCELoss, BCEWithLogitsLoss, L1Loss, SmoothL1Loss)
-}
+_BY_NAME: Mapping[str, type[Layer]] = {name: globals()[name] for name in __all__}
+LAYERS = {name: each for name, each in _BY_NAME.items() if each.held}
+"""The layers with parameters, by PyTorch's names."""
+LOSSES = {name: each for name, each in _BY_NAME.items() if "reduction" in each.settings}
 """The loss functions, by PyTorch's names."""
+APPLIED = {n: k for n, k in _BY_NAME.items() if n not in {*LAYERS, *LOSSES, "Dropout"}}
+"""Functions as modules, by PyTorch's names."""

@@ -16,7 +16,7 @@ ALIKE = {
     "Div": "divide", "NativeLayerNorm": "layer_norm", "Mul": "multiply outer",
     "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
     "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
-    "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "tensordot inner repeat "
+    "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "repeat "
     "einsum reshape ravel atleast_1d", "LinalgCross": "cross", "LinalgEigh": "eigvalsh "
     "eigenvectors", "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors",
     "Abs": "absolute", "LinalgPinv": "pinv", "LinalgVectorNorm": "norm", "Asinh": "arcsinh",
@@ -104,7 +104,6 @@ VARYING: dict[str, Name] = {
         "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
     ),
     "matmul": _product,
-    "dot": _product,
     "clip": lambda operands, params: f"ClampBackward{int(not params['sides'])}",
     "nll_loss": _of_classes,
     "cross_entropy": _of_classes,

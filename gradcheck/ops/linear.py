@@ -1,13 +1,14 @@
 """Products of vectors, matrices and tensors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from math import prod
 from string import ascii_letters
 
 import numpy as np
 
 from gradcheck.ops.formula import composed
 from gradcheck.ops.matrices import product, sum_products, write_out
-from gradcheck.ops.row import Composed, Op, op
+from gradcheck.ops.row import Composed, op
 from gradcheck.ops.shapes import scatter
 from gradcheck.values import Call, Numbers
 
@@ -120,68 +121,6 @@ einsum = op(
     arrange=_subscript,
 )
 
-# -- contractions of two -------------------------------------------------------------------------
-
-Axes = tuple[Sequence[int], Sequence[int]]
-
-
-def _letters(first: int, second: int, over: Axes) -> tuple[str, str, str]:
-    """A contraction of axes of two operands of these ranks, in the letters of einsum."""
-    a, b = list(ascii_letters[:first]), list(ascii_letters[26 : 26 + second])
-    for i, k in zip(*over, strict=True):
-        b[k] = a[i]
-    shared = {a[i] for i in over[0]}
-    return "".join(a), "".join(b), "".join(c for c in a + b if c not in shared)
-
-
-def _contraction(function: Numbers, over: Callable[..., Axes], **cells: Numbers) -> Op:
-    """The row of a sum over axes of a and b, which `over` finds from their ranks."""
-
-    def back(i: int, g: Numbers, shape: tuple[int, ...], other: Numbers, how: Numbers) -> Numbers:
-        ranks = (len(shape), np.ndim(other)) if i == 0 else (np.ndim(other), len(shape))
-        *terms, out = _letters(*ranks, over(*ranks, **how))
-        return _pull(g, shape, terms[i], [(terms[1 - i], other)], out)
-
-    left = lambda y, a, b, **how: lambda g, shape=a.shape: back(0, g, shape, b, how)
-    right = lambda y, a, b, **how: lambda g, shape=b.shape: back(1, g, shape, a, how)
-
-    def in_balls(a: Numbers, b: Numbers, **how: Numbers) -> Numbers:
-        *terms, out = _letters(np.ndim(a), np.ndim(b), over(np.ndim(a), np.ndim(b), **how))
-        return sum_products(terms, out, a, b)
-
-    ball = Composed(in_balls)
-    return op(function, (left, right), ball=ball, elementwise=False, operands=2, **cells)
-
-
-def _over(first: int, second: int, axes: Numbers) -> Axes:
-    """The axes that tensordot sums over, as two lists of the same length."""
-    if isinstance(axes, int):
-        return range(first - axes, first), range(axes)
-    left, right = ([k] if isinstance(k, int) else list(k) for k in axes)
-    return [k % first for k in left], [k % second for k in right]
-
-
-def _last_and(back: int) -> Callable[[int, int], Axes]:
-    """The last axis of the first, and the last (`inner`) or last but one (`dot`) of the second."""
-    return lambda n, m: ([n - 1], [m - min(back, m)]) if n and m else ((), ())
-
-
-dot = _contraction(np.dot, _last_and(2))
-inner = _contraction(np.inner, _last_and(1))
-tensordot = _contraction(
-    np.tensordot,
-    _over,
-    also=(np.linalg.tensordot,),
-    arrange=lambda a, b, axes=2, axis=None: ((a, b), {"axes": axes if axis is None else axis}),
-)
-vdot = op(
-    np.vdot,
-    (
-        lambda y, a, b: lambda g, shape=a.shape: g * np.reshape(b, shape),
-        lambda y, a, b: lambda g, shape=b.shape: g * np.reshape(a, shape),
-    ),
-    elementwise=False,
-)
 outer = op(
     np.outer,
     (
@@ -194,6 +133,41 @@ outer = op(
 )
 
 # -- formulas of these ---------------------------------------------------------------------------
+
+
+@composed(function=np.tensordot, also=(np.linalg.tensordot,))
+def tensordot(a: Numbers, b: Numbers, axes: Numbers = 2, axis: Numbers = None) -> Numbers:
+    """The sums over axes of both, as one product of matrices; PyTorch's `dims=` is `axis` here."""
+    axes, (n, m) = axes if axis is None else axis, (np.ndim(a), np.ndim(b))
+    over: Numbers = (range(n - axes, n), range(axes)) if isinstance(axes, int) else axes
+    left, right = ([k] if isinstance(k, int) else list(k) for k in over)
+    left, right = [k % n for k in left], [k % m for k in right]
+    rows, columns = ([k for k in range(r) if k not in at] for r, at in ((n, left), (m, right)))
+    sizes = [*(np.shape(a)[k] for k in rows), *(np.shape(b)[k] for k in columns)]
+    count = prod(np.shape(a)[k] for k in left)
+    a = np.reshape(np.transpose(a, (*rows, *left)), (prod(sizes[: len(rows)]), count))
+    b = np.reshape(np.transpose(b, (*right, *columns)), (count, prod(sizes[len(rows) :])))
+    return np.reshape(a @ b, tuple(sizes))
+
+
+@composed(function=np.dot)
+def dot(a: Numbers, b: Numbers) -> Numbers:
+    """The sum over the last axis of a and the last but one (or the only one) of b."""
+    if not (np.ndim(a) and np.ndim(b)):
+        return a * b
+    return a @ b if np.ndim(b) < 3 else tensordot.meaning(a, b, ([-1], [-2]))
+
+
+@composed(function=np.inner)
+def inner(a: Numbers, b: Numbers) -> Numbers:
+    """The sum over the last axes of both."""
+    return tensordot.meaning(a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else a * b
+
+
+@composed(function=np.vdot)
+def vdot(a: Numbers, b: Numbers) -> Numbers:
+    """The sum of the products of all entries."""
+    return np.ravel(a) @ np.ravel(b)
 
 
 @composed(function=np.vecdot, also=(np.linalg.vecdot,))

@@ -165,7 +165,7 @@ class Writing:
         if node.op.name in KEEPING:
             axes = axes_of(node.params.get("axis"), len(given))
             given = [n for k, n in enumerate(given) if k not in axes or len(out) == len(given)]
-        elif node.op.name in ("matmul", "dot") and len(out) and len(operands[1].shape) > 1:
+        elif node.op.name == "matmul" and len(out) and len(operands[1].shape) > 1:
             given = [*given[:-1], operands[1].shape[-1]]
         left = [n for n in given if n != 1]
         return tuple(left.pop(left.index(n)) if n in left else n for n in out)
