@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 OURS = "a fault of gradcheck itself"
+TYPED_EXPONENT = 400  # of ten in a typed decimal; float64 itself ends at 308
+ANSWER_EXPONENT = 1_000  # of a power in an answer: exact numbers of 1,000 digits are quick
+STUDENT_EXPONENT = 400  # of a power of whole numbers in an answer that is a program
+PROGRAM_EXPONENT = 10_000  # of a power of whole numbers in a problem's own program
 LONG_LINE, BEFORE, DOTS = 100, 40, "..."  # characters shown of a longer line, and before the place
 
 

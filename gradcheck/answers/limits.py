@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from gradcheck.answers.characters import fault_at
-from gradcheck.numbers.exponents import FORMULA
+from gradcheck.errors import ANSWER_EXPONENT
 
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 HEIGHT = 128
@@ -56,8 +56,8 @@ def _check(power: ast.BinOp, text: str) -> None:
         return
     at = power.right.col_offset
     width = max((power.right.end_col_offset or 0) - at, 1)
-    if not abs(exponent[0]) <= FORMULA:
-        message = f"an exponent beyond {FORMULA:,}"
+    if not abs(exponent[0]) <= ANSWER_EXPONENT:
+        message = f"an exponent beyond {ANSWER_EXPONENT:,}"
         raise fault_at(text, at, message, "simplify it first", width)
     base = _size(power.left)
     if base and base[1] * abs(exponent[0]) > MAGNITUDE:

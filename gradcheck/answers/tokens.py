@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, fault_at
-from gradcheck.numbers.exponents import DECIMAL
+from gradcheck.errors import TYPED_EXPONENT
 
 TOKENS, NAME, DIGITS = 500, 32, 30
 
@@ -207,8 +207,8 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
     if significant > DIGITS:
         message = f"a number of {significant} digits: at most {DIGITS} are read"
         raise fault_at(typed, start, message, "round it", len(digits))
-    if len(exponent) > 5 or abs(int(exponent or 0)) > DECIMAL:
-        message = f"the exponent of {digits[:20]} is beyond {DECIMAL}"
+    if len(exponent) > 5 or abs(int(exponent or 0)) > TYPED_EXPONENT:
+        message = f"the exponent of {digits[:20]} is beyond {TYPED_EXPONENT}"
         raise fault_at(typed, start, message, "write it as a formula", len(digits))
 
 

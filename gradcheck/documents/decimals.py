@@ -4,7 +4,7 @@ import math
 import re
 from fractions import Fraction
 
-from gradcheck.numbers.exponents import DECIMAL as DECIMAL_EXPONENT
+from gradcheck.errors import TYPED_EXPONENT
 
 DIGITS = 40
 DECIMAL = re.compile(r"[-+]?(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?", re.ASCII)
@@ -45,8 +45,8 @@ def check_decimal(written: str) -> float:
     if not parts or not (parts[1] or parts[2]):
         raise ValueError(f"`{written[:DIGITS]}` is not a decimal number")
     check_digits(parts[1] + parts[2])
-    if parts[3] and (len(parts[3]) > 8 or abs(int(parts[3])) > DECIMAL_EXPONENT):
-        raise ValueError(f"an exponent beyond {DECIMAL_EXPONENT}")
+    if parts[3] and (len(parts[3]) > 8 or abs(int(parts[3])) > TYPED_EXPONENT):
+        raise ValueError(f"an exponent beyond {TYPED_EXPONENT}")
     nearest = float(written)
     if math.isinf(nearest):
         raise ValueError("a number too large for float64 (about 1.8e308)")

@@ -6,9 +6,8 @@ from math import isqrt, prod
 from operator import index
 from typing import NamedTuple
 
-from gradcheck.errors import OutOfBudget
+from gradcheck.errors import PROGRAM_EXPONENT, OutOfBudget
 from gradcheck.language.vocabulary import words
-from gradcheck.numbers.exponents import PROGRAM
 from gradcheck.values import Routine, Value
 
 # -- sizes -----------------------------------------------------------------------------------------
@@ -146,7 +145,7 @@ class Budget:
     total: int = 200_000_000  # elements made over the whole run
     products: int = 1_000_000_000  # multiplications inside matmul and its kin, over the whole run
     bits: int = 10_000  # of an integer
-    exponent: int = PROGRAM  # of a power, where it is an integer
+    exponent: int = PROGRAM_EXPONENT  # of a power, where it is an integer
 
 
 @dataclass

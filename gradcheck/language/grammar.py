@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from gradcheck.documents.passage import Passage
-from gradcheck.errors import TextError
+from gradcheck.errors import PROGRAM_EXPONENT, TextError
 from gradcheck.language.check import (
     Referent,
     Rule,
@@ -32,7 +32,6 @@ from gradcheck.language.vocabulary import (
     Vocabulary,
     listing,
 )
-from gradcheck.numbers.exponents import PROGRAM
 
 BINARY = frozenset(
     (
@@ -45,7 +44,7 @@ READ_OVER = frozenset({"torch", "numpy", "math"})  # modules that a program may 
 DOTS = Refusal("a `...` outside `x[...]`", "write `pass`")
 IMAGINARY = Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`")
 IDENTITY = Refusal("an `is` with something but `None`", "compare with `==`")
-EXPONENT = Refusal(f"an exponent beyond {PROGRAM:,}", "choose a smaller one")
+EXPONENT = Refusal(f"an exponent beyond {PROGRAM_EXPONENT:,}", "choose a smaller one")
 NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of the program")
 DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
 DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
@@ -74,7 +73,7 @@ def binary(check: TreeCheck, node: ast.BinOp) -> None:
     """An operator between two expressions."""
     if type(node.op) not in BINARY:
         check.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
-    if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM:
+    if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM_EXPONENT:
         check.refuse(node.right, EXPONENT)
     check.all((node.left, node.right))
 

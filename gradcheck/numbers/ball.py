@@ -1,7 +1,6 @@
 """Ball: python-flint's arb, a midpoint and a proven radius, as a number that NumPy can carry."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,7 @@ from flint import arb, arb_mat, fmpq
 
 from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
 from gradcheck.numbers.run import RUN
-from gradcheck.numbers.scalars import Scalar, Scalars, equip
+from gradcheck.numbers.scalars import Scalar, Scalars, each, equip
 from gradcheck.ops.row import Composed, Op
 from gradcheck.values import Array, Routine, Value
 
@@ -102,19 +101,12 @@ def exact(value: Value) -> arb:
 
 def balls(values: Value) -> Scalars:
     """An array (or nested lists) of plain numbers, Fractions or arbs as an array of Balls."""
-    return _each(values, lambda entry: entry if type(entry) is Ball else Ball(entry)).view(Scalars)
+    return each(lambda entry: entry if type(entry) is Ball else Ball(entry), values).view(Scalars)
 
 
 def arbs(values: Value) -> Array:
     """The arbs inside an array of Balls and plain numbers, as an object array."""
-    return _each(values, lambda entry: entry.x if type(entry) is Ball else exact(entry))
-
-
-def _each(values: Value, convert: Callable[[Value], Value]) -> Array:
-    source = np.asarray(values, dtype=object)
-    out = np.empty(source.size, dtype=object)
-    out[:] = [convert(entry) for entry in source.flat]
-    return out.reshape(source.shape)
+    return each(lambda entry: entry.x if type(entry) is Ball else exact(entry), values)
 
 
 def middle(ball: arb) -> float:

@@ -178,17 +178,28 @@ class Scalars(Array):
         return answer(row, operands, params)
 
 
-def wrap(value: Value) -> Value:
-    """Exact numbers back into a `Scalars`; anything else as it is."""
-    if isinstance(value, Scalar):
-        box = np.empty((), dtype=object)
-        box[()] = value
-        return box.view(Scalars)
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return value.view(Scalars)
+def each(convert: Callable[[Value], Value], values: Value) -> Array:
+    """An object array of what the entries of an array or of nested lists are converted to."""
+    source = np.asarray(values, dtype=object)
+    out = np.empty(source.size, dtype=object)
+    out[:] = [convert(entry) for entry in source.flat]
+    return out.reshape(source.shape)
+
+
+def wrap(value: Value, kind: type[Scalar] | None = None) -> Value:
+    """Exact numbers back into a `Scalars`; anything else as it is.
+
+    Of a kind, plain numbers among them (a bound of clip, a padded zero) are made exact too.
+    """
     if isinstance(value, tuple | list):
-        return type(value)(map(wrap, value))
-    return value
+        return type(value)(wrap(entry, kind) for entry in value)
+    if isinstance(value, np.ndarray) and value.dtype == object and kind is None:
+        return value.view(Scalars)
+    if kind is None and not isinstance(value, Scalar):
+        return value
+    return each(
+        lambda e: e if kind is None or isinstance(e, kind) else kind.exactly(e), value
+    ).view(Scalars)
 
 
 def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
@@ -198,15 +209,15 @@ def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
         return row.forward(*map(plainly, operands), **params)
     cell = cell_of(row, kind)
     if cell is None:
-        return lift_entries(kind, _by_numpy(row, operands, params))
+        return wrap((row.respelled or row.function)(*operands, **params), kind)
     if row.elementwise:
         composed = isinstance(cell, Composed)
         given = {name: _unbox(value, composed) for name, value in params.items()}
         filled = row.bind_params(given)
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
-        return lift_entries(kind, loop(*(np.asarray(v, dtype=object) for v in operands)))
+        return wrap(loop(*(np.asarray(v, dtype=object) for v in operands)), kind)
     function = cell.function if isinstance(cell, Composed) else cell
-    return lift_entries(kind, function(*operands, **params))
+    return wrap(function(*operands, **params), kind)
 
 
 def _unbox(value: Value, composed: bool) -> Value:
@@ -215,22 +226,6 @@ def _unbox(value: Value, composed: bool) -> Value:
         return value
     number = value.item()
     return number.bare() if isinstance(number, Scalar) and not composed else number
-
-
-def lift_entries(kind: type[Scalar], value: Value) -> Value:
-    """A result with its plain numbers (a bound of clip, a padded zero) made exact ones too."""
-    if isinstance(value, tuple | list):
-        return type(value)(lift_entries(kind, entry) for entry in value)
-    array = np.asarray(value, dtype=object)
-    if all(isinstance(entry, kind) for entry in array.flat):
-        return wrap(value)
-    out = np.empty(array.size, dtype=object)
-    out[:] = [e if isinstance(e, kind) else kind.exactly(e) for e in array.flat]
-    return out.reshape(array.shape).view(Scalars)
-
-
-def _by_numpy(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
-    return (row.respelled or row.function)(*operands, **params)
 
 
 def cell_of(row: Op, kind: type[Scalar] | None) -> Value:

@@ -18,7 +18,7 @@ from flint import arb
 from gradcheck.numbers.ball import exact
 from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
 from gradcheck.numbers.run import RUN
-from gradcheck.numbers.scalars import Scalar, Scalars, equip
+from gradcheck.numbers.scalars import Scalar, Scalars, each, equip
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
 from gradcheck.values import Params, Routine, Value
@@ -97,8 +97,7 @@ class Symbolic(Scalar):
         """A plain number as a constant leaf; what is not finite stays as it is."""
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             return value
-        plain = _constant(value)
-        return cls(exact(plain), atom=number(plain), key=key_of_plain(plain))
+        return _leaf_of_constant(_constant(value))
 
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
@@ -169,23 +168,23 @@ def number(value: int | Fraction) -> "sympy.Rational":
 
 def leaves(name: str, values: Value) -> Scalars:
     """An array of leaves named `x`, or `x[0, 1]` where there are several, at the given values."""
-    source = np.asarray(values, dtype=object)
-    out = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        label = f"{name}[{', '.join(map(str, index))}]" if index else name
-        atom, key = sympy.Symbol(label, real=True), key_of_plain(source[index])
-        out[index] = Symbolic(exact(source[index]), atom=atom, key=key)
-    return out.view(Scalars)
+    indices = iter(np.ndindex(np.shape(values)))
+
+    def leaf(value: Value) -> Symbolic:
+        index = ", ".join(map(str, next(indices)))
+        atom = sympy.Symbol(f"{name}[{index}]" if index else name, real=True)
+        return Symbolic(exact(value), atom=atom, key=key_of_plain(value))
+
+    return each(leaf, values).view(Scalars)
 
 
 def constants(values: Value) -> Scalars:
     """An array of numbers that are not differentiated, kept exact."""
-    source = np.asarray(values, dtype=object)
-    out = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        plain = _constant(source[index])
-        out[index] = Symbolic(exact(plain), atom=number(plain), key=key_of_plain(plain))
-    return out.view(Scalars)
+    return each(lambda value: _leaf_of_constant(_constant(value)), values).view(Scalars)
+
+
+def _leaf_of_constant(plain: int | Fraction) -> Symbolic:
+    return Symbolic(exact(plain), atom=number(plain), key=key_of_plain(plain))
 
 
 def inputs(values: Params, wrt: Container[str]) -> dict[str, Scalars]:

@@ -15,14 +15,12 @@ from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
-from gradcheck.numbers.scalars import Scalars, wrap
+from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, step_from
+from gradcheck.opinions.limits import STEPS_INSIDE
 from gradcheck.opinions.opinion import Case, Rows
 from gradcheck.values import Numbers, Params
-
-STEPS = (200, 208, 216)
-"""Powers of two: the steps inside are smaller than those outside, and not felt there."""
 
 Again = Callable[[Numbers], Numbers]  # the value y once more, for another x
 
@@ -54,7 +52,7 @@ def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
         return at
 
     found = [
-        slope_at(along(index), total(y), entries[index], True, STEPS)[0]
+        slope_at(along(index), total(y), entries[index], True, STEPS_INSIDE)[0]
         for index in np.ndindex(entries.shape)
     ]
     return balls(np.asarray(_reshape(found, x)))
@@ -101,7 +99,5 @@ def _flat(x: Numbers) -> Numbers:
 
 
 def _reshape(values: list[Numbers], x: Numbers) -> Scalars:
-    out = np.empty(len(values), dtype=object)
-    out[:] = values
-    shaped: Scalars = wrap(out.reshape(np.shape(x)))
-    return shaped
+    found = iter(values)
+    return each(lambda _: next(found), x).view(Scalars)

@@ -20,6 +20,7 @@ GOLDEN = (math.sqrt(5) - 1) / 2  # spreads steps so that none meets the binary r
 LINE_BITS = 128  # of the closed form at first: 38 digits
 BALL_BITS = 256  # of differences: three times the largest exponent of a step, so nothing cancels
 STEPS = (64, 72, 80)
+STEPS_INSIDE = (200, 208, 216)  # of differences inside of differences: not felt by those outside
 """Steps of 2^-64, 2^-72 and 2^-80 of the input: the nearest kink that float64 can write beside an
 input lies at 2^-53 of it, so none is stepped over; each is a 256th of the one before."""
 BEND = 2.0**-50  # of a slope: far above the truncation of such steps, far below float64's kinks
@@ -74,11 +75,14 @@ SCANNED = 16  # entries up to which each is scanned, whatever a quick look says
 DIRECTIONS = 8
 CONFIRMING = 2  # directions, where two opinions know every entry already
 WIDTH = math.sqrt(12)  # of even draws whose mean square is 1
+MANY_DRAWS = 500_000  # draws: beyond, directions are kept in half the memory
+MOVING = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what an entry moves is seen
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
 
 # -- where opinions meet ---------------------------------------------------------------------------
 
 TIGHT = 1e-4  # of an entry's size: a wider bar decides nothing (a mistake is rarely smaller)
+COMPARED = 1 - 1e-12  # of a bar: what comparing in floats instead of balls may lose
 DIGITS_LOST = 1e-8  # of an entry's size: half of float64's sixteen digits
 NOTHING = 1e-20  # of the inputs: what cancels to less is zero
 MORE_SAMPLES = 32  # of reverse mode's rounding, before it is blamed: few runs miss what cancels
@@ -89,6 +93,13 @@ PRODUCT = 16 * EPSILON  # of the length of a product's terms: their rounding, su
 NEIGHBOURS = 48  # points beside a kink that are asked
 BESIDE = 1e-10  # of the inputs: how near they are
 LIKE = 1e-6  # of the largest entry: how near a gradient is that of a point beside a kink
+
+# -- passes back of a script, judged on what was recorded: operations of one evaluation ------------
+
+EXACT_WORK = 4_000  # beyond, floats alone are asked: balls would take a second
+LONG_WORK = 100_000  # beyond, two directions are enough
+MOST_WORK = 10_000_000  # of all passes that are judged together: about a minute
+REPLAYED = 1e-9  # of the largest entry: between what was recorded and its replay
 
 # -- blame: one op by itself -----------------------------------------------------------------------
 

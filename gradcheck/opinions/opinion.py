@@ -9,6 +9,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import exact, middle, radius
+from gradcheck.numbers.scalars import each
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.limits import EPSILON, HEARD
 from gradcheck.values import Array, Numbers, Params
@@ -109,10 +110,8 @@ class Estimate:
         """An object array of balls, midpoint and radius."""
         if self.exact is not None:
             return self.exact
-        row = np.empty(self.value.size, dtype=object)
-        pairs = zip(self.value.ravel().tolist(), self.error.ravel().tolist(), strict=True)
-        row[:] = [arb(value, bar) for value, bar in pairs]
-        return row.reshape(self.value.shape)
+        bars = iter(self.error.ravel().tolist())
+        return each(lambda value: arb(value, next(bars)), self.value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -150,12 +149,8 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
         if not known.all():
             source, bars = np.where(known, source, np.nan), np.where(known, bars, np.inf)
         return Estimate(source, bars)
-    balls = np.empty(source.shape, dtype=object)
-    for index in np.ndindex(source.shape):
-        balls[index] = exact(source[index])
-    flat = balls.ravel().tolist()
-    value = np.array([middle(ball) for ball in flat], dtype=np.float64).reshape(source.shape)
-    error = np.array([radius(ball) for ball in flat], dtype=np.float64).reshape(source.shape)
+    balls = each(exact, source)
+    value, error = (np.asarray(each(of, balls), dtype=np.float64) for of in (middle, radius))
     return Estimate(value, error, balls)
 
 

@@ -11,7 +11,7 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import exact
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
-from gradcheck.numbers.scalars import Scalars
+from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions.limits import (
     FOLDED,
@@ -184,18 +184,11 @@ def _wide(ball: arb) -> bool:
 
 def _values(out: Array) -> Array:
     """The values of symbolic numbers (and of plain ones among them) as arbs."""
-    values = np.empty(out.shape, dtype=object)
-    for index in np.ndindex(out.shape):
-        entry = out[index]
-        values[index] = entry.value if isinstance(entry, Symbolic) else exact(entry)
-    return values
+    return each(lambda entry: entry.value if type(entry) is Symbolic else exact(entry), out)
 
 
 def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
-    flat = [adjoint.get(leaf, arb(0)) for leaf in np.asarray(leaves).flat]
-    out = np.empty(len(flat), dtype=object)
-    out[:] = flat
-    return out.reshape(leaves.shape)
+    return each(lambda leaf: adjoint.get(leaf, arb(0)), leaves)
 
 
 def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:
@@ -204,7 +197,7 @@ def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[
     The derivative by a value of the program's own is written with that value's name.
     """
     if not isinstance(end, Symbolic):
-        return {name: _each(leaves[name], lambda leaf: sympy.Integer(0)) for name in case.wrt}
+        return {name: each(lambda leaf: sympy.Integer(0), leaves[name]) for name in case.wrt}
     nothing = _nothing(leaves, case)
     whole = write_out(end, READABLE, nothing)
     if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > WRITTEN_OUT:
@@ -217,20 +210,13 @@ def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[
         return sympy.diff(text, leaf.atom).xreplace(other)
 
     other = {sympy.E: sympy.Symbol("exp(1)", positive=True)} if "e" in leaves else {}
-    return {name: _each(leaves[name], form) for name in case.wrt}
+    return {name: each(form, leaves[name]) for name in case.wrt}
 
 
 def _nothing(leaves: dict[str, Scalars], case: Case) -> "dict[Symbolic, sympy.Expr]":
     """What is always zero, and how it is written."""
     found = (leaf for name in case.zeros for leaf in np.asarray(leaves[name]).flat)
     return dict.fromkeys(found, sympy.Integer(0))
-
-
-def _each(leaves: Scalars, form: Numbers) -> Numbers:
-    out = np.empty(leaves.shape, dtype=object)
-    for index in np.ndindex(leaves.shape):
-        out[index] = form(np.asarray(leaves)[index])
-    return out
 
 
 def _conditions(

@@ -11,11 +11,10 @@ import numpy as np
 from flint import arb, fmpq
 
 from gradcheck.documents import WrittenFloat
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import TYPED_EXPONENT, GradcheckError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
 from gradcheck.language.run import run
-from gradcheck.numbers.exponents import DECIMAL
 from gradcheck.numbers.run import precision
 from gradcheck.values import Array, Value
 
@@ -74,7 +73,7 @@ def formula_value(text: str) -> Fraction | None:
 
 def _simplest(found: arb) -> Fraction | None:
     """The simple fraction that a ball holds, or its number to PLACES digits."""
-    if not found.is_finite() or abs(found) > 10**DECIMAL:
+    if not found.is_finite() or abs(found) > 10**TYPED_EXPONENT:
         return None
     near = Fraction(found.str(2 * PLACES, radius=False)).limit_denominator(SIMPLE)
     if found.contains(fmpq(near.numerator, near.denominator)):

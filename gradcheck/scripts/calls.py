@@ -9,11 +9,12 @@ import numpy as np
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Step
 from gradcheck.engine.tensor import bare
+from gradcheck.opinions.limits import MOST_WORK
 from gradcheck.opinions.tape import Observer
 from gradcheck.scripts.names import LeafNames
 from gradcheck.values import Value
 from gradcheck.verdict.consult import VERDICTS
-from gradcheck.verdict.passes import MOST, BackwardPass, JudgedPass, judge_pass
+from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
 A_LINE = 3  # passes that begin in one line and are judged
 ALTOGETHER = 60
@@ -68,7 +69,7 @@ def judge(recorder: PassRecorder, tell: Callable[[str], None]) -> ScriptJudgemen
     judged, spent = list[JudgedPass](), 0
     for k, call in enumerate(recorder.kept):
         spent += call.work
-        if judged and spent > MOST:
+        if judged and spent > MOST_WORK:
             break
         tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.place}")
         judged.append(judge_pass(call))

@@ -5,11 +5,10 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.budget import over
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.numbers.exponents import STUDENT_PROGRAM
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, LedgerEntry, LedgerVerbs
 from gradcheck.training.outputs import Output
@@ -45,7 +44,7 @@ def allowance(program: Program, share: int = 1) -> Budget:
         total=3_000_000 // share,
         products=20_000_000 // share,
         bits=512,
-        exponent=STUDENT_PROGRAM,
+        exponent=STUDENT_EXPONENT,
     )
 
 

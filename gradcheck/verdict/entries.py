@@ -8,11 +8,10 @@ import numpy as np
 from flint import arb
 
 from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.limits import DIGITS_LOST, SMALLEST, TIGHT
+from gradcheck.opinions.limits import COMPARED, DIGITS_LOST, SMALLEST, TIGHT
 from gradcheck.opinions.opinion import Estimate, Slope
 from gradcheck.values import Array
 
-ROUNDED = 1 - 1e-12  # what comparing floats may lose
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 Index = tuple[int, ...]
@@ -78,8 +77,8 @@ def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
         return np.zeros(shape, dtype=bool)
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.minimum(abs(a.value), abs(b.value)), max(scale.part, scale.value))
-        tight = np.maximum(a.error, b.error) <= TIGHT * size * ROUNDED
-        found = tight & (abs(a.value - b.value) <= (a.error + b.error) * ROUNDED)
+        tight = np.maximum(a.error, b.error) <= TIGHT * size * COMPARED
+        found = tight & (abs(a.value - b.value) <= (a.error + b.error) * COMPARED)
     for index in slopes:
         found[index] = False
     return np.asarray(found)

@@ -14,7 +14,14 @@ from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.limits import CONFIRMING, DIRECTIONS
+from gradcheck.opinions.limits import (
+    CONFIRMING,
+    DIRECTIONS,
+    EXACT_WORK,
+    LONG_WORK,
+    MOST_WORK,
+    REPLAYED,
+)
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
@@ -23,10 +30,6 @@ from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.consult import VERDICTS, Verdict, consult, read
 
 Piece = tuple[Record, Numbers]
-EXACT = 4_000  # operations: with more, floats alone are asked
-LARGE = 100_000  # operations: with more, two directions are enough
-MOST = 10_000_000  # operations of one evaluation, of all passes that are judged together
-RELATIVE = 1e-9
 _ZERO: Array = np.zeros(())
 TOO_LONG = "more than {:,} operations: exact numbers would take long, floats judge it"
 UNSEEN = "a value was written behind the tape's back (`.data`): it is not on record"
@@ -124,16 +127,16 @@ def _is_whole(call: BackwardPass) -> bool:
         if given is None:
             continue
         again = np.asarray(replay(record, {}, "float"), dtype=np.float64)
-        if not np.allclose(again, np.asarray(given.value, np.float64), RELATIVE, equal_nan=True):
+        if not np.allclose(again, np.asarray(given.value, np.float64), REPLAYED, equal_nan=True):
             return False
     return True
 
 
 def _consult(case: Case, work: int, write: bool) -> Verdict:
-    if work <= EXACT:
+    if work <= EXACT_WORK:
         return consult(case, write=write)
-    few = CONFIRMING if work > LARGE else DIRECTIONS
-    closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT))
+    few = CONFIRMING if work > LONG_WORK else DIRECTIONS
+    closed = Opinion("symbolic", abstains=TOO_LONG.format(EXACT_WORK))
     return read(case, [reverse(case), closed, differences(case, directions=few)])
 
 
@@ -141,8 +144,8 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     """The function whose gradient this pass takes, where the leaves were; how long it takes."""
     pieces = [(record.above(targets), g) for record, g in call.roots]
     work = sum(record.work for record, _ in pieces)
-    if work > MOST:
-        raise GradcheckError(f"more than {MOST:,} operations: not judged")
+    if work > MOST_WORK:
+        raise GradcheckError(f"more than {MOST_WORK:,} operations: not judged")
     pieces, inputs, steps = _by_version(call, targets, pieces)
     alone, place = len(pieces) == 1, list[Numbers]([None])
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
@@ -152,8 +155,8 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
         place[0] = found
 
     def function(kind: str, given: Params) -> Numbers:
-        if work > EXACT and kind in ("ball", "symbolic"):
-            raise GradcheckError(TOO_LONG.format(EXACT))
+        if work > EXACT_WORK and kind in ("ball", "symbolic"):
+            raise GradcheckError(TOO_LONG.format(EXACT_WORK))
         leaves = {steps[name]: value for name, value in given.items()}
         values = [replay(record, leaves, kind, at) for record, _ in pieces]
         if alone:
@@ -220,7 +223,7 @@ def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
             continue
         due = sum((g.value for g in gradients[1:]), gradients[0].value)
         error = sum(g.error for g in gradients)
-        room = RELATIVE * np.max(np.abs(due), initial=0.0) + 1e-12 + error
+        room = REPLAYED * np.max(np.abs(due), initial=0.0) + 1e-12 + error
         if due.shape != g.shape or np.any(np.abs(due - g) > room):
             return f"what came to {name} is not this gradient"
     return ""

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from flint import arb
 
+from gradcheck.errors import ANSWER_EXPONENT
 from gradcheck.grading.equivalence import NoValue
 from gradcheck.language.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, exact
-from gradcheck.numbers.exponents import FORMULA
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
 from gradcheck.ops.domains import difference, knots
@@ -358,7 +358,7 @@ def _fold(name: str, a: Slot, b: Slot = "") -> Fraction | None:
     if name not in FOLDED or not isinstance(b, Fraction) or (b == 0 and name == "divide"):
         return None
     if name == "power" and (
-        b.denominator != 1 or abs(b) > FORMULA or (a == 0 and b < 0) or _is_long(a, abs(b))
+        b.denominator != 1 or abs(b) > ANSWER_EXPONENT or (a == 0 and b < 0) or _is_long(a, abs(b))
     ):
         return None
     result = Fraction(FOLDED[name](a, b))

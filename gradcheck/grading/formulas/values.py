@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Entries, Formula, NumberList
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import ANSWER_EXPONENT, GradcheckError
 from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.formulas.line import Line, line_from_tree
 from gradcheck.grading.key import Spot
@@ -19,7 +19,6 @@ from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import copy_tree
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import arbs, balls, exact, middle
-from gradcheck.numbers.exponents import FORMULA
 from gradcheck.numbers.run import precision
 from gradcheck.problem import Problem
 from gradcheck.values import Array, Value
@@ -43,7 +42,7 @@ def budget(problem: Problem) -> Budget:
         total=40 * elements,
         products=100 * elements,
         bits=5_000,
-        exponent=FORMULA,
+        exponent=ANSWER_EXPONENT,
     )
 
 

@@ -20,6 +20,7 @@ from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import (
     DIRECTIONS,
     ENTRIES,
+    MOVING,
     SCANNED,
     SETTLED,
     SURE,
@@ -37,8 +38,6 @@ from gradcheck.opinions.opinion import (
     unit,
 )
 from gradcheck.values import Array
-
-PROBES = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what moves is looked for
 
 
 def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
@@ -115,7 +114,7 @@ def _moved_entries(case: Case, name: str, index: tuple[int, ...]) -> Array:
     value = moving(case, {name: unit(case.inputs[name], index)})
     here = np.array(value(0.0))
     length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-    there = [np.asarray(value(far * length)) for far in PROBES]
+    there = [np.asarray(value(far * length)) for far in MOVING]
     return np.asarray(np.any([each != here for each in there], axis=0))
 
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gradcheck.opinions.limits import WIDTH
+from gradcheck.opinions.limits import MANY_DRAWS, WIDTH
 from gradcheck.opinions.opinion import Case, NotScalar, contract, unit
 from gradcheck.values import Array, Numbers, Params
 
 Along = Mapping[str, Array]
 Function = Callable[[float], float]
-KEPT = 500_000  # draws: beyond, they are kept in half the memory
 
 
 def value_of(case: Case, inputs: Mapping[str, Array]) -> Numbers:
@@ -65,7 +64,9 @@ def directions(case: Case, count: int) -> Array:
     In a row the inputs lie one behind the other (see `along`).
     """
     sizes = {name: size_of(case.inputs[name]) for name in case.wrt}
-    coarse = count * case.size() > KEPT and all(2.0**-64 < s < 2.0**64 for s in sizes.values())
+    coarse = count * case.size() > MANY_DRAWS and all(
+        2.0**-64 < s < 2.0**64 for s in sizes.values()
+    )
     rng = np.random.default_rng(case.seed + 1)
     drawn: Array = rng.random((count, case.size()), dtype=np.float32 if coarse else np.float64)
     drawn -= 0.5
