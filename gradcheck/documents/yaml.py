@@ -96,7 +96,9 @@ def _refuse_syntax(reader: "_Reader", error: yaml.YAMLError) -> NoReturn:
     """Refuse what the parser could not read, after the faults found before it."""
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", "")) or "a character that may not stand here"
-    if "end of stream" in problem:  # what is never closed begins where the context does
+    if (
+        "end of stream" in problem or "expected ':'" in problem
+    ):  # what is never closed begins where the context does
         mark = getattr(error, "context_mark", None) or mark
     cure = next(cure for words, cure in CURES if words in problem)
     spot = DocumentSpot(mark.line + 1, mark.column + 1) if mark else DocumentSpot(1, 1)

@@ -7,12 +7,17 @@ from pydantic import ValidationError
 from gradcheck.documents import Document
 from gradcheck.errors import Complaint
 from gradcheck.language.vocabulary import nearest
-from gradcheck.problem.model import Strict
+from gradcheck.problem.model import InputModel, ProblemModel, SetModel, Strict
 from gradcheck.values import Value
 
 PathTo = tuple[str | int, ...]
 
 KEYS = frozenset(name for model in Strict.__subclasses__() for name in model.model_fields)
+HOMES = {
+    **dict.fromkeys(InputModel.model_fields, "to an input: `inputs: {x: {shape: [3]}}`"),
+    **dict.fromkeys(SetModel.model_fields, "to a set, beside `problems:`"),
+    **dict.fromkeys(ProblemModel.model_fields, "to a problem"),
+}
 # By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
 CURES: Mapping[str | int, str] = {
     "id": "use letters, digits, `.`, `_` and `-`",
@@ -60,6 +65,8 @@ DUE: Mapping[str, str] = {
     "bool_type": "true or false was expected",
     "greater_than_equal": "a number not below {ge:g} was expected",
     "less_than_equal": "a number not above {le:g} was expected",
+    "greater_than": "a number above {gt:g} was expected",
+    "less_than": "a number below {lt:g} was expected",
     "literal_error": "{expected} was expected",
 }
 # An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
@@ -110,6 +117,8 @@ def _meant(key: object) -> str:
     """What to do about a key that is not known."""
     if str(key) in MEANT:
         return f"`{MEANT[str(key)]}:` is its name here"
+    if str(key) in KEYS:
+        return f"it belongs {HOMES.get(str(key), 'elsewhere: see `gradcheck schema`')}"
     return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
 
 

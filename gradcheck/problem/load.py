@@ -32,7 +32,8 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     if not isinstance(root, dict):
         listed = isinstance(root, list)
         cure = "write `problems:` on a line before the list" if listed else "start with `id:`"
-        raise TextError([document.complaint((), "a mapping was expected", cure)])
+        words = "the file is empty" if root is None else "a mapping was expected"
+        raise TextError([document.complaint((), words, cure)])
     single = "problems" not in root
     model = _validate(document, single)
     base: Place = () if single else ("problems",)

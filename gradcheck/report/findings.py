@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradcheck.errors import window
 from gradcheck.report.figures import plain
 
@@ -59,7 +61,7 @@ def witness_words(witness: Line | None) -> str:
     """`at x = 0.7: yours 1.31, expected -2.08`."""
     if witness is None:
         return ""
-    at = ", ".join(f"{name} = {_short(value)}" for name, value in witness["at"].items())
+    at = ", ".join(_point(name, value) for name, value in witness["at"].items())
     index = witness.get("index")
     entry = f" in entry [{', '.join(map(str, index))}]" if index else ""
     yours, expected = _apart(witness["yours"], witness["expected"])
@@ -112,9 +114,10 @@ def _number(value: float | None, digits: int) -> str:
     return "no value" if value is None else plain(value, digits)
 
 
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."
+def _point(name: str, value: Any) -> str:
+    """`x = 0.7`, or `X of shape (5, 3)` where the numbers are too many to be read."""
+    text = f"{name} = {value}"
+    return text if len(text) <= LONGEST_VALUE else f"{name} of shape {np.shape(value)}"
 
 
 def fault_words(fault: "Fault") -> str:

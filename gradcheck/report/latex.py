@@ -28,6 +28,7 @@ FUNCTIONS = {word: rf"\{word}" for word in COMMANDS.split()} | {
     "log10": r"\log_{10}",
 }
 BREAK = r" \\ "  # between the rows of cases
+NUMBERED = re.compile("[A-Za-z][0-9]+")  # v1
 SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
 
@@ -53,6 +54,8 @@ def _plain(word: str) -> str:
 def _name(word: str) -> str:
     if word in GREEK and word not in ("omicron", "lamda"):
         return rf"\{word}"
+    if NUMBERED.fullmatch(word):
+        return f"{word[0]}_{{{word[1:]}}}"
     return _plain(word) if len(word) == 1 else rf"\mathit{{{_plain(word)}}}"
 
 
@@ -85,6 +88,9 @@ def _in(node: ast.AST, rank: int) -> str:
 
 
 def _binop(node: ast.BinOp) -> Written:
+    match node:
+        case ast.BinOp(ast.Name(above), ast.Div(), ast.Name(below)) if above[0] == below[0] == "d":
+            return rf"\frac{{{_differential(above)}}}{{{_differential(below)}}}", POWER
     if isinstance(node.op, ast.Div):
         return rf"\frac{{{_in(node.left, 0)}}}{{{_in(node.right, 0)}}}", POWER
     if isinstance(node.op, ast.Pow):
@@ -98,6 +104,11 @@ def _binop(node: ast.BinOp) -> Written:
         raise _Unknown
     rank = PRODUCT if sign == DOT else SUM
     return f"{_in(node.left, rank)}{sign}{_second(node.right, rank + 1)}", rank
+
+
+def _differential(name: str) -> str:
+    """`d` before what is differentiated: `dvalue`, `dx`."""
+    return rf"d\,{_write(ast.Name(name[1:]))[0]}" if name[1:].isidentifier() else _name(name)
 
 
 def _second(node: ast.AST, rank: int) -> str:
@@ -145,6 +156,8 @@ def _constant(node: ast.Constant) -> Written:
 
 
 def _attribute(node: ast.Attribute) -> Written:
+    if node.attr in ("size", "shape"):
+        return rf"\operatorname{{{node.attr}}}" + _bracket(_in(node.value, 0)), ATOM
     if node.attr != "T":
         raise _Unknown
     return f"{_in(node.value, ATOM)}^{{T}}", POWER

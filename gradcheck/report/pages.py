@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from gradcheck.problem.variants import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
-from gradcheck.report.prose import inline, mathml, prose
+from gradcheck.report.prose import formula, inline, prose
 from gradcheck.report.solutions import Solution
 
 SLUG = 40  # letters of a student's name in the name of the file
@@ -121,13 +121,6 @@ def templates(package: str) -> Environment:
     found.globals |= {"unnamed": is_unnamed, "marked": split_marks}
     found.globals["witness"] = lambda line: witness_words(line["witness"])
     return found
-
-
-@lru_cache(maxsize=20_000)
-def formula(understood: str) -> Markup:
-    """What was understood as mathematics, or as text where it is no formula."""
-    found = mathml(understood)
-    return Markup(found) if found else Markup("<code>{}</code>").format(understood[:LONGEST])
 
 
 def clip_answer(answer: Any) -> str:

@@ -45,6 +45,12 @@ def mathml(text: str) -> str:
     return to_mathml(latex(text))
 
 
+@lru_cache(maxsize=20_000)
+def formula(understood: str) -> Markup:
+    """What was understood as mathematics, or as text where it is no formula."""
+    return Markup(mathml(understood)) or Markup("<code>{}</code>").format(understood[:LONGEST])
+
+
 RULES = ("list", "fence", "code", "backticks", "emphasis", "newline", "escape")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.problem import Problem, is_training
+from gradcheck.problem.record import Part
 from gradcheck.problem.variants import readable
 from gradcheck.report.latex import latex
 from gradcheck.report.pages import environment
@@ -66,7 +67,7 @@ def _sheet_facts(problem: Problem) -> dict[str, Any]:
         "mathml": mathml(formula),
         "program": problem.program.source.strip(),
         "given": list(_describe_inputs(problem, bool(mathml(formula)))),
-        "parts": [(_answer_name(problem, part.name), _describe_part(problem, part.name))
+        "parts": [(_answer_name(problem, part.name), _describe_part(problem, part))
                   for part in problem.parts],
     }  # fmt: skip
 
@@ -76,8 +77,12 @@ def _answer_name(problem: Problem, part: str) -> str:
     return problem.id if len(problem.parts) == 1 else f"{problem.id}.{part}"
 
 
-def _describe_part(problem: Problem, part: str) -> str:
+def _describe_part(problem: Problem, asked: Part) -> str:
     """What a part is, in words."""
+    if asked.ask is not None:
+        read = f"{asked.ask.source.strip()} at the end"
+        return f"a program: it leaves {read}" if asked.form == "program" else read
+    part = asked.name
     first, _, second = part.partition(".")
     if problem.order == 2 and first in problem.inputs:
         return f"the second derivative by {first}" + (f" and {second}" if first != second else "")
