@@ -561,6 +561,9 @@ def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: b
     still = [k for k in axes if constant_along(own, k, rank)]
     if still:
         left = [k for k in axes if k not in still]
+        total = None if left or keepdims else _total_of_mean(term, shape, axes)
+        if total is not None:
+            return total
         inner = Form(term, tuple(1 if k in still else n for k, n in enumerate(shape)))
         inner = add_up(inner, left, keepdims=True) if left else inner
         inner = inner if keepdims else without(inner, axes)
@@ -579,6 +582,19 @@ def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: b
         return inner if keepdims else without(inner, axes)
     found = None if keepdims else _as_product(sympy.Mul.make_args(rest), shape, axes)
     return None if found is None else Form(sympy.Mul(*fixed)) * found
+
+
+def _total_of_mean(term: sympy.Expr, shape: Shape, axes: Sequence[int]) -> Form | None:
+    """The sum of means along the axes that they are taken along: the sum of what they are of."""
+    numbers, arrays = split(Form(term, shape))
+    mean = atom_of(arrays)
+    if mean is None or mean.head != "mean" or tuple(mean.parts[0].shape) != tuple(shape):
+        return None
+    words = mean.name.removeprefix(f"mean({mean.parts[0].text}").removesuffix(", keepdims=True)")
+    whole = words in ("", ")") and len(axes) == len(shape)
+    if not whole and words.removesuffix(")") != f", axis={axes[0]}":
+        return None
+    return numbers * add_up(mean.parts[0], axes)
 
 
 def _as_product(pair: Sequence[Value], shape: Shape, axes: Sequence[int]) -> Form | None:

@@ -81,6 +81,7 @@ ONE_SIDED: Mapping[str, tuple[Callable[..., Form], ...]] = {
     "softplus": (lambda y, a: call("sigmoid", a),),
 }
 """Rows that choose: their slope on either side of the kink, as a condition."""
+CUTTING = ("relu", "maximum", "minimum")  # of which zero may be made
 
 
 @lru_cache(maxsize=512)
@@ -189,11 +190,11 @@ def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
 
 
 def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.y * (at.g - add_up(at.g * at.y, [axis], keepdims=True))
+    return at.y * (at.g - add_up(at.g * at.y, [axis], keepdims=len(x.shape) > 1))
 
 
 def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.g - softmax(x, axis) * add_up(at.g, [axis], keepdims=True)
+    return at.g - softmax(x, axis) * add_up(at.g, [axis], keepdims=len(x.shape) > 1)
 
 
 def softmax(x: Form, axis: int) -> Form:
@@ -382,7 +383,16 @@ def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
         return BACK[node.op.name](at, *operands, **node.params)
     if not node.op.elementwise:
         raise NoText(f"no formula for the way back through {node.op.name}")
+    if node.op.name in CUTTING and _vanishes(at, operands):
+        return at.g
     return at.g * _slope(at, node.op, operands)
+
+
+def _vanishes(at: PullSite, operands: tuple[Form, ...]) -> bool:
+    """Whether the cotangent is zero already where a ramp is: `maximum(0, u)` is where u < 0."""
+    bases = [f.as_base_exp() for f in sympy.Mul.make_args(at.g.expr)]
+    ramp = all(x.is_zero for k, x in enumerate(operands) if k != at.i)
+    return ramp and any(base == at.y.expr and to.is_positive for base, to in bases)
 
 
 def fit_form(g: Form, shape: Shape) -> Form:
