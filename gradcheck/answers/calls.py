@@ -113,6 +113,11 @@ class Calls(Operands):
             return logarithm
         if SIZE.fullmatch(token.text) and (size := self.size(token)) is not None:
             return size
+        if token.text[-1] == "I" and self.arrays and self.words.meaning(token.text[:-1]):  # kI
+            middle = token.end - 1
+            factor = token._replace(text=token.text[:-1], end=middle)
+            self.instead(factor, Token("word", "I", middle, token.end))
+            return self.word()
         if token.text in ("len", "I") and self.sees("(", ahead=1):
             self.at += 1
             if token.text == "I":

@@ -22,6 +22,7 @@ from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
 
+BARS = 6  # pairs that are tried otherwise: nobody writes more beside each other
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
@@ -73,15 +74,20 @@ class Parser(Calls):
 
     def bars_are_plain(self, tokens: list[Token]) -> None:
         """Refuse bars that can be paired in another way, too."""
-        for at in self.bars_in_doubt:
-            other = Parser(Reading(self.typed, self.words, turned=frozenset([at])), tokens[:-1])
+        others = [frozenset([at]) for at in self.bars_in_doubt]
+        for turned in others[:BARS]:
+            other = Parser(Reading(self.typed, self.words, turned=turned, silent=True), tokens[:-1])
             try:
                 other.whole()
             except TextError:
                 continue
-            first = next(token for token in tokens if token.text == "|")
-            message = "these bars can be read in more than one way"
-            raise self.fault(first, message, "write abs(...) instead of |...|")
+            break
+        else:
+            if len(others) <= BARS:
+                return
+        first = next(token for token in tokens if token.text == "|")
+        message = "these bars can be read in more than one way"
+        raise self.fault(first, message, "write abs(...) instead of |...|")
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""

@@ -62,6 +62,7 @@ LONG = 4  # letters: among the words of a remark there is one
 UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder", "ou"])
 """Half of a case, or one formula of two."""
 MOST = 6  # definitions
+LABEL = 32  # tokens of a name or a definition before a colon
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
 Span = tuple[int, int]
@@ -407,7 +408,9 @@ class Outline:
         if token.kind == "op":
             if token.text in (",", ";"):
                 return "" if is_decimal_comma(tokens, k) else token.text
-            defined = self.definition(at, k) if token.text == ":" and k > at else None
+            if token.text != ":" or not 0 < k - at < LABEL:
+                return ""
+            defined = self.definition(at, k)  # `let u = x^2: 3u`
             return ":" if defined and self.mentions(defined[0], k + 1, len(tokens)) else ""
         if token.kind != "word" or token.text in self.words.names:
             return ""
@@ -439,7 +442,7 @@ class Outline:
             token = tokens[k]
             if token.kind == "op" and token.text in LINKS:
                 return "="
-            if k == at or token.text not in IS | {":"}:
+            if not 0 < k - at < LABEL or token.text not in IS | {":"}:
                 return ""
             if token.kind == "op":
                 return "=" if self.labels(tokens[at:k]) else ""

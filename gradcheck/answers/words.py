@@ -293,7 +293,7 @@ SENTENCES = (
     "the a an so is it its by we i be or and of to in on at as for if my this that then thus "
     "hence here with from using use used get got because since therefore answer derivative "
     "are not no never nicht kein keine pas non when where let set "
-    "ans result solution maybe probably perhaps think guess gives equals"
+    "ans result solution maybe probably perhaps think guess gives equals also finally simply"
 )
 STOP = frozenset(SENTENCES.split())
 """Words of sentences: never taken apart into names and functions."""
