@@ -90,8 +90,9 @@ def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:
 def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
     """How tokens are read, to be evaluated and no more; None where they are not."""
     try:
-        body = Parser(Reading(text, words, silent=True), tokens).whole()
-        within_limits(body, text)
+        reading = Reading(text, words, silent=True)
+        body = Parser(reading, tokens).whole()
+        within_limits(body, reading, len(tokens))
     except TextError:
         return None
     return ast.Expression(body)

@@ -113,11 +113,6 @@ class Calls(Operands):
             return logarithm
         if SIZE.fullmatch(token.text) and (size := self.size(token)) is not None:
             return size
-        if token.text[-1] == "I" and self.arrays and self.words.meaning(token.text[:-1]):  # kI
-            middle = token.end - 1
-            factor = token._replace(text=token.text[:-1], end=middle)
-            self.instead(factor, Token("word", "I", middle, token.end))
-            return self.word()
         if token.text in ("len", "I") and self.sees("(", ahead=1):
             self.at += 1
             if token.text == "I":
@@ -152,6 +147,11 @@ class Calls(Operands):
     def segments(self, token: Token) -> ast.expr:
         """The first of the known words that are run together in an unknown one."""
         ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
+        if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
+            middle = token.end - 1
+            factor = token._replace(text=token.text[:-1], end=middle)
+            self.instead(factor, Token("word", "I", middle, token.end))  # kI
+            return self.word()
         if not ways:
             raise self.unknown()
         first, *others = [self.words.spell(way) for way in ways]

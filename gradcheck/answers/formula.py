@@ -103,7 +103,7 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
-    within_limits(body, text)
+    within_limits(body, reading, len(outline.tokens))
     return Formula(
         text,
         ast.Expression(body),

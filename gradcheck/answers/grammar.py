@@ -46,6 +46,7 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 
 
 AND = frozenset(["and", "und", "et"])
+SUFFIXES = frozenset([".", "[", "'"])
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
@@ -267,7 +268,6 @@ class Parser(Calls):
             if found is not None:
                 return found
         power = self.binary_node(base, ast.Pow(), exponent, start)
-        self.reading.powers.append(power)
         tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
         noted = self.reading.silent or len(self.reading.notes) >= NOTES
         if tower and not noted and exponent.col_offset == first:
@@ -346,13 +346,13 @@ class Parser(Calls):
 
     def with_suffixes(self, value: ast.expr, token: Token) -> ast.expr:
         """A value with the indices, methods and transposes after it."""
-        start, depth = min(value.col_offset, token.start), self.depth
+        start, depth = token.start, self.depth
         while True:
             here = self.tokens[self.at]
             if here.kind == "transpose":
                 self.at += 1
                 value = self.transpose(value, start)
-            elif here.kind != "op" or here.text not in (".", "[", "'"):
+            elif here.kind != "op" or here.text not in SUFFIXES:
                 break
             elif here.text == "'":
                 value = self.read_prime(value, start)

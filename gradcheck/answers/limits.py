@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from gradcheck.answers.characters import fault_at
+from gradcheck.answers.operands import Reading
 from gradcheck.errors import ANSWER_EXPONENT
 
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
@@ -26,43 +27,29 @@ Size = tuple[float, float]
 """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
 
 
-def within_limits(body: ast.expr, text: str) -> None:
+def within_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
     """Refuse a tree that a recursion could not bear, or with a literal power that is too large."""
-    level: list[ast.AST] = [body]
+    level: list[ast.AST] = [body] if tokens > HEIGHT // 4 or reading.own else []
     height = parts = 0
-    powers: list[ast.BinOp] = []
     while level:
         height, parts = height + 1, parts + len(level)
         if height > HEIGHT or parts > PARTS:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
-            raise fault_at(text, 0, message, "simplify it first, or give numbers")
-        below: list[ast.AST] = []
-        for node in level:
-            if isinstance(node, ast.BinOp):
-                powers += [node] if isinstance(node.op, ast.Pow) else []
-                below += (node.left, node.right)
-            elif not isinstance(node, ast.Name | ast.Constant):
-                below += ast.iter_child_nodes(node)
-        level = below
-    for power in powers:
-        _check(power, text)
-
-
-def _check(power: ast.BinOp, text: str) -> None:
-    """Literal exponents end at 1,000, and so do their towers."""
-    exponent = _size(power.right)
-    if exponent is None:
-        return
-    at = power.right.col_offset
-    width = max((power.right.end_col_offset or 0) - at, 1)
-    if not abs(exponent[0]) <= ANSWER_EXPONENT:
-        message = f"an exponent beyond {ANSWER_EXPONENT:,}"
-        raise fault_at(text, at, message, "simplify it first", width)
-    base = _size(power.left)
-    if base and base[1] * abs(exponent[0]) > MAGNITUDE:
-        message = "a number too long to be an answer"
-        raise fault_at(text, at, message, "simplify it first", width)
+            raise fault_at(reading.typed, 0, message, "simplify it first, or give numbers")
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+    for power in reversed(reading.powers):
+        exponent = _size(power.right)
+        base = _size(power.left) if exponent else None
+        message = ""
+        if exponent and not abs(exponent[0]) <= ANSWER_EXPONENT:
+            message = f"an exponent beyond {ANSWER_EXPONENT:,}"
+        elif exponent and base and base[1] * abs(exponent[0]) > MAGNITUDE:
+            message = "a number too long to be an answer"
+        if message:
+            at = power.right.col_offset
+            width = max((power.right.end_col_offset or 0) - at, 1)
+            raise fault_at(reading.typed, at, message, "simplify it first", width)
 
 
 def _size(node: ast.AST) -> Size | None:

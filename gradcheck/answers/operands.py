@@ -165,7 +165,10 @@ class Operands:
     def binary_node(
         self, left: ast.expr, op: ast.operator, right: ast.expr, start: int
     ) -> ast.BinOp:
-        return self.node(ast.BinOp(left, op, right), start)
+        node = self.node(ast.BinOp(left, op, right), start)
+        if isinstance(op, ast.Pow):
+            self.reading.powers.append(node)
+        return node
 
     def call_by_name(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
         return self.node(ast.Call(self.name(function, start), args, []), start)

@@ -7,8 +7,9 @@ punctuation go without one.
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
@@ -69,8 +70,7 @@ Span = tuple[int, int]
 Clause = tuple[str, int, int]
 
 
-@dataclass(frozen=True)
-class WorkingStep:
+class WorkingStep(NamedTuple):
     """One step of working: its formula, or why it is none, its line, and what names it.
 
     `chained` says that an equals sign follows it.
@@ -117,7 +117,8 @@ class Outline:
         if not said.isdisjoint(SPOKEN):
             self.tokens = [self.as_sign(token) for token in self.tokens]
         if said.isdisjoint(OUTLINED):
-            return self.last_of([("", 0, len(self.tokens))])
+            start, stop = self.trim_words(0, len(self.tokens))
+            return self.read_steps([("", (start, stop), self.line(start), False)])
         if not said.isdisjoint(COMPARED) and looks_like_cases(self.tokens, self.words):
             found = self.choices(self.tokens)
             if found is not None:
@@ -266,6 +267,8 @@ class Outline:
 
     def marker(self, tokens: list[Token]) -> int:
         """How many tokens `a)`, `2)`, `(b)`, `1.` before a formula are."""
+        if not tokens or not ITEM.match(tokens[0].text.lstrip("(") or "1"):
+            return 0
         texts = [token.text for token in tokens[:4]]
         if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
             return 2
@@ -316,6 +319,8 @@ class Outline:
     def words_before(self, tokens: Sequence[Token]) -> int:
         """How many tokens are words that say nothing before a formula."""
         first = 0
+        if tokens[0].kind == "number":
+            return 0
         while first < len(tokens) and (
             tokens[first].kind == "word"
             or tokens[first].text == "'"
@@ -550,7 +555,7 @@ class Outline:
         links: list[tuple[str, Span, int, bool]] = []
         label = ""
         for clause in clauses:
-            line = 1 + sum(t.kind == "line" for t in self.tokens[: clause[1]])
+            line = self.line(clause[1])
             spans = [self.trim_words(*s) if s[0] < s[1] else s for s in self.links_of(clause)]
             while len(spans) > 1 and self.is_name_behind(self.tokens[slice(*spans[-1])]):
                 self.leave_out(self.tokens[slice(*spans.pop())])
@@ -569,6 +574,10 @@ class Outline:
             first = self.tokens[0]
             raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
         return self.read_steps(links)
+
+    def line(self, at: int) -> int:
+        """The line of a token, counted from one."""
+        return 1 + sum([token.kind == "line" for token in self.tokens[:at]])
 
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
@@ -609,8 +618,9 @@ class Outline:
             self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
         name, span, line, _ = links[-1]
         tokens = [t for t in self.tokens[slice(*span)] if t.kind != "gone"]
-        inside = zip(tokens, levels(tokens), strict=True)
-        tree = self.parse([t for t, level in inside if t.kind != "line" or level > 0])
+        lines = any(token.kind == "line" for token in tokens)
+        inside = zip(tokens, levels(tokens), strict=True) if lines else ()
+        tree = self.parse([t for t, n in inside if t.kind != "line" or n] if lines else tokens)
         self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
         return tree
 

@@ -75,6 +75,7 @@ NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 ENTRY = re.compile(r"([A-Za-z]\w*?)_(\d{1,3}|[a-z])")
 KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T"}
 SHORTEST = 2  # letters of a function's name inside a word
+REMEMBERED = 4_096  # words
 MOST = 2  # ways to take a word apart that are looked for
 SUBSCRIPT = re.compile(r"(.+)_([0-9]+|[A-Za-z]{1,3})")
 
@@ -89,7 +90,7 @@ class Meaning(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Words:
     """The vocabulary of one problem; `sized` are the names whose shapes are known."""
 
@@ -97,25 +98,22 @@ class Words:
     functions: frozenset[str]
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
-    met: dict[str, Meaning] = field(default_factory=dict, compare=False, repr=False)
+    met: dict[str, Meaning | None] = field(default_factory=dict, repr=False)
     letter: str = ""  # of the sum inside which a formula stands
     outer: "Words | None" = None
 
     def meaning(self, word: str) -> Meaning | None:
-        """A declared name, else a constant, else a function, else nothing.
-
-        Only what has a meaning is remembered: strangers think of any number of words.
-        """
-        known = self.met.get(word)
-        if known is None:
-            known = self._first_meaning(word)
-            if known is not None:
-                self.met[word] = known
+        """A declared name, else a constant, else a function, else nothing."""
+        if word in self.met:
+            return self.met[word]
+        known = self._first_meaning(word)
+        if len(self.met) < REMEMBERED:  # strangers think of any number of words
+            self.met[word] = known
         return known
 
     def meant(self, word: str) -> Meaning | None:
         """The same; else that of the word in other letters, or the entry that it counts."""
-        known = self.met.get(word) or self.meaning(word)
+        known = self.meaning(word)
         if known is None and word not in LITERALS:
             known = self._in_other_letters(word) or self.entry(word)
         return known
