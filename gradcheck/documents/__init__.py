@@ -1,7 +1,6 @@
 """Files from anybody, read safely: plain values, and where each stands."""
 
 from gradcheck.documents.decimals import WrittenFloat, read_decimal
-from gradcheck.documents.document import Document
-from gradcheck.documents.yaml import read_yaml
+from gradcheck.documents.yaml import Document, read_yaml
 
 __all__ = ["Document", "WrittenFloat", "read_decimal", "read_yaml"]

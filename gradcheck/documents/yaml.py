@@ -1,14 +1,18 @@
 """YAML 1.2 (and so JSON), read safely: plain values, and where each stands."""
 
 import re
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import yaml
 
 from gradcheck.documents.decimals import WrittenFloat, check_digits
-from gradcheck.documents.document import Document, DocumentNode, DocumentSpot, Value, complaint
+from gradcheck.documents.passage import WIDEST
 from gradcheck.errors import Complaint, TextError
+
+Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+Path: TypeAlias = Sequence[str | int]
 
 BYTES = 1_000_000
 DEPTH = 50
@@ -40,18 +44,107 @@ CURES = (
 )
 
 
-def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> Document:
+class DocumentSpot(NamedTuple):
+    """A line and a column, counted from 1, and how many characters of the line are meant."""
+
+    line: int
+    column: int
+    width: int = 1
+
+
+class DocumentNode(NamedTuple):
+    """A value with its spot, its text as written, and the nodes inside it."""
+
+    value: Value
+    spot: DocumentSpot
+    written: str = ""
+    style: str | None = ""
+    key: DocumentSpot | None = None
+    entries: "dict[str, DocumentNode] | list[DocumentNode] | None" = None
+
+    def entry(self, step: str | int) -> "DocumentNode | None":
+        """The node under one key or index, None where there is none."""
+        entries = self.entries
+        if isinstance(entries, dict):
+            return entries.get(str(step))
+        if entries and isinstance(step, int) and 0 <= step < len(entries):
+            return entries[step]
+        return None
+
+
+@dataclass(frozen=True)
+class Document:
+    """The value of a file, and the place of everything in it."""
+
+    root: DocumentNode
+    file: str
+    lines: tuple[str, ...]
+
+    @property
+    def value(self) -> Value:
+        """Plain dicts (keys are text), lists, strings, numbers, booleans and None."""
+        return self.root.value
+
+    def node(self, path: Path) -> DocumentNode:
+        """The node at a path, or the deepest one on the way to what is missing."""
+        node = self.root
+        for step in path:
+            inner = node.entry(step)
+            if inner is None:
+                break
+            node = inner
+        return node
+
+    def spot(self, path: Path, *, key: bool = False) -> DocumentSpot:
+        """The spot of the value at a path, or of the key that it stands under."""
+        node = self.node(path)
+        return node.key if key and node.key else node.spot
+
+    def origin(self, path: Path) -> tuple[int, int]:
+        """Where the first character of the text at a path stands, inside quotes or a block."""
+        node = self.node(path)
+        line, column, _ = node.spot
+        if node.style in ("|", ">"):
+            return line + 1, 1 + self._margin(line, node.written)
+        return line, column + len(node.style or "")
+
+    def _margin(self, header: int, text: str) -> int:
+        """By how many columns the block under a header line is indented."""
+        for below, content in enumerate(text.split("\n")):
+            if content.strip() and header + below < len(self.lines):
+                line = self.lines[header + below]
+                return len(line) - len(line.lstrip(" ")) - len(content) + len(content.lstrip(" "))
+        return 0
+
+    def complaint(
+        self, path: Path, message: str, cure: str = "", *, key: bool = False
+    ) -> Complaint:
+        """A complaint about the value at a path, or about its key."""
+        return _complaint(self.file, self.lines, self.spot(path, key=key), message, cure)
+
+
+def _complaint(
+    file: str, lines: Sequence[str], spot: DocumentSpot, message: str, cure: str = ""
+) -> Complaint:
+    """A complaint about a spot of a file, with its line unless that is too long to show."""
+    line, column, width = spot
+    shown = lines[line - 1] if line <= len(lines) else ""
+    return Complaint(
+        message, cure, file, line, column, shown if len(shown) <= WIDEST else "", width
+    )
+
+
+def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Document":
     """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
     decoded = _decode(text, file, limit)
-    lines = tuple(LINE_END.split(decoded))
-    reader = _Reader(decoded, file, lines)
+    reader = _Reader(decoded, file)
     try:
         root = reader.document()
     except yaml.YAMLError as error:
-        _refuse_syntax(reader, error)
+        reader.stop(*_syntax(error, reader.lines))
     if reader.complaints:
         raise TextError(reader.complaints)
-    return Document(root, file, lines)
+    return Document(root, file, reader.lines)
 
 
 def _decode(text: str | bytes, file: str, limit: int) -> str:
@@ -92,124 +185,117 @@ def _refuse(file: str, before: str, message: str, cure: str) -> NoReturn:
     raise TextError([Complaint(message, cure, file, len(lines), len(lines[-1]) + 1)])
 
 
-def _refuse_syntax(reader: "_Reader", error: yaml.YAMLError) -> NoReturn:
-    """Refuse what the parser could not read, after the faults found before it."""
+def _syntax(error: yaml.YAMLError, lines: Sequence[str]) -> tuple[DocumentSpot, str, str]:
+    """Where and why the parser could not go on."""
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", "")) or "a character that may not stand here"
-    if (
-        "end of stream" in problem or "expected ':'" in problem
-    ):  # what is never closed begins where the context does
+    if "end of stream" in problem or "expected ':'" in problem:  # what lacks its end begins before
         mark = getattr(error, "context_mark", None) or mark
     cure = next(cure for words, cure in CURES if words in problem)
     spot = DocumentSpot(mark.line + 1, mark.column + 1) if mark else DocumentSpot(1, 1)
-    if spot.line > len(reader.lines):
-        spot = DocumentSpot(len(reader.lines), len(reader.lines[-1]) + 1)
-    reader.complain(spot, f"not readable as YAML: {problem}", cure)
-    raise TextError(reader.complaints)
+    if spot.line > len(lines):
+        spot = DocumentSpot(len(lines), len(lines[-1]) + 1)
+    return spot, f"not readable as YAML: {problem}", cure
 
 
 class _Reader:
-    """The parser's events, made into nodes one by one; collects complaints on the way."""
+    """The parser's events, made into nodes one by one; collects complaints on the way.
 
-    def __init__(self, text: str, file: str, lines: tuple[str, ...]) -> None:
-        """Start at the first event."""
+    PyYAML's own nodes forget anchors, and it makes them without a limit of depth.
+    """
+
+    def __init__(self, text: str, file: str) -> None:
         self.events = LOADER(text)
-        self.file, self.lines = file, lines
+        self.file, self.lines = file, tuple(LINE_END.split(text))
         self.complaints: list[Complaint] = []
         self.values = 0
 
     def document(self) -> DocumentNode:
         """The one document of the stream."""
-        self._next()
-        event = self._next()
-        if isinstance(event, yaml.StreamEndEvent):
+        self.events.get_event()
+        if isinstance(self.events.get_event(), yaml.StreamEndEvent):
             return DocumentNode(None, DocumentSpot(1, 1))
-        root = self._node(self._next(), 0)
-        self._next()
-        event = self._next()
+        root = self._node(0)
+        self.events.get_event()
+        event = self.events.get_event()
         if not isinstance(event, yaml.StreamEndEvent):
             self.complain(_spot(event), "a second document", "one file holds one: remove `---`")
         return root
 
     def complain(self, spot: DocumentSpot, message: str, cure: str) -> None:
         """Note a fault; past the most that anybody reads, stop."""
-        self.complaints.append(complaint(self.file, self.lines, spot, message, cure))
+        self.complaints.append(_complaint(self.file, self.lines, spot, message, cure))
         if len(self.complaints) >= COMPLAINTS:
             raise TextError(self.complaints)
 
-    def _stop(self, spot: DocumentSpot, message: str, cure: str) -> NoReturn:
+    def stop(self, spot: DocumentSpot, message: str, cure: str) -> NoReturn:
         """Note a fault after which reading on makes no sense."""
         self.complain(spot, message, cure)
         raise TextError(self.complaints)
 
-    def _next(self) -> Any:
-        """The next event."""
-        return self.events.get_event()
-
-    def _node(self, event: Any, depth: int) -> DocumentNode:
-        """The node that an event starts."""
+    def _node(self, depth: int) -> DocumentNode:
+        """The next node, with all that is in it."""
+        event = self.events.get_event()
+        spot = _spot(event)
         self.values += 1
         if self.values > VALUES:
-            self._stop(_spot(event), f"more than {VALUES:,} values", "split the file")
+            self.stop(spot, f"more than {VALUES:,} values", "split the file")
         if depth > DEPTH:
-            self._stop(_spot(event), f"more than {DEPTH} levels deep", "flatten it")
-        self._check_properties(event)
-        if isinstance(event, yaml.ScalarEvent):
-            return self._scalar(event)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(event, depth)
-        if isinstance(event, yaml.MappingStartEvent):
-            return self._mapping(event, depth)
-        return DocumentNode(None, _spot(event))
+            self.stop(spot, f"more than {DEPTH} levels deep", "flatten it")
+        self._check_properties(event, spot)
+        match event:
+            case yaml.ScalarEvent(value=text, style=style):
+                return DocumentNode(text if style else self._plain(text, spot), spot, text, style)
+            case yaml.SequenceStartEvent():
+                nodes = []
+                while not self._ends(yaml.SequenceEndEvent):
+                    nodes.append(self._node(depth + 1))
+                return DocumentNode([node.value for node in nodes], spot, entries=nodes)
+            case yaml.MappingStartEvent():
+                entries = self._entries(depth + 1)
+                values = {key: node.value for key, node in entries.items()}
+                return DocumentNode(values, spot, entries=entries)
+        return DocumentNode(None, spot)
 
-    def _check_properties(self, event: Any) -> None:
+    def _ends(self, end: type) -> bool:
+        return self.events.check_event(end) and bool(self.events.get_event())
+
+    def _plain(self, text: str, spot: DocumentSpot) -> Value:
+        try:
+            return plain_value(text)
+        except ValueError as error:
+            self.complain(spot, str(error), "put it in quotes if it is meant as text")
+            return text
+
+    def _check_properties(self, event: Any, spot: DocumentSpot) -> None:
         """Refuse aliases, anchors and tags."""
         cure = "write it out, or put the text in quotes if it is meant as text"
         if isinstance(event, yaml.AliasEvent):
-            self.complain(_spot(event), f"the alias `*{event.anchor}`", cure)
+            self.complain(spot, f"the alias `*{event.anchor}`", cure)
         elif event.anchor is not None:
-            self.complain(_spot(event), f"the anchor `&{event.anchor}`", cure)
+            self.complain(spot, f"the anchor `&{event.anchor}`", cure)
         elif event.tag is not None:
-            self.complain(_spot(event), f"the tag `{event.tag}`", "remove it, or quote the text")
+            self.complain(spot, f"the tag `{event.tag}`", "remove it, or quote the text")
 
-    def _scalar(self, event: Any) -> DocumentNode:
-        """A scalar: a text where it is quoted or a block, else what the core schema says."""
-        spot, style = _spot(event), event.style or ""
-        value: Value = event.value
-        if not style:
-            try:
-                value = plain_value(event.value)
-            except ValueError as error:
-                self.complain(spot, str(error), "put it in quotes if it is meant as text")
-        return DocumentNode(value, spot, event.value, style)
-
-    def _sequence(self, start: Any, depth: int) -> DocumentNode:
-        """A list."""
-        nodes: list[DocumentNode] = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
-            nodes.append(self._node(event, depth + 1))
-        return DocumentNode([node.value for node in nodes], _spot(start), entries=nodes)
-
-    def _mapping(self, start: Any, depth: int) -> DocumentNode:
-        """A dict whose keys are texts, as they were written."""
+    def _entries(self, depth: int) -> dict[str, DocumentNode]:
+        """The nodes of a mapping by their keys, which are texts as they were written."""
         nodes: dict[str, DocumentNode] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
-            key, spot = self._key(event, depth), _spot(event)
+        while not self._ends(yaml.MappingEndEvent):
+            spot, key = _spot(self.events.peek_event()), self._key(depth)
             if first := nodes.get(key):
                 line = first.key.line if first.key else 0
                 cure = f"it first stands in line {line}: keep one"
                 self.complain(spot, f"the key `{key}` stands here twice", cure)
-            nodes[key] = self._node(self._next(), depth + 1)._replace(key=spot)
-        values = {key: node.value for key, node in nodes.items()}
-        return DocumentNode(values, _spot(start), entries=nodes)
+            nodes[key] = self._node(depth)._replace(key=spot)
+        return nodes
 
-    def _key(self, event: Any, depth: int) -> str:
-        """The text of a key."""
+    def _key(self, depth: int) -> str:
+        event = self.events.peek_event()
         if isinstance(event, yaml.ScalarEvent):
-            self._check_properties(event)
+            self._check_properties(self.events.get_event(), _spot(event))
             return str(event.value)
         self.complain(_spot(event), "a key that is no plain text", "write `key: value`")
-        return self._node(event, depth + 1).written
+        return self._node(depth).written
 
 
 def _spot(event: Any) -> DocumentSpot:
