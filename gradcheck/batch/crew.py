@@ -6,7 +6,7 @@ An answer whose time is over is left to a person, and so is one that kills its w
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,27 +111,29 @@ class Crew:
     def _collect(self, hand: _Hand) -> Iterator[JudgedAnswer]:
         for future, chunk in [each for each in hand.flying if each[0].done()]:
             hand.flying.remove((future, chunk))
-            error = None if future.cancelled() else future.exception()
-            if error is not None or future.cancelled():
-                yield from self._after(error, chunk)
-            else:
-                for (number, *_), row in zip(chunk.answers, future.result(), strict=True):
-                    yield JudgedAnswer(number, *row)
+            error = CancelledError() if future.cancelled() else future.exception()
+            rows = getattr(error, "done", ()) if error else future.result()
+            for (number, *_), row in zip(chunk.answers, rows, strict=False):
+                yield JudgedAnswer(number, *row)
+            _, rest = chunk.cut(len(rows))
+            if error and rest.answers:
+                yield from self._after(error, rest)
 
-    def _after(self, error: BaseException | None, chunk: Chunk) -> list[JudgedAnswer]:
-        """Of a chunk whose worker was lost, all but the answer at fault go again.
+    def _after(self, error: BaseException, rest: Chunk) -> list[JudgedAnswer]:
+        """What came after the last judgement of a worker that was lost goes again.
 
-        Where nobody knows which it was, the whole chunk is at fault.
+        The first of it is at fault; where the worker was not at an answer, all of it is.
         """
-        culprit = chunk
-        if isinstance(error, WorkerLost) and error.at >= 0:
-            before, culprit, after = chunk.cut(error.at, error.at + 1)
-            self.again.extend(piece for piece in (before, after) if piece.answers)
+        culprit = rest
+        if isinstance(error, WorkerLost) and error.inside:
+            culprit, after = rest.cut(1)
+            if after.answers:
+                self.again.append(after)
             if error.overtime:
                 return leave_chunk(culprit, f"{TOO_SLOW}: {error}", error.seconds)
         first = culprit.answers[0][0]
         if first in self.died:
-            ours = error is not None and type(error) is RuntimeError
+            ours = type(error) is RuntimeError
             return leave_chunk(culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
         self.died.add(first)
         self.again.append(culprit)

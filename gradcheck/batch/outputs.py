@@ -3,18 +3,18 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from markupsafe import Markup
 
 from gradcheck.batch.ledger import FULL, Ledger
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
-from gradcheck.batch.workers import do_all
+from gradcheck.batch.workers import Nursery, Worker
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import restrict
 
@@ -89,18 +89,21 @@ SECTIONS = 2_000  # problems with their answers that are remembered: students gi
 PATTERN = "*-" + "?" * 16 + ".html"
 
 
-def write_results(ledger: Ledger, out: Path, jobs: int) -> ClassFacts:
+def write_results(ledger: Ledger, out: Path, nursery: Nursery | None, jobs: int) -> ClassFacts:
     """`results.jsonl`, `grades.csv` and the pages; what is told of the class."""
     write = (write_lines, out / "results.jsonl"), (write_grades, out / "grades.csv")
-    return _write(ledger, out, jobs, [(_table, ledger.path, *each) for each in write])
+    tasks: list[tuple[Any, ...]] = [(_table, ledger.path, *each) for each in write]
+    return _write(ledger, out, tasks, nursery, jobs)
 
 
 def write_pages(ledger: Ledger, out: Path) -> None:
     """`index.html` and a page a student."""
-    _write(ledger, out, 1, [])
+    _write(ledger, out, [], None, 1)
 
 
-def _write(ledger: Ledger, out: Path, jobs: int, tasks: list[tuple[object, ...]]) -> ClassFacts:
+def _write(
+    ledger: Ledger, out: Path, tasks: list[tuple[Any, ...]], nursery: Nursery | None, jobs: int
+) -> ClassFacts:
     """The tables and all pages; those of students who are gone are taken away."""
     from gradcheck.report.pages import class_page, page_name  # noqa: PLC0415 - Jinja2 is slow
 
@@ -108,7 +111,14 @@ def _write(ledger: Ledger, out: Path, jobs: int, tasks: list[tuple[object, ...]]
     everybody = names(ledger)
     slices = [everybody[k : k + SLICE] for k in range(0, len(everybody), SLICE)]
     tasks += [(_students, ledger.path, out, s[0], s[-1]) for s in slices]
-    do_all(tasks, jobs if len(everybody) >= WORTH else 1)
+    if jobs < 2 or len(everybody) < WORTH:
+        for task, *given in tasks:
+            task(*given)
+    else:
+        with ExitStack() as stack:
+            workers = [stack.enter_context(closing(Worker(nursery))) for _ in range(jobs)]
+            for future in [workers[k % jobs].submit(*each) for k, each in enumerate(tasks)]:
+                future.result()
     facts = class_facts(ledger)
     only(out / "students", map(page_name, everybody), PATTERN)
     says(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))

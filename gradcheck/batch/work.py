@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 from time import process_time
 
 from gradcheck.batch.ledger import JudgedAnswer
@@ -46,10 +45,10 @@ class Chunk:
     asking: Asking
     answers: Sequence[tuple[int, str, str]]
 
-    def cut(self, *places: int) -> "list[Chunk]":
-        """The pieces of it between these places."""
-        ends = pairwise((0, *places, len(self.answers)))
-        return [Chunk(self.asking, self.answers[start:end]) for start, end in ends]
+    def cut(self, place: int) -> "tuple[Chunk, Chunk]":
+        """What is before a place, and the rest."""
+        before, after = self.answers[:place], self.answers[place:]
+        return Chunk(self.asking, before), Chunk(self.asking, after)
 
 
 def prepare_here(asking: Asking) -> str:
@@ -65,16 +64,14 @@ def prepare_here(asking: Asking) -> str:
     return ""
 
 
-def judge_chunk(chunk: Chunk) -> list[tuple[str, float, str, float]]:
+def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, str, float]]:
     """Judge every answer within the limits of a worker, and give what `JudgedAnswer` has."""
     known = ready(chunk.asking)
-    found = []
-    for k, answer in enumerate(chunk.answers):
+    for answer in chunk.answers:
         begun = process_time()
-        with item(k):
+        with item():
             _, verdict, score, line, _ = _judge(known, *answer)
-        found.append((verdict, score, line, process_time() - begun))
-    return found
+        yield verdict, score, line, process_time() - begun
 
 
 def leave_chunk(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnswer]:

@@ -1,17 +1,19 @@
 """Processes within limits: what hangs, or eats memory, costs itself only.
 
-    with closing(Worker(Limits(seconds=2.0))) as worker:  # the process starts with the first task
-        future = worker.submit(judged, chunk)             # tasks are done in order
-        future.result()                                   # or Lost: the process was killed, or died
+    with closing(Nursery()) as nursery, closing(Worker(nursery, Limits(seconds=2.0))) as worker:
+        future = worker.submit(judge_chunk, chunk)  # tasks are done in order
+        future.result()                             # or WorkerLost: the process was killed, or died
 
-A task says `with item(k)` around each of its items, of which the limits are; what it does outside
-of them has none: preparing a problem is the instructor's own work. Lost tells during which item the
-process ended, and whether its time was over; the next task starts another process.
+A task says `with item():` around each piece of a stranger's work, of which the limits are; what it
+does outside of them has none: preparing a problem is the instructor's own work. A task that is a
+generator sends each result as it comes. WorkerLost has those that came before the process ended,
+and tells whether it was within an item, and whether for its time; the next task starts another.
 
 What comes back from a process is JSON, whatever a stranger's text may have made of it; it writes no
 file and, where the system can forbid it, has no network.
 
-A nursery is a worker that other workers are forked from: what it has prepared, they all know.
+Workers are forked from a nursery: what it has imported and prepared, they all know. Where nothing
+can be forked (Windows), each is started afresh.
 """
 
 import ctypes
@@ -20,15 +22,18 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from itertools import count
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, local
-from types import ModuleType
+from types import GeneratorType, ModuleType
 from typing import Any
 
 try:
@@ -41,12 +46,12 @@ MEMORY = 1 << 30  # bytes for one answer, beside what the process has before
 PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
 FILES = 64  # that a process may have open: modules are loaded when they are used
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
-NOTHING = -1  # the item that is worked on, outside of items
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds between looks at the clock
 AHEAD = 2  # tasks that a process has: one that it works on, one that waits so that it never does
-# By the server that processes come from: also what is loaded when it is used, by SymPy the last.
-PRELOADED = ["gradcheck.batch.work", "gradcheck.problem.model", "sympy", "sympy.tensor.tensor"]
+# By the process that others are forked from: also what is loaded when it is used.
+PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
+FORKS = hasattr(os, "fork")
 
 Task = Callable[..., Any]
 _MAIN = Lock()
@@ -61,36 +66,37 @@ class Limits:
 
 
 class WorkerLost(RuntimeError):
-    """A process ended in the midst of its task: `at` which item, and whether for its time."""
+    """A process ended in the midst of its task.
 
-    def __init__(self, at: int, overtime: bool, why: str, seconds: float = 0.0) -> None:
-        """`at` is -1 outside of items; `seconds` is what an item may take."""
+    `done` is what had come of it, `inside` whether it worked on an item, `overtime` whether longer
+    than the `seconds` that one may take.
+    """
+
+    def __init__(
+        self, why: str, done: list[Any], *, inside: bool, overtime: bool, seconds: float
+    ) -> None:
         super().__init__(why)
-        self.at, self.overtime, self.seconds = at, overtime, seconds
+        self.done, self.inside, self.overtime, self.seconds = done, inside, overtime, seconds
 
-    def __reduce__(self) -> tuple[type["WorkerLost"], tuple[int, bool, str, float]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """A cluster's worker hands it on."""
-        return WorkerLost, (self.at, self.overtime, str(self), self.seconds)
+        return Exception.__new__, (WorkerLost, str(self)), self.__dict__
 
 
 # -- in the process ------------------------------------------------------------------------------
 
 
 class _Inside:
-    """The limits of this process, its pipe, and where it says what it works on.
-
-    Unset outside of workers. `places` are those of the processes that may be forked from it.
-    """
+    """The limits of this process, its pipe, and whether its memory is bounded now; of workers."""
 
     limits: Limits | None = None
     pipe: Any = None
-    place: Any = None
-    places: Sequence[Any] = ()
+    bounded = False
 
 
 @contextmanager
-def item(k: int) -> Iterator[None]:
-    """Work on the item k within the limits; in a process that is no worker there are none.
+def item() -> Iterator[None]:
+    """Work on an item within the limits; in a process that is no worker there are none.
 
     The system ends the process when the time is over: nothing in Python could, while it computes
     with big numbers in C. Only computing counts, however busy the machine is.
@@ -99,14 +105,19 @@ def item(k: int) -> Iterator[None]:
     if limits is None:
         yield
         return
-    if _Inside.place.value == NOTHING:
+    if not _Inside.bounded:
         _set_memory(_bytes_used() + limits.memory if PAGES.exists() else -1)
-    _Inside.place.value = k
+        _Inside.bounded = True
+    _say("begun", None)
     _alarm(limits.seconds)
     try:
         yield
     finally:
         _alarm(0.0)
+
+
+def _say(kind: str, what: Any) -> None:
+    _Inside.pipe.send_bytes(json.dumps([kind, what]).encode())
 
 
 def _alarm(seconds: float) -> None:
@@ -130,7 +141,6 @@ def _set_memory(most: int) -> None:
 
 def _confine() -> None:
     """No files are written, no core is left, and no network is reached, as far as can be."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
     sys.dont_write_bytecode = True
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -140,97 +150,103 @@ def _confine() -> None:
         ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)
 
 
-def _work(pipe: Connection, place: Any, limits: Limits, places: Sequence[Any] = ()) -> None:
-    _confine()
-    _Inside.places = places
-    _do_tasks(pipe, place, limits)
-
-
-def _do_tasks(pipe: Connection, place: Any, limits: Limits) -> None:
-    """Do tasks until the pipe closes."""
-    _Inside.limits, _Inside.pipe, _Inside.place = limits, pipe, place
+def _work(pipe: Connection, limits: Limits | None) -> None:
+    """Do tasks until the pipe closes; without limits they are our own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
+    if limits is None:
+        for name in PRELOADED:
+            import_module(name)
+    else:
+        _confine()
+    _Inside.limits, _Inside.pipe = limits, pipe
     while True:
         try:
             task, arguments = pipe.recv()
-        except EOFError:
+        except (EOFError, OSError):
             return
-        done = _run_task(task, arguments)
-        place.value = NOTHING
+        try:
+            found = task(*arguments)
+            if isinstance(found, GeneratorType):
+                for each in found:
+                    _say("item", each)
+                found = None
+            _say("end", found)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
+            _say("fault", f"{type(error).__name__}: {error}")
         _set_memory(-1)
-        pipe.send_bytes(done)
+        _Inside.bounded = False
 
 
-def _run_task(task: Task, arguments: tuple[Any, ...]) -> bytes:
-    """Whether it went well, and what came of it, as JSON; a fault by its name."""
-    try:
-        return json.dumps([True, task(*arguments)]).encode()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
-        return json.dumps([False, f"{type(error).__name__}: {error}"]).encode()
-
-
-def _fork(k: int, limits: Limits) -> int:
-    """A copy of this process, which works for another pipe; the number of its process."""
+def _fork(limits: Limits | None) -> int:
+    """A copy of this process, which works for the pipe that comes; the number of its process."""
     handle = reduction.recv_handle(_Inside.pipe)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks what it died of
     number = os.fork()
     if number:
         os.close(handle)
         return number
     try:
         _Inside.pipe.close()
-        _do_tasks(Connection(handle), _Inside.places[k], limits)
+        _work(Connection(handle), limits)
     finally:
         os._exit(0)
+
+
+def _reap(number: int) -> int:
+    """What a fork of this process ended with."""
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
 
 
 # -- beside it -----------------------------------------------------------------------------------
 
 
 class Worker:
-    """One process within limits, started when it is asked and again when it was lost.
+    """One process, started when it is asked and again when it was lost.
 
-    It comes from a nursery, or from a server that has imported everything, or is started afresh: a
-    fork of this process would take its threads' locks along.
+    It is forked from the nursery: a fork of this process would take its threads' locks along.
+    Without limits it does what may write files.
     """
 
     room = AHEAD
 
-    slots = 0  # processes that are forked from it
-
-    def __init__(
-        self, limits: Limits | None = None, nursery: "Nursery | None" = None, slot: int = 0
-    ) -> None:
-        """The process starts with the first task; in a nursery it has a slot of its own."""
-        self.limits = limits or Limits()
-        self.nursery, self.slot = nursery, slot
+    def __init__(self, nursery: "Nursery | None", limits: Limits | None = None) -> None:
+        """The process starts with the first task."""
+        self.nursery, self.limits = nursery if FORKS else None, limits
         self.process: Any = None
         self.closed = False
         self.starting = Lock()
         self.thread = ThreadPoolExecutor(1)
 
     def submit(self, task: Task, *arguments: Any) -> "Future[Any]":
-        """Do it there, after what was asked before; the future raises as `ask` does."""
-        return self.thread.submit(self.ask, task, *arguments)
+        """Do it there, after what was asked before; of a generator all that it gives.
 
-    def ask(self, task: Task, *arguments: Any, handle: int | None = None) -> Any:
-        """Do a task there, with a file that is open here.
-
-        Raises Lost, or RuntimeError with what the task raised.
+        The future raises WorkerLost, or RuntimeError with what the task raised.
         """
+        return self.thread.submit(self._ask, task, *arguments)
+
+    def ask(self, task: Task, *arguments: Any) -> Any:
+        """Do it there, and wait for it."""
+        return self.submit(task, *arguments).result()
+
+    def _ask(self, task: Task, *arguments: Any, handle: int | None = None) -> Any:
+        """Do a task there, with a file that is open here."""
         if self.process is None:
             self._start()
-        in_time = True
+        done: list[Any] = []
+        kind, in_time = "", True
         try:
             self.pipe.send((task, arguments))
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.process.pid)
-            in_time = self._wait()
-            well, found = json.loads(self.pipe.recv_bytes())
+            while kind != "end":
+                in_time = self._wait(inside=kind == "begun")
+                kind, found = json.loads(self.pipe.recv_bytes())
+                if kind == "fault":
+                    raise RuntimeError(found)
+                if kind == "item":
+                    done.append(found)
         except (EOFError, OSError):
-            raise self._describe_end(in_time) from None
-        if not well:
-            raise RuntimeError(found)
-        return found
+            raise self._describe_end(done, inside=kind == "begun", in_time=in_time) from None
+        return done or found
 
     def close(self) -> None:
         """End the process, whatever it does; what waits is given up."""
@@ -243,148 +259,112 @@ class Worker:
         self.thread.shutdown()
 
     def _start(self) -> None:
-        with self.starting, _deaf():
+        with self.starting:
             if self.closed:
                 raise RuntimeError("a closed worker is asked")
-            self.pipe, theirs = _context().Pipe()
-            try:
-                self.process = self._spawn(theirs)
-            finally:
-                theirs.close()
+            self.pipe, theirs = multiprocessing.Pipe()
+            with closing(theirs):
+                if self.nursery is None:
+                    self.process = _spawn(theirs, self.limits)
+                else:
+                    self.process = self.nursery.fork(theirs, self.limits)
 
-    def _spawn(self, theirs: Connection) -> Any:
-        if self.nursery is not None:
-            process, self.place = self.nursery.fork(self.slot, self.limits, theirs)
-            return process
-        context = _context()
-        places = [context.RawValue(ctypes.c_long, NOTHING) for _ in range(1 + self.slots)]
-        self.place, *self.places = places
-        arguments = (theirs, self.place, self.limits, self.places)
-        process = context.Process(target=_work, args=arguments, daemon=True)
-        with _without_main():
-            process.start()
-        return process
+    def _wait(self, *, inside: bool) -> bool:
+        """Wait for an answer; kill what works on one item too long. Whether it was in time.
 
-    def _wait(self) -> bool:
-        """Wait for an answer; kill what works on one item too long, by looks and not by the clock.
-
-        A machine that slept, or a process that was stopped, has not worked. Whether it was in time.
+        By looks and not by the clock: a machine that slept, or a process that was stopped, has not
+        worked.
         """
-        looks, last = 0, NOTHING
+        if not inside or self.limits is None:
+            self.pipe.poll(None)
+            return True
         most = max(WAITING, self.limits.seconds * PATIENCE) / LOOK
-        while not self.pipe.poll(LOOK):
-            now = self.place.value
-            looks = looks + 1 if now == last != NOTHING else 0
-            last = now
+        for looks in count():
+            if self.pipe.poll(LOOK):
+                break
             if looks > most:
                 self.process.kill()
                 return False
         return True
 
-    def _describe_end(self, in_time: bool) -> WorkerLost:
+    def _describe_end(self, done: list[Any], *, inside: bool, in_time: bool) -> WorkerLost:
         """What is to be said of a process that has ended."""
         self.process.join()
         self.pipe.close()
-        code, at, seconds = self.process.exitcode, self.place.value, self.limits.seconds
+        code, seconds = self.process.exitcode, self.limits.seconds if self.limits else 0.0
         self.process = None
-        alarmed = hasattr(signal, "SIGPROF") and code == -signal.SIGPROF
-        if not in_time or alarmed:
-            return WorkerLost(at, True, f"more than {seconds:g} seconds of computing", seconds)
-        return WorkerLost(at, False, f"its process ended with the code {code}")
-
-
-class _Forked:
-    """A process that is a nursery's child; what it died of is not known here."""
-
-    exitcode = None
-
-    def __init__(self, number: int) -> None:
-        self.pid = number
-
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-
-    def join(self) -> None:
-        """Nothing to wait for: the system takes it away."""
+        overtime = not in_time or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF)
+        late, dead = f"more than {seconds:g} seconds of computing", f"its process ended with {code}"
+        why = late if overtime else dead
+        return WorkerLost(why, done, inside=inside, overtime=overtime, seconds=seconds)
 
 
 class Nursery(Worker):
-    """A worker that others are forked from, each with a slot: what it knows, they know."""
+    """A process that others are forked from: what it has imported and prepared, they know."""
 
-    def __init__(self, slots: int) -> None:
-        """The process starts with the first task."""
-        super().__init__()
-        self.slots = slots
+    def __init__(self) -> None:
+        """It begins to import at once."""
+        super().__init__(None)
+        if FORKS:
+            self.submit(os.getpid)
 
-    def fork(self, slot: int, limits: Limits, theirs: Connection) -> tuple[_Forked, Any]:
-        """A process that works for the other end of a pipe, and where it says what at."""
-        number = self.thread.submit(self.ask, _fork, slot, limits, handle=theirs.fileno()).result()
-        self.places[slot].value = NOTHING
-        return _Forked(number), self.places[slot]
+    def fork(self, theirs: Connection, limits: Limits | None) -> "_Forked":
+        """A process that works for the other end of a pipe."""
+        asked = self.thread.submit(self._ask, _fork, limits, handle=theirs.fileno())
+        return _Forked(asked.result(), self)
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Start processes that never hear of Ctrl-C, not even while they import; this one does later.
+@dataclass
+class _Forked:
+    """A process that is a nursery's child, and tells it alone what it died of."""
+
+    pid: int
+    nursery: Nursery
+    exitcode: int | None = None
+    ended: bool = False
+
+    def kill(self) -> None:
+        if not self.ended:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+
+    def join(self) -> None:
+        if not self.ended:
+            with suppress(RuntimeError):  # a nursery that was closed, or lost, or another one since
+                self.exitcode = self.nursery.submit(_reap, self.pid).result()
+            self.ended = True
+
+
+def _spawn(theirs: Connection, limits: Limits | None) -> Any:
+    """A new process, which never hears of Ctrl-C, and does not run the program of this one again.
 
     multiprocessing's own tracker is started before: where it starts, it opens the ears again.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Start processes that do not run the program of this one again, whatever it is."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_work, args=(theirs, limits), daemon=True)
     with _MAIN:
-        main = sys.modules["__main__"]
+        main, before = sys.modules["__main__"], None
+        if hasattr(signal, "pthread_sigmask"):
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         sys.modules["__main__"] = ModuleType("__main__")
         try:
-            yield
+            process.start()
         finally:
             sys.modules["__main__"] = main
-
-
-def foresee() -> None:
-    """Let the server that processes come from import everything, while this process does, too."""
-    if _context().get_start_method() == "forkserver":
-        from multiprocessing import forkserver  # noqa: PLC0415 - not everywhere
-
-        with _deaf():
-            forkserver.ensure_running()
-
-
-def _context() -> Any:
-    """How a process starts: from a server where there is one, which Windows has not."""
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload(PRELOADED)
-    return context
-
-
-def do_all(tasks: list[tuple[Any, ...]], jobs: int) -> None:
-    """Do trusted tasks, which write files, in so many processes; raises what a task raised."""
-    if jobs < 2:
-        for task, *arguments in tasks:
-            task(*arguments)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=_context()) as pool:
-        with _deaf(), _without_main():
-            futures = [pool.submit(*each) for each in tasks]
-        for future in futures:
-            future.result()
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process
 
 
 _OWN = local()
+
+
+@cache
+def _own_nursery() -> Nursery:
+    if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have no child
+        multiprocessing.current_process().daemon = False
+    return Nursery()
 
 
 def within(task: Task, /, *arguments: Any) -> Any:
@@ -393,7 +373,5 @@ def within(task: Task, /, *arguments: Any) -> Any:
     For a thread of a cluster's worker, which cannot be ended. The process ends with the worker.
     """
     if not hasattr(_OWN, "worker"):
-        if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have none
-            multiprocessing.current_process().daemon = False
-        _OWN.worker = Worker()
+        _OWN.worker = Worker(_own_nursery(), Limits())
     return _OWN.worker.ask(task, *arguments)

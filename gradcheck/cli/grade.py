@@ -25,7 +25,7 @@ from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
-from gradcheck.batch.workers import Worker, foresee
+from gradcheck.batch.workers import Limits, Nursery, Worker
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import (
     EXISTING,
@@ -154,8 +154,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
     or tables (CSV, .xlsx); `-` is a YAML or JSON text from standard input. Exit code 0: all graded,
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
-    if not scheduler:
-        foresee()
+    nursery = click.get_current_context().with_resource(closing(Nursery()))
     jobs = count_jobs(jobs, kept=directory is not None)
     read, err = sets((problems,)), screen(stderr=True)
     with _telling(directory, err), _open_ledger(directory, err) as ledger:
@@ -163,7 +162,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
         meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
         _check(read, ids)
-        with closing(Crew(_executors(jobs, scheduler, tls, err))) as crew:
+        with closing(Crew(_executors(nursery, jobs, scheduler, tls, err))) as crew:
             batch = Batch(ledger, crew)
             with nullcontext() if as_json else err.status(CONSULTED):
                 batch.prepare(read, ids)
@@ -183,7 +182,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
                 facts = class_facts(ledger)
             else:
                 ledger.save()
-                facts = write_results(ledger, directory, jobs)
+                facts = write_results(ledger, directory, nursery, jobs)
         if as_json:
             for line in json_lines(ledger, as_read=directory is None):
                 print(line)
@@ -226,11 +225,11 @@ def _open_ledger(directory: Path | None, err: Console) -> Iterator[Ledger]:
 
 
 def _executors(
-    jobs: int, scheduler: str, tls: tuple[Path, Path, Path] | None, err: Console
+    nursery: Nursery, jobs: int, scheduler: str, tls: tuple[Path, Path, Path] | None, err: Console
 ) -> list[Worker | Cluster]:
     """Who judges: processes of this machine, or a cluster."""
     if not scheduler:
-        return [Worker() for _ in range(jobs)]
+        return [Worker(nursery, Limits()) for _ in range(jobs)]
     if not tls:
         _notice(err, OPEN.format(scheduler))
     return [Cluster(scheduler, tls)]

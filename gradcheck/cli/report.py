@@ -190,7 +190,7 @@ def mark(  # noqa: PLR0917 - click gives them by name
         if ledger.fact("seal"):
             ledger.seal()
         ledger.save()
-        write_results(ledger, directory, 1)
+        write_results(ledger, directory, None, 1)
     click.echo(words)
 
 

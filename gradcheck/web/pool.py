@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gradcheck.batch import workers
 from gradcheck.batch.work import Asking
-from gradcheck.batch.workers import NOTHING, Nursery, Worker, WorkerLost
+from gradcheck.batch.workers import Limits, Nursery, Worker, WorkerLost
 from gradcheck.web.work import prepare
 
 MB = 2**20
@@ -53,9 +52,6 @@ class QueueLimits:
         return f"judging it takes more than {self.slow:g} s or {self.memory // MB} MB"
 
 
-# -- who waits -------------------------------------------------------------------------------------
-
-
 class Sender(NamedTuple):
     """Who asks: an address, and the name of a student who has said one."""
 
@@ -80,7 +76,7 @@ class QueuedTask:
 
 @dataclass(eq=False)
 class Lane:
-    """Workers with a limit in seconds, and the questions that wait for them, sender by sender.
+    """The questions that wait for workers with a limit in seconds, sender by sender.
 
     At most so many wait in all, of each sender, and from each address: a name costs nothing.
     """
@@ -124,9 +120,6 @@ class Lane:
         return asked
 
 
-# -- who works -------------------------------------------------------------------------------------
-
-
 class Pool:
     """The workers, from `start` to `stop`; what is prepared before, they all know."""
 
@@ -142,20 +135,24 @@ class Pool:
         self.processes = processes or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
-        self.nursery = Nursery(self.processes + 1)
+        self.nursery = Nursery()
         self.ran_away: OrderedDict[bytes, None] = OrderedDict()
         self.suspects: dict[Sender, float] = {}
-        self.keepers: list[_Keeper] = []
-        self.tasks: list[asyncio.Task[None]] = []
+        self.workers: dict[int, Worker] = {}
+        self.keepers: list[asyncio.Task[None]] = []
 
     def prepare(self) -> None:
         """Prepare every problem, once for all workers."""
-        for id, asking in self.askings.items():
-            try:
-                news = self.nursery.ask(prepare, asking)
-            except (RuntimeError, WorkerLost) as error:
-                news = {"why": f"{id}: {error}", "shows": []}
-            self.doubts[id], self.shows[id] = news["why"], news["shows"]
+        try:
+            for id, asking in self.askings.items():
+                try:
+                    news = self.nursery.ask(prepare, asking)
+                except RuntimeError as error:
+                    news = {"why": f"{id}: {error}", "shows": []}
+                self.doubts[id], self.shows[id] = news["why"], news["shows"]
+        except BaseException:  # Ctrl-C does not wait for what is being prepared
+            self.nursery.close()
+            raise
 
     async def start(self) -> None:
         """Begin to work."""
@@ -163,19 +160,18 @@ class Pool:
         self.quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
         self.slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
         lanes = (*[self.quick] * self.processes, self.slow)
-        self.keepers = [_Keeper(self, lane, k) for k, lane in enumerate(lanes)]
-        self.tasks = [asyncio.create_task(keeper.keep()) for keeper in self.keepers]
+        self.keepers = [asyncio.create_task(self._keep(k, lane)) for k, lane in enumerate(lanes)]
 
     async def stop(self) -> None:
         """Let everybody go."""
-        for task in self.tasks:
-            task.cancel()
-        workers = (self.nursery, *(keeper.worker for keeper in self.keepers))
-        closing = [asyncio.to_thread(worker.close) for worker in workers]
-        await asyncio.gather(*self.tasks, *closing, return_exceptions=True)
+        for keeper in self.keepers:
+            keeper.cancel()
+        await asyncio.gather(*self.keepers, return_exceptions=True)
+        for worker in (*self.workers.values(), self.nursery):
+            await asyncio.to_thread(worker.close)
 
     async def ask(self, sender: Sender, task: Callable[..., Any], *given: Any) -> Any:
-        """What a worker says; raises Busy, RanAway or Fault."""
+        """What a worker says; raises Busy, RanAway or WorkerFault."""
         asked = QueuedTask(sender, task, given, asyncio.get_running_loop().create_future())
         if asked.name in self.ran_away:
             raise RanAway
@@ -183,71 +179,57 @@ class Pool:
         (self.slow if slow else self.quick).put(asked)
         return await asked.said
 
-    def again(self, lane: Lane, asked: QueuedTask) -> None:
+    async def _keep(self, k: int, lane: Lane) -> None:
+        """Ask a process one question after another, until somebody cancels it."""
+        while True:
+            limits = Limits(lane.seconds, self.limits.memory)
+            self.workers[k] = worker = Worker(self.nursery, limits)
+            for _ in range(TASKS):
+                asked = await lane.next()
+                try:
+                    found = await self._do(worker, asked)
+                except (Busy, RanAway, WorkerFault) as error:
+                    if not asked.said.done():
+                        asked.said.set_exception(error)
+                except WorkerLost:
+                    self._try_slowly(lane, asked)
+                else:
+                    if not asked.said.done():
+                        asked.said.set_result(found)
+            await asyncio.to_thread(worker.close)
+
+    async def _do(self, worker: Worker, asked: QueuedTask) -> Any:
+        """A task done by a process; by another one where it was killed before it began."""
+        for last in (False, True):
+            try:
+                return await asyncio.wrap_future(worker.submit(asked.task, *asked.given))
+            except WorkerLost as error:
+                if error.inside or last:
+                    raise
+            except RuntimeError as error:
+                if str(error).startswith("MemoryError"):
+                    self._forget(asked)
+                    raise RanAway from None
+                raise WorkerFault(str(error)[:300]) from None
+        return None
+
+    def _try_slowly(self, lane: Lane, asked: QueuedTask) -> None:
         """A second, longer try beside the others; after that it is not tried again."""
         now = time.monotonic()
         self.suspects = {each: until for each, until in self.suspects.items() if until > now}
         self.suspects[asked.sender] = now + SLOW_FOR
+        if asked.said.done():
+            return
         try:
             if lane is self.slow:
-                self.forget(asked)
+                self._forget(asked)
                 raise RanAway
             self.slow.put(asked)
         except (RanAway, Busy) as error:
             asked.said.set_exception(error)
 
-    def forget(self, asked: QueuedTask) -> None:
+    def _forget(self, asked: QueuedTask) -> None:
         """Never try a question again."""
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
             self.ran_away.popitem(last=False)
-
-
-class _Keeper:
-    """A process that is asked one question after another."""
-
-    def __init__(self, pool: Pool, lane: Lane, slot: int) -> None:
-        self.pool, self.lane, self.slot = pool, lane, slot
-        self.worker = self._spawn()
-
-    def _spawn(self) -> Worker:
-        self.tasks = 0
-        limits = workers.Limits(self.lane.seconds, self.pool.limits.memory)
-        return Worker(limits, self.pool.nursery, self.slot)
-
-    async def keep(self) -> None:
-        """Work until somebody cancels it."""
-        while True:
-            await self._answer(await self.lane.next())
-            if self.tasks > TASKS:
-                await asyncio.to_thread(self.worker.close)
-                self.worker = self._spawn()
-
-    async def _answer(self, asked: QueuedTask) -> None:
-        """Answer a question; one that ends its process is tried elsewhere, or no more."""
-        self.tasks += 1
-        try:
-            reply = await self._do(asked.task, *asked.given)
-        except WorkerLost:
-            if not asked.said.done():
-                self.pool.again(self.lane, asked)
-            return
-        except RuntimeError as error:
-            failed: Exception = WorkerFault(str(error)[:300])
-            if str(error).startswith("MemoryError"):
-                self.pool.forget(asked)
-                failed = RanAway()
-            if not asked.said.done():
-                asked.said.set_exception(failed)
-            return
-        if not asked.said.done():
-            asked.said.set_result(reply)
-
-    async def _do(self, task: Callable[..., Any], *given: Any) -> Any:
-        """A task done by the process; by another one where it was killed before it began."""
-        try:
-            return await asyncio.wrap_future(self.worker.submit(task, *given))
-        except WorkerLost as error:
-            if error.at != NOTHING:
-                raise
-            return await asyncio.wrap_future(self.worker.submit(task, *given))

@@ -61,14 +61,14 @@ def compose(mistake: str, seed: int) -> Said:
 
 def judge(asking: Asking, part: str, answer: str) -> Said:
     """The judgement of an answer, as `packed`."""
-    verdict, score, line, _ = judge_chunk(Chunk(asking, [(0, part, answer)]))[0]
+    verdict, score, line, _ = next(judge_chunk(Chunk(asking, [(0, part, answer)])))
     return {"verdict": verdict, "score": score, "line": line}
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:
     """How an answer is read."""
     found = ready(asking)
-    with item(0):
+    with item():
         return _understood(found, part, answer)
 
 
@@ -80,14 +80,14 @@ def draw(asking: Asking) -> Said:
 def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
     found = ready(asking)
-    with item(0):
+    with item():
         return _view(found, judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
 
 
-@item(0)
+@item()
 def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
     try:
@@ -112,7 +112,7 @@ def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     return said
 
 
-@item(0)
+@item()
 def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """How a typed function is read, or an answer to its derivative."""
     try:

@@ -16,7 +16,7 @@ def test_a_fault_of_ours_costs_one_answer(monkeypatch):
     mark = work.mark
     monkeypatch.setattr(work, "mark", fails)
     answers = [(k, "x", f'"{k}x"') for k in range(20)]
-    found = work.judge_chunk(Chunk(Asking(SET.encode(), "", "line"), answers))
+    found = list(work.judge_chunk(Chunk(Asking(SET.encode(), "", "line"), answers)))
     verdicts = [verdict for verdict, *_ in found]
     assert [k for k, verdict in enumerate(verdicts) if verdict == "needs-review"] == [7]
     assert len(verdicts) == 20

@@ -1,6 +1,7 @@
 """A process within limits: what it is told, and what is told when it is lost."""
 
 import os
+import pickle
 import shutil
 import socket
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.workers import NOTHING, Limits, Nursery, Worker, WorkerLost, item
+from gradcheck.batch.workers import Limits, Nursery, Worker, WorkerLost, item
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
@@ -23,44 +24,48 @@ def doubled(values: list[int]) -> list[int]:
     return [2 * value for value in values]
 
 
-def endless(at: int) -> None:
+def endless(at: int) -> Iterator[int]:
     """Big numbers in C, which nothing in Python interrupts, during one item of several."""
     for k in range(at + 1):
-        with item(k):
+        with item():
             3 ** (10**9 if k == at else 2)
+        yield k
 
 
 def waiting() -> None:
     """An item that computes nothing, and never ends."""
-    with item(0):
+    with item():
         threading.Event().wait()
 
 
 def hungry() -> int:
     """An item that wants a gigabyte."""
-    with item(0):
+    with item():
         return len(b"x" * (1 << 30))
 
 
 def hungry_outside() -> int:
     """A task that wants a gigabyte, and is not within an item; nor is it after one."""
-    with item(0):
+    with item():
         pass
     return len(b"x" * 1000)
 
 
-def dying(at: int) -> None:
-    """A process that dies during an item, or outside of all."""
-    if at == NOTHING:
+def dying(inside: bool) -> Iterator[str]:
+    """A process that dies after an item, or in the midst of the next."""
+    with item():
+        pass
+    yield "first"
+    if not inside:
         os.kill(os.getpid(), 9)
-    with item(at):
+    with item():
         os.kill(os.getpid(), 9)
 
 
 def slow_in_all() -> int:
     """Many items, none of which is too slow."""
-    for k in range(3):
-        with item(k):
+    for _ in range(3):
+        with item():
             end = time.process_time() + 0.15
             while time.process_time() < end:
                 pass
@@ -73,9 +78,16 @@ def failing() -> None:
 
 
 @pytest.fixture(scope="module")
-def beside() -> Iterator[Worker]:
-    """A worker that is used again after every loss."""
-    with closing(Worker(SHORT)) as found:
+def nursery() -> Iterator[Nursery]:
+    """What workers are forked from."""
+    with closing(Nursery()) as found:
+        yield found
+
+
+@pytest.fixture(scope="module", params=["forked", "alone"])
+def beside(request, nursery) -> Iterator[Worker]:
+    """A worker that is used again after every loss; also as it is where nothing can be forked."""
+    with closing(Worker(nursery if request.param == "forked" else None, SHORT)) as found:
         yield found
 
 
@@ -87,29 +99,30 @@ def test_a_task_comes_back(beside):
 
 
 @pytest.mark.parametrize(
-    ("task", "at", "says"),
+    ("task", "given", "done", "says"),
     [
-        (endless, 2, r"more than 0\.3 seconds of computing"),
-        (dying, 1, "its process ended with the code -9"),
-        (dying, NOTHING, "its process ended with the code -9"),
+        (endless, 2, [0, 1], r"more than 0\.3 seconds of computing"),
+        (dying, True, ["first"], "its process ended with -9"),
+        (dying, False, ["first"], "its process ended with -9"),
     ],
 )
-def test_a_lost_process_tells_where(beside, task, at, says):
-    """The item that it worked on, and why; the next task finds another process."""
+def test_a_lost_process_tells_where(beside, task, given, done, says):
+    """What it had done, whether in the midst of an item, and why; the next task finds another."""
     with pytest.raises(WorkerLost, match=says) as found:
-        beside.ask(task, at)
-    assert (found.value.at, found.value.overtime) == (at, task is endless)
+        beside.ask(task, given)
+    lost = pickle.loads(pickle.dumps(found.value))  # as a cluster hands it on
+    assert (lost.done, lost.inside, lost.overtime) == (done, bool(given), task is endless)
     assert beside.ask(doubled, [3]) == [6]
 
 
-def test_what_waits_is_given_up_by_the_clock(monkeypatch):
+def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
     """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
-    beside = Worker(Limits(seconds=0.05))
+    beside = Worker(nursery, Limits(seconds=0.05))
     with pytest.raises(WorkerLost, match=r"0\.05 seconds") as found:
         beside.ask(waiting)
-    assert (found.value.at, found.value.overtime) == (0, True)
+    assert (found.value.inside, found.value.overtime) == (True, True)
     beside.close()
 
 
@@ -174,8 +187,10 @@ def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
 def test_a_program_from_standard_input_has_workers():
     """They do not run it again."""
     program = (
-        "from contextlib import closing; from gradcheck.batch.workers import Worker; import os\n"
-        "with closing(Worker()) as worker: print(worker.ask(os.getpid) != os.getpid())"
+        "from contextlib import closing; import os\n"
+        "from gradcheck.batch.workers import Nursery, Worker\n"
+        "with closing(Nursery()) as nursery, closing(Worker(nursery)) as worker:\n"
+        "    print(worker.ask(os.getpid) != os.getpid())"
     )
     words = [sys.executable, "-"]
     found = subprocess.run(words, input=program, capture_output=True, text=True, check=True)
@@ -184,22 +199,22 @@ def test_a_program_from_standard_input_has_workers():
 
 def test_outside_of_workers_nothing_is_limited():
     """An item in this process is no more than its body."""
-    with item(0):
+    with item():
         assert doubled([1]) == [2]
 
 
-def test_a_worker_is_an_executor():
+def test_a_worker_is_an_executor(nursery):
     """Tasks in their order; the one after a loss has another process; the end does not wait."""
-    with closing(Worker(SHORT)) as worker:
+    with closing(Worker(nursery, SHORT)) as worker:
         found = [worker.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
         assert found[0].result() == [2]
         assert isinstance(found[1].exception(), WorkerLost)
         assert found[2].result() == [4]
-    worker = Worker()
+    worker = Worker(nursery, SHORT)
     stuck = worker.submit(waiting)
     worker.submit(doubled, [1])
     assert worker.submit(doubled, [1]).cancel()
-    while worker.process is None or not worker.process.is_alive():
+    while worker.process is None:
         time.sleep(0.01)
     worker.close()
     assert isinstance(stuck.exception(), WorkerLost)
@@ -216,22 +231,27 @@ def learned(number: int) -> list[int]:
 
 def test_workers_of_a_nursery_know_what_it_has_prepared():
     """Each for itself from then on, and another one in the place of one that was killed."""
-    with closing(Nursery(2)) as nursery:
+    with closing(Nursery()) as nursery:
         assert nursery.ask(learned, 1) == [1]
-        with closing(Worker(SHORT, nursery, 0)) as one, closing(Worker(SHORT, nursery, 1)) as two:
+        with closing(Worker(nursery, SHORT)) as one, closing(Worker(nursery, SHORT)) as two:
             assert (one.ask(learned, 2), two.ask(learned, 3)) == ([1, 2], [1, 3])
-            for task, at in ((endless, 1), (dying, 0), (dying, NOTHING)):
+            for task, given in ((endless, 1), (dying, True), (dying, False)):
                 with pytest.raises(WorkerLost) as found:
-                    one.ask(task, at)
-                assert found.value.at == at
+                    one.ask(task, given)
+                assert found.value.overtime is (task is endless)
             assert (one.ask(learned, 4), two.ask(learned, 5)) == ([1, 4], [1, 3, 5])
             os.kill(nursery.process.pid, 9)
             assert two.ask(learned, 6) == [1, 3, 5, 6], "it goes on without the nursery"
+            for ended in (two.process, nursery.process):
+                os.kill(ended.pid, 9)
+            with pytest.raises(WorkerLost):
+                two.ask(learned, 7)
+            assert two.ask(learned, 8) == [8], "and another nursery takes the place"
 
 
 def test_a_worker_is_ended_while_it_starts():
     """Whoever asked is told; the process, which imports for a second, does not outlive it."""
-    worker = Worker()
+    worker = Worker(None, SHORT)
     asked = worker.submit(waiting)
     while not (worker.starting.locked() or worker.process):
         time.sleep(0.001)

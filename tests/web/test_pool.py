@@ -23,19 +23,19 @@ FAST = QueueLimits(quick=0.3, slow=0.5, memory=256 * 2**20)
 
 def loop():
     """Computes in C, where no signal handler of Python runs."""
-    with item(0):
+    with item():
         pow(3, 10**9)
 
 
 def eat():
     """Takes all memory there is."""
-    with item(0):
+    with item():
         return "x" * 10**12
 
 
 def die():
     """Ends its process."""
-    with item(0):
+    with item():
         os.abort()
 
 
@@ -70,9 +70,9 @@ async def outcome(waiting):
 
 def kill(pool):
     """Kill all workers that live."""
-    for keeper in pool.keepers:
+    for worker in pool.workers.values():
         with contextlib.suppress(ProcessLookupError, AttributeError):
-            os.kill(keeper.worker.process.pid, signal.SIGKILL)
+            os.kill(worker.process.pid, signal.SIGKILL)
 
 
 def test_answers_are_judged():
