@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import IO, Any
 
 from markupsafe import Markup
 
-from gradcheck.batch.ledger import FULL, Ledger
+from gradcheck.batch.ledger import FULL, Ledger, trouble
 from gradcheck.batch.marked import Marked, everything, names
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
 from gradcheck.batch.workers import Nursery, Worker
@@ -117,12 +118,22 @@ def _write(
     else:
         with ExitStack() as stack:
             workers = [stack.enter_context(closing(Worker(nursery))) for _ in range(jobs)]
-            for future in [workers[k % jobs].submit(*each) for k, each in enumerate(tasks)]:
-                future.result()
+            for done in [workers[k % jobs].submit(_try, *each) for k, each in enumerate(tasks)]:
+                if why := done.result():
+                    raise OSError(why)
     facts = class_facts(ledger)
     only(out / "students", map(page_name, everybody), PATTERN)
     says(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
     return facts
+
+
+def _try(task: Callable[..., None], path: Path, *given: Any) -> str:
+    """Do a task in another process; why it could not write, or an empty text."""
+    try:
+        task(path, *given)
+    except (OSError, sqlite3.Error) as error:
+        return trouble(error, path)
+    return ""
 
 
 def _table(path: Path, write: Callable[[Ledger, Path], None], out: Path) -> None:
