@@ -212,9 +212,9 @@ class Outline:
             dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
             if len(dollars) % 2:
                 raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
-            rows = any(t.text in ("⟦", "⦃") for t in tokens)
-            signs = ("$", "$$") if rows else ("$", "$$", "&")
-            tokens = [t for t in tokens if not (t.kind == "op" and t.text in signs)]
+            tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
+            if any(t.text == "&" for t in tokens):
+                tokens = _without_columns(tokens)
             tokens = _without_quotes(self.without_remark(tokens))
             tokens = self.pair_angles(tokens)
         while tokens and _is_sign(tokens[0], LEADING):
@@ -541,7 +541,7 @@ class Outline:
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""
-        below = next((c for c in clauses[1:] if c[0] in BELOW), None)
+        below = next((c for c in clauses[1:] if c[0] in BELOW | AT_POINT), None)
         if below is not None:
             token = self.tokens[below[1] - 1]
             message = f"what stands behind {token.text} defines nothing"
@@ -623,6 +623,16 @@ class Outline:
         tree = self.parse([t for t, n in inside if t.kind != "line" or n] if lines else tokens)
         self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
         return tree
+
+
+def _without_columns(tokens: list[Token]) -> list[Token]:
+    """A text without the signs that align its equals signs, or begin a line."""
+    ends = Token("line", "", 0, 0)
+    kept = []
+    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
+        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
+        kept += [] if token.text == "&" and aligned else [token]
+    return kept
 
 
 def _without_quotes(tokens: list[Token]) -> list[Token]:

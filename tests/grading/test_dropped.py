@@ -21,7 +21,26 @@ JUNK = [
     "{} // 2",
     "x the where s = {}",
     "17 where s = sum({}, axis=0)",
+    "7 if x = {}",
+    "17, {}",
+    "{}, 17",
+    "{}; 5",
+    "3 {}",
+    "{} + 7",
+    "{} foo7",
+    "{} = 7",
+    "{} | 7",
+    "7 & {}",
+    "{} & 7",
+    "let u = {}: 7",
+    "{}\n7",
+    "{} or 7",
+    "7 ({})",
+    "not {}",
+    "{} !",
+    "$7$ {}",
 ]
+BETWEEN = ["&", "!", " 7 ", "q", "|", "(", "_7", ", 7", "§", '"']
 
 
 @pytest.fixture(scope="module", params=RIGHT)
@@ -37,6 +56,17 @@ def test_junk_is_never_right(problem, junk):
     for right in answers:
         judged = mark(ready, ready.problem.parts[0], junk.format(right))
         assert judged.verdict in ("wrong", "invalid"), judged
+
+
+def test_junk_inside_is_never_right(problem):
+    """What is put between the signs of a right formula is read, or refused."""
+    ready, answers = problem
+    rng = random.Random(5)
+    for right in answers:
+        for junk in BETWEEN:
+            at = rng.randrange(1, len(right))
+            judged = mark(ready, ready.problem.parts[0], right[:at] + junk + right[at:])
+            assert judged.verdict in ("wrong", "invalid"), judged
 
 
 def test_a_chain_that_begins_wrong_says_so(problem):

@@ -89,7 +89,8 @@ class Floats:
             above = self.above[id(node)]
             assert isinstance(above, ast.expr)
             due = self.due(above)
-            self.dues[id(node)] = None if due is None else self._solve(above, node, due)
+            found = None if due is None else self._solve(above, node, due)
+            self.dues[id(node)] = None if isinstance(found, complex) else found
         return self.dues[id(node)]
 
     def _solve(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
