@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import random
+import time
 from fractions import Fraction
 
 import pytest
@@ -193,6 +194,24 @@ def test_no_text_raises_anything_but_a_text_error_at_length():
     """100,000 scrambled texts are read or refused."""
     rounds = 500 * at_most(200)
     assert sum(survives(seed=21, rounds=rounds).values()) == rounds
+
+
+def hostile(rng):
+    """Up to 10,000 characters of a piece repeated, or between two others."""
+    first, piece, last = ("".join(rng.choices(PIECES, k=rng.randint(0, 3))) for _ in range(3))
+    text = first + piece * rng.randint(1, 1 + 2_000 // max(len(piece), 1)) + last
+    return text[: rng.choice([500, 2_000, 10_000])]
+
+
+@pytest.mark.sweep
+def test_no_text_takes_long():
+    """None of 10,000 hostile texts takes 50 ms, here with what a busy machine adds."""
+    rng = random.Random(22)
+    for _ in range(50 * at_most(200)):
+        text, start = hostile(rng), time.process_time()
+        with contextlib.suppress(TextError):
+            read(text)
+        assert time.process_time() - start < 0.1, text
 
 
 LIMITS = {
