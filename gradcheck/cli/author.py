@@ -62,13 +62,9 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
-    sys.exit(lint_all(problems(paths), self_tests_only))
-
-
-def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
-    """Print the findings of every problem; the exit code of the command."""
     out = screen()
     found = 0
+    chosen = problems(paths)
     for problem in chosen:
         try:
             wrong, facts = _lint(problem, self_tests_only)
@@ -84,7 +80,7 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
         for line in wrong + facts:
             out.print(line)
     out.print(f"{pluralize(len(chosen), 'problem')}, {pluralize(found, 'finding')}")
-    return FINDINGS if found else CLEAN
+    sys.exit(FINDINGS if found else CLEAN)
 
 
 def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:

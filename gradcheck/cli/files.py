@@ -26,6 +26,14 @@ class SetPath(click.Path):
             from gradcheck.problem.load import find_set  # noqa: PLC0415
 
             value = find_set(str(value)) or value
+        if not Path(value).exists() and str(value) != str(STDIN):
+            from difflib import get_close_matches  # noqa: PLC0415
+
+            from gradcheck.problem.load import list_sets  # noqa: PLC0415
+
+            close = get_close_matches(str(value), [path.stem for path in list_sets()], n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            self.fail(f"Path '{value}' does not exist.{hint}", param, ctx)
         return super().convert(value, param, ctx)
 
 

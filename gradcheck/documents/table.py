@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ WINDOWS = "cp1252"  # what Excel's plain "CSV" is, where Windows speaks a wester
 ARCHIVE = b"PK\x03\x04"
 CURE = "save the file as UTF-8 (Excel: `CSV UTF-8`)"
 DELIMITERS = ",;\t"
+QUOTED = re.compile('"[^"]*"')
 COLUMNS = 2_000
 LINE = 5_000_000  # characters of a line: all columns, each with the longest answer
 PIECE = 1 << 20  # bytes that are read at once
@@ -97,7 +99,7 @@ def _delimiter(stream: TextIO) -> str:
         first = stream.readline(100_000)
     except UnicodeDecodeError:
         first = ""
-    return max(DELIMITERS, key=first.count)
+    return max(DELIMITERS, key=QUOTED.sub("", first).count)
 
 
 def _of_text(

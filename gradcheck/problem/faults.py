@@ -24,16 +24,35 @@ CURES: Mapping[str | int, str] = {
     "expression": "write an expression as a text, or {form: program, read: ...}",
     "form": "write `form: formula` in a problem, `form: program` in what it asks",
     "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
-    "inputs": "write `inputs: {x: 2.0}`",
-    "right": "write `right: [{x: 2*x}]`",
-    "wrong": "write `wrong: [{answer: {x: x}, mistake: power-coefficient-missing}]`",
-    "wrt": "write `wrt: [x]`",
-    "shape": "write `shape: [3, 2]`",
     "float_parsing": "write digits: `2`, or `0.5`",
     "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
     "too_short": "write at least one",
     "list_type": "write `[...]`, or lines that begin with `- `",
     "string_type": "put it in quotes, or write it as a block after `|`",
+}
+EXAMPLES = {
+    "brackets": "brackets: kind",
+    "chain": "chain: strict",
+    "choose": "choose: [2, 3, 5]",
+    "cotangent": "cotangent: [1.0, 0.5]",
+    "credit": "credit: {sign-error: 0.5}",
+    "decimals": "decimals: [0.5, 2.0, 1]",
+    "follow_through": "follow_through: false",
+    "inputs": "inputs: {x: 2.0}",
+    "integers": "integers: [2, 9]",
+    "jacobian": "jacobian: true",
+    "known": "known: [{answer: {x: x}, says: Look up the power rule.}]",
+    "late": "late: 0.5",
+    "order": "order: 2",
+    "points": "points: 2",
+    "requires_grad": "requires_grad: false",
+    "right": "right: [{x: 2*x}]",
+    "shape": "shape: [3, 2]",
+    "tolerance": "tolerance: 1e-3",
+    "value": "value: [1.0, 2.0]",
+    "weights": "weights: {x: 2}",
+    "wrong": "wrong: [{answer: {x: x}, mistake: power-coefficient-missing}]",
+    "wrt": "wrt: [x]",
 }
 ADDED: Mapping[str | int, str] = {
     "mistake": "add `mistake:` with a name of `gradcheck mistakes`, or `mistake: unnamed`",
@@ -55,11 +74,15 @@ MEANT: Mapping[str, str] = {
 DUE: Mapping[str, str] = {
     "model_type": "a number, nested lists of numbers, or a mapping was expected",
     "string_type": "a text was expected",
-    "list_type": "a list was expected",
+    **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
+    "too_long": "at most {max_length} entries were expected",
     "dict_type": "a mapping was expected",
     "too_short": "an empty list came",
     "string_pattern_mismatch": "a name without blanks or other signs was expected",
-    "float_parsing": "a number was expected",
+    **dict.fromkeys(("float_parsing", "float_type"), "a number was expected"),
+    **dict.fromkeys(("int_parsing", "int_type"), "a whole number was expected"),
+    "int_parsing_size": "a smaller number was expected",
+    "finite_number": "a number that is not infinite was expected",
     "int_from_float": "a whole number was expected",
     "bool_parsing": "true or false was expected",
     "bool_type": "true or false was expected",
@@ -102,7 +125,7 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
             said = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
             said = due.format_map(fault.get("ctx", {})) if due else said
             words = f"{label}: {said}"
-            cure = CURES.get(fault["loc"][-1], CURES.get(fault["type"], ""))
+            cure = CURES.get(fault["loc"][-1]) or CURES.get(fault["type"]) or _example(path)
             if str(name).isdigit() and fault.get("input", "") is None:
                 cure = "write a decimal with a point: `1.5`; a comma parts entries"
         found.setdefault(path, document.complaint(path, words, cure, key=extra))
@@ -111,6 +134,13 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
 
 def _is_mapping(document: Document, path: PathTo) -> bool:
     return isinstance(document.node(path).value, dict)
+
+
+def _example(path: PathTo) -> str:
+    """How the nearest key is written for which there is an example."""
+    found = (EXAMPLES[key] for key in reversed(path) if isinstance(key, str) and key in EXAMPLES)
+    example = next(found, "")
+    return example and f"write `{example}`"
 
 
 def _meant(key: object) -> str:

@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from gradcheck.documents.table import (
-    ARCHIVE,
-    WINDOWS,
-    cell_text,
-    encoding_of_mark,
-    open_workbook,
-    workbook,
-)
+from gradcheck.documents.table import ARCHIVE, cell_text, open_workbook, read_table, workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.report.findings import Line, findings
 
@@ -244,35 +237,22 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
         book = open_workbook(export, "the export")
         found = book.worksheets[0].iter_rows(values_only=True)
         return [list(map(cell_text, row)) for row in found], lambda rows: workbook(rows, book)
-    encoding = encoding_of_mark(export) or "utf-8"
-    try:
-        text = export.decode(encoding)
-    except UnicodeDecodeError:
-        encoding = WINDOWS
-        text = export.decode(encoding, "replace")
-    dialect = _dialect(text)
+    table = read_table(lambda: io.BytesIO(export), "the export")
+    first = export.decode(table.encoding, "replace").partition("\n")[0]
 
-    def write(rows: list[list[str]]) -> bytes:
-        out = io.StringIO(newline="")
-        csv.writer(out, dialect).writerows(rows)
-        return out.getvalue().encode(encoding, "replace")
-
-    try:
-        return list(csv.reader(io.StringIO(text, newline=""), dialect)), write
-    except csv.Error as error:
-        raise NoGradebook(f"the export is no table: {error}") from None
-
-
-def _dialect(text: str) -> type[csv.Dialect]:
-    """How the export separates cells and ends lines, and whether it quotes them all."""
-    first = text.split("\n", 1)[0]
-
-    class Found(csv.excel):
-        delimiter = max(",;\t", key=re.sub('"[^"]*"', "", first).count)
+    class Dialect(
+        csv.excel
+    ):  # how it separates cells and ends lines, and whether it quotes them all
+        delimiter = table.delimiter
         lineterminator = "\r\n" if first.endswith("\r") else "\n"
         quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
 
-    return Found
+    def write(rows: list[list[str]]) -> bytes:
+        out = io.StringIO(newline="")
+        csv.writer(out, Dialect).writerows(rows)
+        return out.getvalue().encode(table.encoding, "replace")
+
+    return [row for _, row in table.rows], write
 
 
 # What XML 1.0 cannot hold, even as an entity.

@@ -1,5 +1,6 @@
 """The gradients of arrays, a line each: shape, norm, widest bar, verdict, closed form; entries."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,6 @@ import numpy as np
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from gradcheck.report import paths
 from gradcheck.report.figures import bar, plain
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
@@ -19,6 +19,7 @@ MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
 DIGITS = 5
 SLICES = 2
+SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
 OPERATORS = "+-−*/·⊙@=,"
 LEAST_CHOICE = 10  # columns: a number in so many digits, its sign, and a blank
 
@@ -140,8 +141,17 @@ class FormulaLine:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """One line."""
-        said = (paths.in_signs if in_signs(console) else paths.plain)(self.found)
-        yield Text(f"{self.label} = {said}")
+        text, where = self.found.text, self.found.where
+        if in_signs(console):
+            text, where = Notation({}).write(text), _condition(where)
+        yield Text(f"{self.label} = {text}{where and f'  for {where}'}")
+
+
+def _condition(text: str) -> str:
+    """`x > 0` in the signs that people write."""
+    for plain_sign, sign in SIGNS:
+        text = text.replace(plain_sign, sign)
+    return re.sub(r"sqrt\((\w+)\)", r"√\1", text).replace("*", "·")
 
 
 def _label(name: str, notation: Notation | None) -> str:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gradcheck.texts import PathForm
 from gradcheck.texts.notation import GREEK
 
 DOT = r" \cdot "
@@ -28,6 +29,7 @@ FUNCTIONS = {word: rf"\{word}" for word in COMMANDS.split()} | {
     "log10": r"\log_{10}",
 }
 BREAK = r" \\ "  # between the rows of cases
+BETWEEN = re.compile("(, | or | and )")  # conditions
 NUMBERED = re.compile("[A-Za-z][0-9]+")  # v1
 SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
@@ -44,6 +46,17 @@ def latex(text: str) -> str:
         return _write(ast.parse(text, mode="eval").body)[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError, _Unknown):
         return ""
+
+
+def of_path(found: PathForm) -> str:
+    """A formula with its condition; empty where it has no LaTeX."""
+    text = latex(found.text)
+    if not text or not found.where:
+        return text
+    words = BETWEEN.split(found.where)
+    formulas = ("" if k % 2 else latex(piece) for k, piece in enumerate(words))
+    said = (formula or rf"\text{{{piece}}}" for formula, piece in zip(formulas, words, strict=True))
+    return text + r"\text{  for }" + "".join(said)
 
 
 def _plain(word: str) -> str:

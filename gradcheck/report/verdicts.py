@@ -16,7 +16,8 @@ from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain
 from gradcheck.report.findings import underline
 from gradcheck.report.gradients import FormulaLine, Gradients, derivative
-from gradcheck.report.paths import in_latex, in_mathml
+from gradcheck.report.latex import of_path
+from gradcheck.report.prose import to_mathml
 from gradcheck.report.rows import TextTable, indent
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.rewriting import shortest
@@ -285,7 +286,8 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas 
 def _in_notations(found: PathForm) -> dict[str, Any]:
     """A derivative's formula, where it holds, and how to set it."""
     said = {"form": found.text, "where": found.where or None}
-    return said | {"latex": in_latex(found) or None, "mathml": in_mathml(found) or None}
+    latex = of_path(found)
+    return said | {"latex": latex or None, "mathml": to_mathml(latex) or None}
 
 
 def json_part(verdict: Verdict, name: str) -> dict[str, Any]:

@@ -1,9 +1,17 @@
 """Bad problem files: one clear message with line and column, exit code 2, and no traceback."""
 
+import copy
+import json
+
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gradcheck.cli import main
+from gradcheck.errors import TextError
+from gradcheck.problem import load_text
+from gradcheck.problem.model import InputModel, ProblemModel, SetModel
 
 HEAD = "id: p\ninputs: {x: 2.0}\n"
 
@@ -212,3 +220,25 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path):
     said = CliRunner().invoke(main, ["solve", str(file)]).output
     assert all(f"set.yaml:{line}:" in said for line in (2, 3))
     assert all(f"`{name}`" in said for name in ("y", "foo", "z"))
+
+
+BROKEN = [None, True, 2.5, "x", "1/0", "x.backward()", [], [[1], [2, 3]], {}, {"a": 1}, 10**30]
+BROKEN += ["\n", "for", [None], {"shape": [10**9]}, {"integers": [5, 2]}, {"choose": []}]
+WHOLE = {"problems": [{"id": "p", "inputs": {"x": 2.0, "A": {"shape": [2, 2]}}, "program": "x"}]}
+KEYS = sorted({*SetModel.model_fields, *ProblemModel.model_fields, *InputModel.model_fields})
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.sampled_from(["set", "problem", "input"]), st.sampled_from(KEYS), st.sampled_from(BROKEN))
+def test_every_complaint_has_its_place_and_a_cure(where, key, value):
+    """Any key with anything behind it, in the set, in a problem or in an input."""
+    file = copy.deepcopy(WHOLE)
+    problem = file["problems"][0]
+    {"set": file, "problem": problem, "input": problem["inputs"]["A"]}[where][key] = value
+    complaints = ()
+    try:
+        load_text(json.dumps(file), "set.yaml")
+    except TextError as error:
+        complaints = error.complaints
+    assert all(each.line and each.column and each.cure for each in complaints)
+    assert not any(" should " in each.message for each in complaints)

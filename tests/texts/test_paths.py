@@ -1,10 +1,15 @@
 """Derivatives by numbers: the formula of the path taken, and what it hangs on."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.report.paths import in_latex, in_mathml, in_signs, plain
+from gradcheck.report.gradients import FormulaLine
+from gradcheck.report.latex import of_path
+from gradcheck.report.prose import to_mathml
 from gradcheck.texts import PathForm
 from gradcheck.texts.paths import path_forms
 from gradcheck.verdict.consult import consult
@@ -47,31 +52,40 @@ def found(program: str, **at: float) -> dict[str, PathForm]:
     return path_forms(problem, point, consult(problem.case(point)))
 
 
+def shown(form: PathForm, *, signs: bool = False) -> str:
+    """A derivative as it is printed, in a pipe or on a terminal."""
+    out = io.StringIO()
+    Console(file=out, width=200, force_terminal=signs, no_color=True, highlight=False).print(
+        FormulaLine("d/dx", form)
+    )
+    return out.getvalue().strip().removeprefix("d/dx = ")
+
+
 @pytest.mark.parametrize(("program", "x"), BY_HAND)
 def test_a_derivative_is_said_with_what_it_hangs_on(program: str, x: float) -> None:
     """As by hand, on the side of an edge on which the point lies."""
-    assert plain(found(program, x=x)["x"]) == BY_HAND[program, x]
+    assert shown(found(program, x=x)["x"]) == BY_HAND[program, x]
 
 
 def test_an_input_called_e_is_not_the_constant() -> None:
     """The constant is then exp(1)."""
-    assert plain(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
+    assert shown(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
 
 
 def test_of_several_numbers_the_path_is_said() -> None:
     """Where an edge hangs on other numbers, too, it is a relation between them."""
     said = found("log(w*x) + maximum(x, w)", x=2.0, w=3.0)
-    assert plain(said["x"]) == "1/x  for x < w, w*x > 0"
-    assert plain(said["w"]) == "1 + 1/w  for x < w, w*x > 0"
+    assert shown(said["x"]) == "1/x  for x < w, w*x > 0"
+    assert shown(said["w"]) == "1 + 1/w  for x < w, w*x > 0"
 
 
 def test_a_path_is_set_in_every_notation() -> None:
     """Signs, LaTeX and MathML, the words among them."""
     root = PathForm("-x/sqrt(1 - x**2)", "-1 < x < 1")
-    assert in_signs(root) == "−x/√(1 − x²)  for −1 < x < 1"
-    assert in_latex(root).endswith(r"\text{  for }-1<x<1")
-    assert "for\xa0</mtext>" in in_mathml(root)
-    assert "for" not in in_latex(PathForm("2*x"))
+    assert shown(root, signs=True) == "−x/√(1 − x²)  for −1 < x < 1"
+    assert of_path(root).endswith(r"\text{  for }-1<x<1")
+    assert "for\xa0</mtext>" in to_mathml(of_path(root))
+    assert "for" not in of_path(PathForm("2*x"))
 
 
 @pytest.mark.parametrize("more", ["jacobian: true", "order: 2"])

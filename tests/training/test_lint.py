@@ -195,18 +195,6 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     assert "1 problem, 1 finding" in result.output
 
 
-def test_solve_lints_only_where_it_is_asked_to(tmp_path: Any) -> None:
-    """`--lint` adds the findings on a single step; without it the linter does not run."""
-    file = tmp_path / "p.yaml"
-    text = "id: p\ninputs: {w: 1.0}\nprogram: |\n"
-    text += "".join(f"  {line}\n" for line in ONE_STEP.replace(".sum()", "").splitlines())
-    file.write_text(text + "ask: {w: w.detach()}\n")
-    assert (
-        "1 problem, 2 findings" in CliRunner().invoke(main, ["solve", str(file), "--lint"]).output
-    )
-    assert "findings" not in CliRunner().invoke(main, ["solve", str(file)]).output
-
-
 @pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])
 def test_mistakes_made_on_purpose_are_named(name: str) -> None:
     """Of all mistakes, made always or once, nine in ten keep their name in every part."""
