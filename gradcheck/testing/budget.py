@@ -4,14 +4,40 @@ import ctypes
 import gc
 import threading
 import time
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from math import inf
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 T = TypeVar("T")
 LEAST, OFTEN = 0.01, 0.05  # seconds: too few to begin, and between two looks at the clock
 AGAIN = 0.5  # seconds after which what did not end is told again: a finalizer may have taken it
+
+
+class _Heard(type):
+    """Warnings of what a thread only tries, whatever they are called."""
+
+    threads: ClassVar[set[int]] = set()
+
+    def __subclasscheck__(cls, category: type) -> bool:
+        return threading.get_ident() in _Heard.threads
+
+
+class TriedWarning(Warning, metaclass=_Heard):
+    """What is warned of while this thread tries something."""
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """No warning leaves what this thread tries; those of other threads are what they were."""
+    warnings.filterwarnings("ignore", category=TriedWarning)
+    _Heard.threads.add(threading.get_ident())
+    try:
+        yield
+    finally:
+        _Heard.threads.discard(threading.get_ident())
 
 
 class OutOfTime(BaseException):

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
 
 import numpy as np
 
@@ -29,6 +29,7 @@ LIBRARIES = frozenset(
 OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
 MOST = 1000  # parts of a container that is looked into
 Makers = Mapping[str, Routine]  # what is called with a maker of NumPy's and its arguments
+NO_MAKERS: Makers = MappingProxyType({})
 EPSILON = float(np.finfo(np.float64).eps)
 LONGEST = 56  # characters of a line of source in a message
 NOT_THEIRS = ("gradcheck", "numpy")
@@ -42,16 +43,16 @@ def makers_of(kind: str) -> Makers:
 
 
 class Copies:
-    """Copies of functions, classes and objects of the user's, whose `np` has other makers.
+    """Copies of functions, classes and objects of the user's, whose `np` may have other makers.
 
     Each is made once; arrays are shared with the original.
     """
 
-    def __init__(self, makers: Makers) -> None:
+    def __init__(self, makers: Makers = NO_MAKERS) -> None:
         self._made: dict[
             int, tuple[Value, Value]
         ] = {}  # and the original, that its id stays its own
-        self._numpy = _Numpy(makers)
+        self._numpy = _Numpy(makers) if makers else np
         self._makers = {id(getattr(np, name)): getattr(self._numpy, name) for name in makers}
 
     def of(self, thing: Value) -> Value:
@@ -65,9 +66,15 @@ class Copies:
             self._made[id(thing)] = thing, self._copy(thing)
         return self._made[id(thing)][1]
 
+    def functions(self, code: CodeType) -> list[FunctionType]:
+        """The copies that were made of functions of some code."""
+        every = (made for was, made in self._made.values() if made is not was)
+        return [f for f in every if isinstance(f, FunctionType) and f.__code__ is code]
+
     def _copy(self, thing: Value) -> Value:
         if isinstance(thing, FunctionType):
-            return self._function(thing) if is_theirs(thing) else thing
+            around = thing.__closure__ and str(thing.__module__).startswith(OURS)
+            return self._function(thing) if around or is_theirs(thing) else thing
         if isinstance(thing, MethodType):
             return MethodType(self.of(thing.__func__), self.of(thing.__self__))
         if isinstance(thing, partial):
@@ -83,19 +90,21 @@ class Copies:
 
     def _function(self, function: FunctionType) -> FunctionType:
         names, code = function.__globals__, function.__code__
-        mine = dict(names)
+        ours = str(names.get("__name__")).startswith(OURS)
+        mine = names if ours else dict(names)
         cells = function.__closure__ or ()
         closure = tuple(CellType() for _ in cells)
         made = FunctionType(code, mine, function.__name__, function.__defaults__, closure)
         self._made[id(function)] = function, made
         made.__kwdefaults__ = function.__kwdefaults__
         made.__dict__.update(function.__dict__)
-        for name in _used_names(code):
+        for name in () if ours else _used_names(code):
             if name in names:
                 mine[name] = self.of(names[name])
-        for cell, was in zip(closure, cells, strict=True):
-            try:
-                cell.cell_contents = self.of(was.cell_contents)
+        for name, cell, was in zip(code.co_freevars, closure, cells, strict=True):
+            try:  # `super()` looks beyond the class that is written there
+                held = was.cell_contents
+                cell.cell_contents = held if name == "__class__" else self.of(held)
             except ValueError:  # an empty one
                 continue
         return made
@@ -124,13 +133,13 @@ class Copies:
             return own
         try:
             made = type(own)(own.__name__, (own,), {"__module__": own.__module__})
+            self._made[id(own)] = own, made
+            for name, method in methods.items():
+                inner = self.of(getattr(method, "__func__", method))
+                wrapped = isinstance(method, staticmethod | classmethod)
+                setattr(made, name, type(method)(inner) if wrapped else inner)
         except Exception:  # noqa: BLE001 - a metaclass may refuse anything
             return own
-        self._made[id(own)] = own, made
-        for name, method in methods.items():
-            inner = self.of(getattr(method, "__func__", method))
-            wrapped = isinstance(method, staticmethod | classmethod)
-            setattr(made, name, type(method)(inner) if wrapped else inner)
         return made
 
     def _object(self, thing: Value) -> Value:
@@ -149,12 +158,12 @@ class Copies:
 
 
 def is_theirs(thing: Value) -> bool:
-    """Whether a function, class or module is the user's."""
+    """Whether a function, class or module is the user's: no library's, nor Python's own."""
     named = thing.__name__ if isinstance(thing, ModuleType) else (thing.__module__ or "")
-    installed = isinstance(thing, ModuleType) and "site-packages" in str(
-        getattr(thing, "__file__", None) or "site-packages"
-    )
-    return not installed and named.partition(".")[0] not in LIBRARIES
+    root = str(named).partition(".")[0]
+    file = str(getattr(sys.modules.get(str(named)), "__file__", None) or "")
+    installed = "site-packages" in file or (isinstance(thing, ModuleType) and not file)
+    return not installed and root not in LIBRARIES and root not in sys.stdlib_module_names
 
 
 def _used_names(code: CodeType) -> Iterator[str]:

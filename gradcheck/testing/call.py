@@ -15,7 +15,7 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
-from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
+from gradcheck.testing.buffers import Coarse, Copies, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.program import ALONE, UserProgram, is_tree
 from gradcheck.values import Array, Params, Routine, Value
 
@@ -121,7 +121,7 @@ class Call:
         """What is coarser than float64 inside the function, where its arguments are not."""
 
         def run(makers: Makers, seen: Look) -> Value:
-            return self.program.with_makers(makers).value(*map(seen, self.fresh()))
+            return self.program.copied(Copies(makers)).value(*map(seen, self.fresh()))
 
         return coarse_inside(run)
 
@@ -164,7 +164,7 @@ class Call:
                 except (TypeError, ValueError) as error:
                     first = error
             try:
-                value = self._on(self.program.with_makers(makers_of(kind)), kind, inputs)
+                value = self._on(self.program.copied(Copies(makers_of(kind))), kind, inputs)
             except (TypeError, ValueError, AttributeError):
                 if first is None:
                     raise

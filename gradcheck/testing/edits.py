@@ -1,25 +1,121 @@
 """Small edits of a backward pass: each undoes one mistake that engineers make, and has its name.
 
-Those that take something away are tried first, then those of what stands there, then those that
-add what may be lacking.
+Most are rows of text: a pattern, and what may be meant in its stead. Those that take something away
+are tried first, then those of what stands there, then those that add what may be lacking.
 """
 
 import ast
-import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
+from types import MappingProxyType
 
 from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
 MOST = 4  # products of the cotangent that other lines may lack
-FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("maximum", "minimum"), ("max", "min"),
-             ("argmax", "argmin"), ("exp", "expm1"), ("log", "log1p"))  # fmt: skip
+ALONG = ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate")
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
+LETTERS: Mapping[str, Value] = {"N": ast.Name, "S": ast.Subscript, "T": ast.Name | ast.Subscript}
+NO_PLACES: Mapping[int, Value] = MappingProxyType({})
+EXTRA = "factor too many"  # its name depends on the factor
+
+ROWS = f"""
+ddof                         A.size - 1        A.size
+ddof                         len(A) - 1        len(A)
+ddof                         A.shape[B] - 1    A.shape[B]
+sign-error                   A + B             A - B ; B - A
+term-too-many                A + B             A ; B
+added-not-multiplied         A + B             A * B
+sign-error                   A - B             A + B ; B - A
+term-too-many                A - B             A ; B
+{EXTRA}              A * B             A ; B
+elementwise-for-matmul       A * B             A @ B
+divided-not-multiplied       A * B             A / B
+{EXTRA}              A / B             A
+multiplied-not-divided       A / B             A * B
+quotient-swapped             A / B             B / A
+transposed                   A @ B             A @ B.T ; A.T @ B ; A.T @ B.T
+operands-swapped             A @ B             B @ A ; B @ A.T ; B.T @ A ; B.T @ A.T
+power-increased              A ** B            A
+sign-error                   -A                A
+ddof                         len(A)            (len(A) - 1)
+permutation-not-inverted     A[N]              A[N.argsort()]
+flipped-kernel               A[::-1]           A
+flipped-kernel               A[::-1, ::-1]     A
+flipped-kernel               A[..., ::-1]      A
+flipped-kernel               A[B, C, ::-1, ::-1]  A
+transposed                   V                 V.T
+not-flipped                  V                 V[::-1]
+power-dropped                V                 V ** 2
+factor-two                   V                 2 * V
+mask-wrong                   V                 (V > 0)
+power-dropped                F(A)              F(A) ** 2
+ones-for-zeros               A.ones            A.zeros
+zeros-for-ones               A.zeros           A.ones
+ones-for-zeros               A.ones_like       A.zeros_like
+zeros-for-ones               A.zeros_like      A.ones_like
+transposed                   A.T               A
+ddof                         A.size            (A.size - 1)
+mean-for-sum                 A.mean            A.sum
+sum-for-mean                 A.sum             A.mean
+function-misread             A.sin             A.cos
+function-misread             A.cos             A.sin
+function-misread             A.sinh            A.cosh
+function-misread             A.cosh            A.sinh
+function-misread             A.maximum         A.minimum
+function-misread             A.minimum         A.maximum
+function-misread             A.max             A.min
+function-misread             A.min             A.max
+function-misread             A.argmax          A.argmin
+function-misread             A.argmin          A.argmax
+function-misread             A.exp             A.expm1
+function-misread             A.expm1           A.exp
+function-misread             A.log             A.log1p
+function-misread             A.log1p           A.log
+overwritten-not-accumulated  T = A             T += A
+overwritten-not-multiplied   S = A             S *= A
+sign-error                   T += A            T -= A
+sign-error                   T -= A            T += A
+counted-twice                T += A            T = A
+counted-twice                T -= A            T = A
+"""
+"""A, B, C and F are any expressions, N a name, V a name that the function knows or what its class
+keeps, T a target and S one that is a part of something."""
+
+WHOLE = """
+sign-error                   -_
+broadcast-not-summed         _.sum(0) ; _.sum(1) ; _.sum(-1) ; _.sum() ; _.sum((0, 1))
+broadcast-not-summed         _.sum((0, 2)) ; _.sum((0, 2, 3))
+broadcast-not-summed         _.sum(0, keepdims=True) ; _.sum(1, keepdims=True)
+transposed                   _.T ; _.swapaxes(-1, -2)
+not-flipped                  _[::-1] ; _[..., ::-1]
+path-dropped                 _ - _.mean(0, keepdims=True) ; _ - _.mean(-1, keepdims=True)
+"""
+WITH_ONE = """
+chain-factor-dropped         _ * N ; _ * (1 - N) ; _ * N * (1 - N) ; _ * (1 - N ** 2) ; _ * (N > 0)
+divisor-dropped              _ / N
+path-dropped                 _ + N ; _ - N
+"""
+WITH_MORE = """
+path-dropped                 _ - N * _.sum(-1, keepdims=True) ; _ - N * (_ * N).mean(-1, keepdims=True)
+path-dropped                 _ - N * _.sum(0, keepdims=True) ; _ - N * (_ * N).mean(0, keepdims=True)
+"""  # noqa: E501 - a table
+SIZED = """
+sum-for-mean                 _ / N.size
+mean-for-sum                 _ * N.size
+sum-for-mean                 _ / len(N)
+mean-for-sum                 _ * len(N)
+sum-for-mean                 _ / N.shape[-1]
+mean-for-sum                 _ * N.shape[-1]
+"""
+TWICE = """
+factor-two                   2 * _ ; 0.5 * _
+"""
 
 
 @dataclass(frozen=True)
@@ -58,72 +154,40 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
-class Filled(ast.NodeTransformer):
-    """Puts an expression where a name stands."""
-
-    def __init__(self, node: ast.expr, name: str = "_") -> None:
-        self.node, self.name = node, name
-
-    def visit_Name(self, name: ast.Name) -> ast.expr:
-        """The expression for the name."""
-        return self.node if name.id == self.name else name
-
-
-def fill_names(node: ast.expr, text: str) -> ast.expr:
-    """An expression of `_`, filled."""
-    return Filled(node).visit(ast.parse(text, mode="eval").body)  # type: ignore[no-any-return]
-
-
 # -- the order ------------------------------------------------------------------------------------
 
 
-def candidates(built: Value, words: SourceWords) -> Iterator[Edit]:
+def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
     """Every edit: those that take something away, those of what stands there, those that add.
 
     Of what may be added, names of the same statement are tried first, then all the others.
     """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     nodes = [n for part in body for n in ast.walk(part)]
-    within = {id(inner): name for n in nodes for inner, name in names_within(n)}
-    own = {id(n.value) for n in nodes if isinstance(n, ast.keyword) and n.arg == "ddof"}
-    found = [
-        edit
-        for node in nodes
-        if id(node) not in own  # NumPy warns aloud of degrees of freedom that are not there
-        for edit in edits_of(node, words, within.get(id(node), ""))
-    ]
-    yield from sorted(found, key=lambda edit: not edit.takes_away)
-    for node in nodes:
-        yield from rename(node, words.others, words, within.get(id(node), ""))
-    yield from _pulled_elsewhere(nodes, words)
-    near, wholes = _near(nodes, words), list(_wholes(body))
-    for node in wholes:
-        yield from of_whole(node, words)
-    for adding, more in ((with_each, with_divisor), (with_more, in_all_of)):
+    within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
+    found = [e for node in nodes for e in _edits_of(node, words, within.get(id(node), ""))]
+    near, wholes = _near(nodes, words), list(_wholes(body, nodes))
+
+    def of_what_stands() -> Iterator[Edit]:
+        yield from (edit for edit in found if not edit.takes_away)
+        for node in nodes:
+            yield from _rename(node, words, within.get(id(node), ""))
+        yield from _pulled_elsewhere(nodes, words)
+        for node in wholes:
+            yield from _with(node, WHOLE)
+
+    def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         for first in (True, False):
             for node in wholes:
                 mine = near.get(id(node), words.others)
                 names = mine if first else [n for n in words.others if n not in mine]
-                yield from adding(node, names, words)
+                for name in names:
+                    yield from _with(node, table, name, words.cotangent)
         for node in wholes:
             yield from more(node, words)
 
-
-def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
-    """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
-    ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
-    products = [
-        n
-        for n in nodes
-        if isinstance(n, ast.BinOp)
-        and isinstance(n.op, ast.Mult)
-        and any(end in (n.left, n.right) for end in ends)
-    ]
-    for product in products[:MOST]:
-        inside = set(map(id, ast.walk(product)))
-        for end in ends:
-            if isinstance(end.ctx, ast.Load) and id(end) not in inside:
-                yield Edit("chain-factor-dropped", end, product)
+    first = (edit for edit in found if edit.takes_away)
+    return first, of_what_stands(), adding(WITH_ONE, _with_divisor), adding(WITH_MORE, _in_all_of)
 
 
 def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
@@ -135,43 +199,141 @@ def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
     for statement in (n for n in nodes if isinstance(n, ast.stmt) and not hasattr(n, "body")):
         inner = list(ast.walk(statement))
         stand = {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
-        near = (*stand, *words.kept, words.cotangent)
-        names = [name for name in words.others if name in near]
-        found.update({id(n): names for n in inner})
+        names = [n for n in words.others if n in (*stand, *words.kept, words.cotangent)]
+        found |= {id(n): names for n in inner}
     return found
 
 
-def _wholes(body: list[Value]) -> Iterator[ast.expr]:
-    """The values that are given back or assigned, and the factors they are made of."""
-    for part in body:
-        if isinstance(part, ast.expr):
-            yield from _parts(part)
-        for node in ast.walk(part):
-            if isinstance(node, ast.Assign | ast.AugAssign | ast.Return) and node.value is not None:
-                yield from _parts(node.value)
-    for part in body:
-        yield from (n for n in ast.walk(part) if isinstance(n, ast.BinOp))
+def _wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
+    """The values that are given back, assigned or chosen, and the factors they are made of."""
+    for node in nodes:
+        whole = isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
+        value = node.value if whole else node if node in body else None
+        if isinstance(value, ast.expr):
+            yield from value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+    for node in nodes:
+        if isinstance(node, ast.BinOp):
+            yield node
+        elif isinstance(node, ast.Call) and _method(node) == "where":
+            yield from node.args[1:]
 
 
-def _parts(value: ast.expr) -> Iterator[ast.expr]:
-    yield from value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+# -- patterns --------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _rows(table: str) -> list[tuple[str, Value, list[Value]]]:
+    """Names, patterns (None where the table has none) and what may stand in their stead."""
+    found = []
+    for line in table.strip().split("\n"):
+        name, rest = line[:29].strip(), line[29:]
+        pattern, gap, new = rest.partition("  ")
+        texts = (new if gap else pattern).split(" ; ")
+        found.append((name, _parsed(pattern.strip()) if gap else None, list(map(_parsed, texts))))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Value:
+    node: Value = ast.parse(text.strip()).body[0]
+    return node.value if isinstance(node, ast.Expr) else node
+
+
+@lru_cache
+def _patterns(kind: Value) -> list[tuple[str, Value, list[Value]]]:
+    """The rows that are for one kind of node: a V of theirs is for a name or an attribute."""
+    of_v = [row for row in _rows(ROWS) if isinstance(row[1], ast.Name)]
+    if kind in (ast.Name, ast.Attribute):
+        return [*of_v, *(row for row in _rows(ROWS) if type(row[1]) is kind is ast.Attribute)]
+    return [row for row in _rows(ROWS) if type(row[1]) is kind]
+
+
+def _matches(pattern: Value, node: Value, found: dict[str, ast.AST], names: Sequence[str]) -> bool:
+    """Whether a node is what a pattern says; what its letters stand for goes into `found`."""
+    if isinstance(pattern, list):
+        pairs = zip(pattern, node, strict=False)
+        same = isinstance(node, list) and len(node) == len(pattern)
+        return same and all(_matches(a, b, found, names) for a, b in pairs)
+    if not isinstance(pattern, ast.AST):
+        return bool(pattern == node)
+    if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
+        found[pattern.id] = node
+        if pattern.id == "V":
+            known = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
+            return known and isinstance(node.ctx, ast.Load)
+        return isinstance(node, LETTERS.get(pattern.id, ast.expr))
+    return type(pattern) is type(node) and all(
+        _matches(value, getattr(node, field), found, names)
+        for field, value in ast.iter_fields(pattern)
+        if field not in ("kind", "type_comment")
+    )
+
+
+def fill(node: Value, given: Mapping[str, Value], places: Mapping[int, Value] = NO_PLACES) -> Value:
+    """A tree with other nodes where some names stand, or some nodes by their identity.
+
+    What has none of them is shared. What is turned twice is as it was; of a statement that goes
+    nothing is left.
+    """
+    if isinstance(node, list):
+        every = [fill(part, given, places) for part in node]
+        if all(a is b for a, b in zip(every, node, strict=True)):
+            return node
+        left = [part for part in every if part is not None]
+        return left or [ast.copy_location(ast.Pass(), node[0])]
+    if not isinstance(node, ast.AST) or id(node) in places:
+        return places.get(id(node), node)
+    if isinstance(node, ast.Name):
+        return given.get(node.id, node)
+    fields = dict(ast.iter_fields(node))
+    parts = {name: fill(value, given, places) for name, value in fields.items()}
+    if all(parts[name] is value for name, value in fields.items()):
+        return node
+    made = ast.copy_location(type(node)(**parts), node)
+    inner = made.value if isinstance(made, ast.Attribute) and made.attr == "T" else None
+    return inner.value if isinstance(inner, ast.Attribute) and inner.attr == "T" else made
+
+
+def _fill(text: str, **given: Value) -> Value:
+    return fill(_parsed(text), given)
+
+
+def _with(node: ast.expr, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
+    """A whole value (`_`) as the rows of a table have it, with another name (`N`) or none."""
+    given = {"_": node, "N": _parsed(other)} if other else {"_": node}
+    same = bool(other) and ast.unparse(node) == other
+    for name, _, texts in _rows(table):
+        chain = name == "chain-factor-dropped" and other == cotangent
+        for text in texts:
+            if not (same and text is texts[-1] and name == "path-dropped"):  # less itself: nothing
+                yield Edit("upstream-ignored" if chain else name, node, fill(text, given))
 
 
 # -- of what stands there -------------------------------------------------------------------------
 
 
-def edits_of(node: ast.AST, words: SourceWords, within: str = "") -> Iterator[Edit]:
+def _edits_of(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     """What might be said differently at one place of a backward pass.
 
-    All that goes wrong `within` some places has one name: see `named_within`.
+    All that goes wrong `within` some places has one name: see `_names_within`.
     """
-    for rule in RULES.get(type(node), ()):
-        for name, new in rule(node, words):
-            key = isinstance(node, ast.Constant) and isinstance(node.value, str)
-            yield Edit(name if key else within or name, node, new)
+    key = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    for name, new in _said_otherwise(node, words):
+        yield Edit(name if key else within or name, node, new)
 
 
-def names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+def _said_otherwise(node: Value, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+    for name, pattern, texts in _patterns(node.__class__):
+        found: dict[str, ast.AST] = {}
+        if _matches(pattern, node, found, (*words.names, *words.kept)):
+            for text in texts:
+                new = fill(text, found)
+                yield _too_many(node, new, words) if name == EXTRA else name, new
+    if type(node) in RULES:
+        yield from RULES[type(node)](node, words)
+
+
+def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """The parts of a node in which every slip has a name of its own: picked, summed, turned."""
     parts: list[ast.AST] = []
     name = ""
@@ -195,86 +357,52 @@ def _method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
-def rename(
-    node: ast.AST, others: Iterable[str], words: SourceWords, within: str = ""
-) -> Iterator[Edit]:
+def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     """Another name for one that is read, a variable's or of what is kept."""
     if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
         return
     known = words.names if isinstance(node, ast.Name) else words.kept
     text = ast.unparse(node)
-    for other in others if text in known else ():
+    for other in words.others if text in known else ():
         if other != text and other in known:
-            new = ast.parse(other, mode="eval").body
-            yield Edit(within or "another-name", node, new)
+            yield Edit(within or "another-name", node, _parsed(other))
 
 
-# -- at one node ---------------------------------------------------------------------------------
-
-Rule = Callable[..., Iterator[tuple[str, ast.AST | None]]]
-
-
-def _binary(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    left, right = node.left, node.right
-    if isinstance(node.op, ast.Add | ast.Sub):
-        other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        yield "sign-error", ast.BinOp(left, other, right)
-        yield "sign-error", ast.BinOp(right, ast.Sub(), left)
-        yield "term-too-many", left
-        yield "term-too-many", right
-    elif isinstance(node.op, ast.Mult | ast.Div):
-        yield _too_many(right, words, isinstance(node.op, ast.Div)), left
-        if isinstance(node.op, ast.Mult):
-            yield _too_many(left, words, False), right
-            yield "elementwise-for-matmul", ast.BinOp(left, ast.MatMult(), right)
-            yield "divided-not-multiplied", ast.BinOp(left, ast.Div(), right)
-        else:
-            yield "multiplied-not-divided", ast.BinOp(left, ast.Mult(), right)
-            yield "quotient-swapped", ast.BinOp(right, ast.Div(), left)
-    elif isinstance(node.op, ast.MatMult):
-        yield from _products(left, right)
-    elif isinstance(node.op, ast.Pow):
-        yield "power-increased", left
+def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
+    """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
+    ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
+    times = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+    for product in [n for n in times if n.left in ends or n.right in ends][:MOST]:
+        inside = set(map(id, ast.walk(product)))
+        for end in ends:
+            if isinstance(end.ctx, ast.Load) and id(end) not in inside:
+                yield Edit("chain-factor-dropped", end, product)
 
 
-def _products(left: ast.expr, right: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
-    for a, b, name in ((left, right, "transposed"), (right, left, "operands-swapped")):
-        for one in (a, _transpose(a)):
-            for two in (b, _transpose(b)):
-                if (one, two) != (left, right):
-                    yield name, ast.BinOp(one, ast.MatMult(), two)
+# -- what no row can say ---------------------------------------------------------------------------
 
 
-def _transpose(node: ast.expr) -> ast.expr:
-    bare = isinstance(node, ast.Attribute) and node.attr == "T"
-    return node.value if bare else ast.Attribute(node, "T", ast.Load())  # type: ignore[attr-defined]
-
-
-def _too_many(factor: ast.expr, words: SourceWords, divided: bool) -> str:
+def _too_many(node: ast.BinOp, left: ast.AST, words: SourceWords) -> str:
+    """The name of a product or quotient with a factor that is not to be there."""
+    factor = node.left if left is node.right else node.right
     text = ast.unparse(factor)
     if any(size in text for size in SIZES):
-        return "mean-for-sum" if divided else "sum-for-mean"
+        return "mean-for-sum" if isinstance(node.op, ast.Div) else "sum-for-mean"
     if isinstance(factor, ast.Constant):
         return "factor-two" if factor.value in (2, 0.5) else "coefficient-slip"
     return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
 
 
-def _unary(node: ast.UnaryOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if isinstance(node.op, ast.USub):
-        yield "sign-error", node.operand
-
-
 def _number(node: ast.Constant, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        k = node.value
+    k: Value = node.value
+    if isinstance(k, int | float) and not isinstance(k, bool):
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
             ignored = "upstream-ignored" if other == words.cotangent else "another-name"
-            name = ignored if k in (0, 1) else "coefficient-slip"
-            yield name, ast.Name(other, ast.Load())
-    for key in words.keys if node.value in words.keys else ():
-        if key != node.value:
+            yield ignored if k in (0, 1) else "coefficient-slip", _parsed(other)
+    for key in words.keys if k in words.keys else ():
+        if key != k:
             yield "another-name", ast.Constant(key)
 
 
@@ -285,27 +413,29 @@ def _compare(node: ast.Compare, words: SourceWords) -> Iterator[tuple[str, ast.A
 
 
 def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    name = _method(node)
+    name, inner = _method(node), _inside(node)
     if name in ("mean", "sum"):
-        other = "sum" if name == "mean" else "mean"
-        yield ("mean-for-sum" if name == "mean" else "sum-for-mean"), _with_name(node, other)
-        yield from _weigh(node, words)
-    for pair in FUNCTIONS:
-        if name in pair:
-            yield "function-misread", _with_name(node, pair[1 - pair.index(name)])
-    if name in ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate"):
-        yield from _other_axes(node)
-    if name == "cumsum" and node.args:
-        for turn in ("_[::-1]", "_[..., ::-1]"):
-            turned = [fill_names(node.args[0], turn), *node.args[1:]]
-            again = ast.Call(node.func, turned, node.keywords)
-            yield "cumulated-forwards", fill_names(again, turn)
+        for factor in words.names if inner is not None else ():
+            product = _fill(f"_ * {factor}", _=inner)
+            yield "chain-factor-dropped", fill(node, {}, {id(inner): product})
+    if name in ALONG:
+        kept = [k for k in node.keywords if k.arg != "axis"]
+        args = node.args[: 1 if ast.unparse(node.func).startswith(("np.", "numpy.")) else 0]
+        for axis in AXES:
+            keywords = [*kept, ast.keyword("axis", ast.Constant(axis))]
+            yield "summed-over-wrong-axis", ast.Call(node.func, args, keywords)
+    for turn in ("_[::-1]", "_[..., ::-1]") if name == "cumsum" and node.args else ():
+        turned = [_fill(turn, _=node.args[0]), *node.args[1:]]
+        yield "cumulated-forwards", _fill(turn, _=ast.Call(node.func, turned, node.keywords))
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for text in _indices(str(node.args[0].value)):
             yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
     if name == "transpose":
-        yield from _other_orders(node)
-    inner = _inside(node)
+        last = node.args[-1] if node.args else None
+        for axes in _swapped(last.elts if isinstance(last, ast.Tuple) else node.args):
+            whole = [*node.args[:-1], ast.Tuple(axes, ast.Load())]
+            args = whole if isinstance(last, ast.Tuple) else axes
+            yield "transposed", ast.Call(node.func, args, node.keywords)
     if inner is not None:
         yield "function-too-many", inner
 
@@ -317,32 +447,11 @@ def _indices(text: str) -> Iterator[str]:
             yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
 
 
-def _other_orders(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
-    """A transpose whose axes are named, with two of them swapped."""
-    last = node.args[-1] if node.args else None
-    axes = last.elts if isinstance(last, ast.Tuple) else node.args
-    for i, j in combinations(range(len(axes)), 2):
-        swapped = list(axes)
+def _swapped(parts: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
+    for i, j in combinations(range(len(parts)), 2):
+        swapped = list(parts)
         swapped[i], swapped[j] = swapped[j], swapped[i]
-        args = (
-            [*node.args[:-1], ast.Tuple(swapped, ast.Load())] if axes is not node.args else swapped
-        )
-        yield "transposed", ast.Call(node.func, args, node.keywords)
-
-
-def _weigh(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    """A factor that what is added up lacks: `(g * y).sum()` for `g.sum()`."""
-    inner = _inside(node)
-    if inner is None:
-        return
-    for other in words.names:
-        product = ast.BinOp(inner, ast.Mult(), ast.Name(other, ast.Load()))
-        if isinstance(node.func, ast.Attribute) and node.func.value is inner:
-            func = ast.Attribute(product, node.func.attr, ast.Load())
-            yield "chain-factor-dropped", ast.Call(func, node.args, node.keywords)
-        else:
-            args = [product, *node.args[1:]]
-            yield "chain-factor-dropped", ast.Call(node.func, args, node.keywords)
+        yield swapped
 
 
 def _inside(node: ast.Call) -> ast.expr | None:
@@ -353,167 +462,56 @@ def _inside(node: ast.Call) -> ast.expr | None:
     return node.func.value if isinstance(node.func, ast.Attribute) else None
 
 
-def _with_name(node: ast.Call, name: str) -> ast.Call:
-    assert isinstance(node.func, ast.Attribute)
-    return ast.Call(ast.Attribute(node.func.value, name, ast.Load()), node.args, node.keywords)
-
-
-def _other_axes(node: ast.Call) -> Iterator[tuple[str, ast.AST | None]]:
-    kept = [k for k in node.keywords if k.arg != "axis"]
-    module = ast.unparse(node.func).startswith(("np.", "numpy."))
-    args = node.args[: 1 if module else 0]
-    for axis in AXES:
-        keywords = [*kept, ast.keyword("axis", ast.Constant(axis))]
-        yield "summed-over-wrong-axis", ast.Call(node.func, args, keywords)
-
-
 def _keyword(node: ast.keyword, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if node.arg == "ddof" and isinstance(node.value, ast.Constant):
-        yield "ddof", ast.keyword("ddof", ast.Constant(1 - int(node.value.value)))  # type: ignore[arg-type]
-
-
-def _subscript(node: ast.Subscript, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if not isinstance(node.ctx, ast.Load):
-        return
-    if isinstance(node.slice, ast.Name):
-        inverse = fill_names(node.slice, "_.argsort()")
-        yield "permutation-not-inverted", ast.Subscript(node.value, inverse, ast.Load())
-    if "::-1" in ast.unparse(node.slice):
-        yield "flipped-kernel", node.value
-
-
-def _name(node: ast.Name, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if not isinstance(node.ctx, ast.Load) or node.id not in words.names:
-        return
-    yield "transposed", ast.Attribute(node, "T", ast.Load())
-    yield "not-flipped", fill_names(node, "_[::-1]")
-    yield "power-dropped", fill_names(node, "_ ** 2")
-    yield "factor-two", fill_names(node, "2 * _")
-
-
-def _attribute(node: ast.Attribute, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if node.attr == "T":
-        yield "transposed", node.value
-    if node.attr == "size":
-        yield "ddof", fill_names(node, "(_ - 1)")
-
-
-def _length(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if ast.unparse(node.func) == "len":
-        yield "ddof", fill_names(node, "(_ - 1)")
-
-
-def _minus_one(node: ast.BinOp, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    less = isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1"
-    if less and any(size in ast.unparse(node.left) for size in SIZES):
-        yield "ddof", node.left
+    value = node.value.value if isinstance(node.value, ast.Constant) else None
+    if node.arg == "ddof" and isinstance(value, int):
+        yield "ddof", ast.keyword("ddof", ast.Constant(1 - value))
 
 
 def _tuple(node: ast.Tuple, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    for i, j in combinations(range(len(node.elts)), 2):
-        swapped = list(node.elts)
-        swapped[i], swapped[j] = swapped[j], swapped[i]
+    for swapped in _swapped(node.elts):
         yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
 
 
-# -- statements ----------------------------------------------------------------------------------
-
-
-def _assignment(node: ast.Assign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    target = node.targets[0]
-    if len(node.targets) == 1 and isinstance(target, ast.Name | ast.Subscript):
-        yield "overwritten-not-accumulated", ast.AugAssign(target, ast.Add(), node.value)
-        yield from _add_at(target, node.value)
-
-
-def _addition(node: ast.AugAssign, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    if isinstance(node.op, ast.Add | ast.Sub):
-        other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        yield "sign-error", ast.AugAssign(node.target, other, node.value)
-        yield "counted-twice", ast.Assign([node.target], node.value)
-        yield from _add_at(node.target, node.value)
-    yield "line-too-many", None
-
-
-def _add_at(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.AST | None]]:
+def _statement(node: Value, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+    """What is written to an entry may be added to it; a line that adds may be one too many."""
+    adds = isinstance(node, ast.AugAssign)
+    target = node.target if adds else node.targets[0]
     if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
-        held = ast.unparse(target.value)
-        text = f"np.add.at({held}, {ast.unparse(target.slice)}, {ast.unparse(value)})"
-        yield "repeated-index-overwritten", ast.parse(text).body[0]
+        held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
+        added: Value = ast.parse(f"np.add.at({held}, {where}, {what})").body[0]
+        yield "repeated-index-overwritten", added
+    if adds:
+        yield "line-too-many", None
 
 
-RULES: dict[type[ast.AST], tuple[Rule, ...]] = {
-    ast.BinOp: (_minus_one, _binary),
-    ast.UnaryOp: (_unary,),
-    ast.Constant: (_number,),
-    ast.Compare: (_compare,),
-    ast.Call: (_length, _call),
-    ast.keyword: (_keyword,),
-    ast.Subscript: (_subscript,),
-    ast.Name: (_name,),
-    ast.Attribute: (_attribute,),
-    ast.Tuple: (_tuple,),
-    ast.Assign: (_assignment,),
-    ast.AugAssign: (_addition,),
+RULES: Mapping[type[ast.AST], Callable[..., Iterator[tuple[str, ast.AST | None]]]] = {
+    ast.Constant: _number,
+    ast.Compare: _compare,
+    ast.Call: _call,
+    ast.keyword: _keyword,
+    ast.Tuple: _tuple,
+    ast.Assign: _statement,
+    ast.AugAssign: _statement,
 }
 
 
 # -- what a whole value may lack -----------------------------------------------------------------
 
 
-def of_whole(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
-    """What may be missing of a whole value: a sign, a sum, a transpose, a mean."""
-    yield Edit("sign-error", node, ast.UnaryOp(ast.USub(), node))
-    for axes in ("0", "1", "-1", "", "(0, 1)", "(0, 2)", "(0, 2, 3)", "0, keepdims=True",
-                 "1, keepdims=True"):  # fmt: skip
-        yield Edit("broadcast-not-summed", node, fill_names(node, f"_.sum({axes})"))
-    for text in ("_.T", "_.swapaxes(-1, -2)"):
-        yield Edit("transposed", node, fill_names(node, text))
-    for text in ("_[::-1]", "_[..., ::-1]"):
-        yield Edit("not-flipped", node, fill_names(node, text))
-    for axis in ("0", "-1"):
-        text = f"_ - _.mean({axis}, keepdims=True)"
-        yield Edit("path-dropped", node, fill_names(node, text))
+def _with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
+    """What the value is divided by; means and sums mixed up, and factors of two."""
+    for divisor in words.divisors:
+        yield Edit("constant-factor-lost", node, _fill(f"_ / ({divisor})", _=node))
+    for other in (*words.given, *words.kept):
+        yield from _with(node, SIZED, other)
+    yield from _with(node, TWICE)
 
 
-def with_each(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
-    """A whole value with a factor, a divisor or a term that it may lack, of some names."""
-    for other in others:
-        dropped = "upstream-ignored" if other == words.cotangent else "chain-factor-dropped"
-        for text in (f"_ * {other}", f"_ * (1 - {other})", f"_ * {other} * (1 - {other})",
-                     f"_ * (1 - {other}**2)", f"_ * ({other} > 0)"):  # fmt: skip
-            yield Edit(dropped, node, fill_names(node, text))
-        yield Edit("divisor-dropped", node, fill_names(node, f"_ / {other}"))
-        for sign in "+" if ast.unparse(node) == other else "+-":  # less itself is nothing
-            yield Edit("path-dropped", node, fill_names(node, f"_ {sign} {other}"))
-
-
-def with_more(node: ast.expr, others: Iterable[str], words: SourceWords) -> Iterator[Edit]:
-    """A whole value with a term that is seldomer lacked: what a mean or a norm takes away."""
-    for other in others:
-        for axis in ("-1", "0"):
-            inner = f"_ - {other} * (_).sum({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, fill_names(node, inner))
-            inner = f"_ - {other} * (_ * {other}).mean({axis}, keepdims=True)"
-            yield Edit("path-dropped", node, fill_names(node, inner))
-
-
-def in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
+def _in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
     for name in words.names[1:]:
         for other in words.calls:
             if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
-                new = Filled(ast.parse(other, mode="eval").body, name).visit(copy.deepcopy(node))
+                new = fill(node, {name: _parsed(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)
-
-
-def with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
-    """What the value is divided by; means and sums mixed up, and factors of two."""
-    for divisor in words.divisors:
-        yield Edit("constant-factor-lost", node, fill_names(node, f"_ / ({divisor})"))
-    for other in (*words.given, *words.kept):
-        for size in (f"{other}.size", f"len({other})", f"{other}.shape[-1]"):
-            yield Edit("sum-for-mean", node, fill_names(node, f"_ / {size}"))
-            yield Edit("mean-for-sum", node, fill_names(node, f"_ * {size}"))
-    for text in ("2 * _", "0.5 * _"):
-        yield Edit("factor-two", node, fill_names(node, text))

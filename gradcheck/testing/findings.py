@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,16 +13,16 @@ import numpy as np
 from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
-from gradcheck.testing.budget import TimeBudget
+from gradcheck.testing.budget import TimeBudget, unheard
+from gradcheck.testing.buffers import Copies
 from gradcheck.testing.call import Call, draw_signed, nudge, taller
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judge_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import UserProgram
 from gradcheck.testing.purity import IGNORED, unlike
-from gradcheck.testing.repair import SourceRepair, find_repair
+from gradcheck.testing.repair import SourceRepair, called_by, find_repair, is_mendable
 from gradcheck.testing.result import Result
-from gradcheck.values import Routine
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -248,6 +249,7 @@ class Why:
     notes: tuple[str, ...] = ()
 
 
+@unheard()
 def _explain(
     check: Check, every: Sequence[AskedPoint], judged: Sequence[Judged], generic: bool
 ) -> Why:
@@ -321,44 +323,68 @@ class _Search:
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right."""
-        backward, forward = self.program.backward, self.program.forward
-        assert backward is not None
-        if self._holds(backward, self.every):  # what is right but for rounding, no text can mend
+        asked, program = self.every[0], self.program
+        assert asked.claim is not None
+        try:
+            functions = self._functions(asked.claim)
+        except Exception:  # noqa: BLE001 - a user's objects may refuse to be copied
+            return None
+        if self._holds(self.every):  # what is right but for rounding, no text can mend
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
 
-        def holds(other: Routine, points: Sequence[AskedPoint]) -> bool:
-            return bool(self.budget.run(lambda: self._holds(other, points), each))
+        def right() -> bool:
+            def hold() -> bool:
+                return self._holds(self.every) and self._holds(self.elsewhere)
 
-        def right(other: Routine) -> bool:
-            return holds(other, self.every) and holds(other, self.elsewhere)
+            return bool(self.budget.run(hold, each))
 
-        assert self.every[0].claim is not None
-        pulls = self.every[0].claim.cotangent is not None
-        return find_repair(backward, right, None if self.program.second else forward, pulls=pulls)
+        pulls = asked.claim.cotangent is not None
+        forward = None if program.second else program.forward
+        return find_repair(functions, right, forward, pulls=pulls)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """Copies of the functions, which nobody else sees."""
+        return Copies()
+
+    @cached_property
+    def trial(self) -> UserProgram:
+        """The program of copies."""
+        return self.program.copied(self.copies)
+
+    def _functions(self, claim: Claim) -> list[FunctionType]:
+        """The copies that backward calls and forward, which is the truth, does not.
+
+        A lambda that calls what somebody wrote is the words of a test.
+        """
+        args = claim.call.fresh
+        right = () if self.trial.second else called_by(lambda: self.trial.value(*args()))
+        codes = [c for c in called_by(lambda: claim.run(self.trial, args())) if c not in right]
+        found = [f for code in codes for f in self.copies.functions(code) if is_mendable(f)]
+        test = len(found) > 1 and found[0].__name__ == "<lambda>"
+        return found[1:] if test else found
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:
         """The points at which a repair is tried again."""
         return list(_elsewhere(self.every[0]))
 
-    def _holds(self, backward: Routine, points: Sequence[AskedPoint]) -> bool:
-        """Whether another backward pass gives the reference everywhere."""
+    def _holds(self, points: Sequence[AskedPoint]) -> bool:
+        """Whether the copies give the reference everywhere."""
         try:
-            return all(self._meets(backward, each) for each in points)
+            return all(map(self._meets, points))
         except Exception:  # noqa: BLE001 - an edited program may raise anything
             return False
 
-    def _meets(self, backward: Routine, asked: AskedPoint) -> bool:
+    def _meets(self, asked: AskedPoint) -> bool:
         claim = asked.claim
         assert claim is not None
-        other = replace(claim.call.program, backward=backward)
-        if other.second:  # the function that is edited gives the value too
-            other = replace(other, forward=backward)
-            if not np.array_equal(other.value(*claim.call.fresh()), claim.call.plain()):
-                return False
-        gradients = claim.call.by_name(claim.run(other, claim.call.fresh()))
-        unit = claim.call.grain()
+        call = claim.call
+        if self.trial.second and not np.array_equal(self.trial.value(*call.fresh()), call.plain()):
+            return False  # the function that is edited gives the value too
+        gradients = call.by_name(claim.run(self.trial, call.fresh()))
+        unit = call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
         found = within_bars(asked.case, asked.verdict, gradients, rtol, unit, every=False)
         return all(part.right for part in found)

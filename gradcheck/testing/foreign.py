@@ -50,16 +50,7 @@ def foreign_of(function: Value, args: Sequence[Value]) -> Foreign | None:
         return None
     flat, leaves = _flatten(function, args)
     if _is_of_torch(function) or any(map(_is_tensor, leaves)):
-        found = _of_torch(function, flat, leaves)
-        owner: Value = getattr(function, "__self__", None)
-        if isinstance(owner, type):  # its backward may be mended
-
-            def remake(changed: Routine) -> Value:
-                other = type(owner)(owner.__name__, (owner,), {"backward": staticmethod(changed)})
-                return foreign_of(other, args).backward  # type: ignore[union-attr]
-
-            found.backward.method = owner, vars(owner).get("backward"), remake  # type: ignore[attr-defined]
-        return found
+        return _of_torch(function, flat, leaves)
     return _of_jax(function, flat, leaves)
 
 

@@ -22,7 +22,7 @@ from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions.limits import LIKE, SAMPLES
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
-from gradcheck.testing.buffers import Coarse, Look, Makers, coarse_inside, makers_of
+from gradcheck.testing.buffers import Coarse, Copies, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.call import Call, is_symmetric
 from gradcheck.testing.limits import (
     COARSE,
@@ -151,7 +151,7 @@ class Claim:
 
         def run(makers: Makers, seen: Look) -> Value:
             args = list(map(seen, self.call.fresh()))
-            return self.run(self.call.program.with_makers(makers), args, seen)
+            return self.run(self.call.program.copied(Copies(makers)), args, seen)
 
         return coarse_inside(run)
 
@@ -373,7 +373,7 @@ def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
         args = call.fresh()
         for i in call.wrt:
             args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        programs = (call.program, call.program.with_makers(makers_of("ball")))
+        programs = (call.program, call.program.copied(Copies(makers_of("ball"))))
         for keyed, program in product((False, True), programs):  # keys are seldom needed
             try:
                 with settings(keyed=keyed):

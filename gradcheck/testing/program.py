@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gradcheck.testing.buffers import Copies, Makers
+from gradcheck.testing.buffers import Copies
 from gradcheck.testing.calling import (
     AskedCall,
     Convention,
@@ -338,14 +338,16 @@ class UserProgram:
         given = dict(zip(self.paths, leaves, strict=True))
         return tuple(put(arg, (i,), given) for i, arg in enumerate(self.args))
 
-    def with_makers(self, makers: Makers) -> "UserProgram":
-        """The program for whose copies NumPy makes other arrays: see `buffers`."""
-        copies = Copies(makers)
+    def copied(self, copies: Copies) -> "UserProgram":
+        """The program of copies of its functions, with a state of its own: see `buffers`."""
+        self.kept.put_back()
         weights = self.weights
         if weights is not None:
-            weights = replace(weights, owner=copies.of(weights.owner))
-        made = copies.of(self.forward), copies.of(self.backward)
-        return replace(self, forward=made[0], backward=made[1], weights=weights)
+            owner, held, left = map(copies.of, (weights.owner, weights.held, weights.left))
+            weights = replace(weights, owner=owner, held=held, left=left)
+        forward, backward = copies.of(self.forward), copies.of(self.backward)
+        kept = Kept(forward, backward)
+        return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
 
     # -- gradients by label ----------------------------------------------------------------------
 

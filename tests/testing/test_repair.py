@@ -460,3 +460,22 @@ def test_no_repair_holds_only_where_an_argument_is_zero():
     said = repaired(lambda x, w, b: x @ w + b, backward, X, W, np.zeros((1, 2)))
     assert said[0].startswith("d/db has the shape (2,), not (1, 2)")
     assert not any("1 - b" in line for line in said)
+
+
+def test_a_list_that_grows_is_put_nowhere_else():
+    """NumPy would read a list that stands inside of itself for ever, and nobody could end it."""
+
+    def softmax(x):
+        e = np.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def backward(g, x):
+        rows = []
+        for dy, row in zip(g, x, strict=True):
+            row_slopes = []
+            y = softmax(row)
+            row_slopes.append(dy @ (np.diag(y) + np.outer(y, y)))
+            rows.append(row_slopes)
+        return np.array(rows).reshape(x.shape)
+
+    assert repaired(softmax, backward, X)[0].endswith("sign-error")
