@@ -224,8 +224,15 @@ def estimate_value(case: "Case", value: Array, noise: float) -> Estimate:
 
 
 def contract(value: Numbers, cotangent: Array | None) -> Numbers:
-    """The scalar that is differentiated: the value itself, or its product with the cotangent."""
-    return value if cotangent is None else np.sum(value * cotangent)
+    """The scalar that is differentiated: the value itself, or its product with the cotangent.
+
+    Raises NotScalar where that has several entries.
+    """
+    if cotangent is not None:
+        return np.sum(value * cotangent)
+    if np.size(value) != 1:
+        raise NotScalar(np.shape(value))
+    return value
 
 
 class NotScalar(ValueError):

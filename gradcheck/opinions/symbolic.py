@@ -141,10 +141,7 @@ def _at(
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
-        root = contract(out, case.cotangent)
-        if np.size(root) != 1:
-            raise NotScalar(value.shape)
-        end = np.asarray(root, dtype=object).item()
+        end = np.asarray(contract(out, case.cotangent), dtype=object).item()
         adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
         if (

@@ -10,7 +10,6 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.quick import Seen
 from gradcheck.opinions.floats.scan import Scanned
 
 Function = Callable[[float], Any]
@@ -189,7 +188,7 @@ def true_slope(truth: Truth, x: float) -> mpf:
         return truth(mpf(x)) if callable(truth) else mpf(truth)
 
 
-def covered(slope: Scanned | Seen, truth: mpf) -> bool:
+def covered(slope: Scanned, truth: mpf) -> bool:
     """Whether the bar reaches the truth."""
     with mp.workdps(60):
         return bool(abs(mpf(slope.value) - truth) <= slope.error)

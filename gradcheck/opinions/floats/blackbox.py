@@ -15,7 +15,7 @@ from gradcheck.opinions.floats.lines import (
     of_entry,
     value_of,
 )
-from gradcheck.opinions.floats.quick import Seen, along_these, glance, look_along, widest
+from gradcheck.opinions.floats.quick import along_these, glance, look_along, widest
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import (
     DIRECTIONS,
@@ -72,10 +72,9 @@ def slopes_along(case: Case, chosen: Array) -> Opinion | None:
         found = [scan(line(case, along(case, row)), 0.0, scale=1.0) for row in chosen]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    slopes = [Seen(each.value, each.error) for each in found if each.kind == "smooth"]
-    if len(slopes) < len(found) or widest(slopes) > SETTLED:
+    if any(each.kind != "smooth" for each in found) or widest(found) > SETTLED:
         return None
-    return along_these(case, value, chosen, slopes)
+    return along_these(case, value, chosen, found)
 
 
 def slope_along(case: Case, u: Along) -> Direction:
@@ -128,7 +127,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     length = max(1.0, abs(x))
     quick = glance(f, x, length) if case.size() > SCANNED else None
     if quick is not None and quick.error <= SURE * abs(quick.value):
-        return Scanned("smooth", *quick, steps=(0.0, length))
+        return quick
     if case.cotangent is None:
         return scan(f, x)
     masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from gradcheck.opinions.limits import MANY_DRAWS, WIDTH
-from gradcheck.opinions.opinion import Case, NotScalar, contract, unit
+from gradcheck.opinions.opinion import Case, contract, unit
 from gradcheck.values import Array, Numbers, Params
 
 Along = Mapping[str, Array]
@@ -52,10 +52,7 @@ def total(value: Numbers, cotangent: Array | None) -> float:
     """The number that is differentiated."""
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
-    out = np.asarray(contract(value, cotangent))
-    if out.size != 1:
-        raise NotScalar(out.shape)
-    return float(out.item())
+    return float(np.asarray(contract(value, cotangent)).item())
 
 
 def directions(case: Case, count: int) -> Array:

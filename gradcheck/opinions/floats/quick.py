@@ -8,13 +8,13 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 
 from gradcheck.opinions.floats.lines import along, flat, total, value_of
 from gradcheck.opinions.floats.richardson import finite
+from gradcheck.opinions.floats.scan import Scanned
 from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
 from gradcheck.opinions.opinion import Case, Direction, Opinion, estimate_value
 from gradcheck.values import Array, Routine
@@ -24,14 +24,7 @@ TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a gl
 Expected = Sequence[tuple[float, float]]  # a slope and its bar, direction by direction
 
 
-class Seen(NamedTuple):
-    """A slope and its bar."""
-
-    value: float
-    error: float
-
-
-def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None) -> Seen | None:
+def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None) -> Scanned | None:
     """The derivative of f at x with its bar, from nine samples; None where more must be asked.
 
     Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
@@ -61,12 +54,12 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
         return None
     strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * FINE / NEAR
     bar = apart + max(noise[1], LOUDER * strayed)
-    return Seen(value, bar) if math.isfinite(bar) else None
+    return Scanned("smooth", value, bar, steps=(0.0, length)) if math.isfinite(bar) else None
 
 
 def confirm(
     f: Routine, here: float, length: float, expected: tuple[float, float], enough: float
-) -> Seen | None:
+) -> Scanned | None:
     """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
 
     Differences at two steps, extrapolated once, meet it within the rounding of f's values. That it
@@ -80,7 +73,7 @@ def confirm(
     value, known = inner + (inner - outer) / 3, _rounding(left, right, before, beyond) / near
     bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
     met = abs(value - expected[0]) <= known + expected[1] and abs(bend) <= TURN * known
-    seen = Seen(value, known) if met else glance(f, 0.0, length, here)
+    seen = Scanned("smooth", value, known) if met else glance(f, 0.0, length, here)
     return seen if seen is not None and seen.error <= enough else None
 
 
@@ -118,10 +111,10 @@ def look_along(
     ]
 
 
-def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Seen]) -> Opinion:
+def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanned]) -> Opinion:
     """The opinion of slopes along directions."""
     pairs = zip(chosen, slopes, strict=True)
-    found = tuple(Direction(along(case, row), arb(*slope)) for row, slope in pairs)
+    found = tuple(Direction(along(case, row), arb(s.value, s.error)) for row, s in pairs)
     method = f"floats along {len(chosen)} directions"
     return Opinion("differences", estimate_value(case, value, 0.0), directions=found, method=method)
 
@@ -148,11 +141,11 @@ def _sample(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float],
 
 def _slopes(
     f: Callable[[int, float], float], count: int, expected: Expected | None, here: float
-) -> list[Seen] | None:
+) -> list[Scanned] | None:
     """The slopes for one cotangent at the first length at which all are known."""
     enough = ENOUGH * max((abs(slope) for slope, _ in expected or ()), default=math.inf)
     for length in LENGTHS:
-        found: list[Seen] = []
+        found: list[Scanned] = []
         for number in range(count):
             g = partial(f, number)
             seen = (
@@ -168,7 +161,7 @@ def _slopes(
     return None
 
 
-def widest(seen: Sequence[Seen]) -> float:
+def widest(seen: Sequence[Scanned]) -> float:
     """The widest bar beside the steepest slope.
 
     Along some random direction a slope may be small by chance, and says no less there.
