@@ -25,8 +25,7 @@ from gradcheck.numbers.run import (
 )
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions.floats.blackbox import black_box
-from gradcheck.opinions.floats.lines import along as parts_of
-from gradcheck.opinions.floats.lines import directions as directions_of
+from gradcheck.opinions.floats.lines import draw_directions, unflatten
 from gradcheck.opinions.limits import BALL_BITS, BALLS, BEND, DIRECTIONS, STEPS
 from gradcheck.opinions.opinion import (
     Case,
@@ -53,7 +52,7 @@ Pair = tuple[arb, arb]  # of the left and of the right
 def differences(case: Case, directions: int = DIRECTIONS) -> Opinion:
     """Value and gradients by central differences, each entry (or direction) with its bar.
 
-    Along so many `directions` the slope is taken where there are too many entries.
+    Along so many `draw_directions` the slope is taken where there are too many entries.
     """
     try:
         return refine(lambda bits: _at(case, bits, directions), BALL_BITS)
@@ -109,7 +108,7 @@ def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers
 
 def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers]:
     found = []
-    for along in (parts_of(case, row) for row in directions_of(case, count)):
+    for along in (unflatten(case, row) for row in draw_directions(case, count)):
         slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)
         found.append(Direction(along, slope, kind))
     return {"directions": tuple(found)}

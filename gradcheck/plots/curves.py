@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.floats.lines import of_entry
+from gradcheck.opinions.floats.lines import on_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, number
@@ -123,7 +123,7 @@ class Differences:
 def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
     index = _steepest(verdict, part)
-    f, x = of_entry(case, part, index)
+    f, x = on_entry(case, part, index)
     sides = _sides(verdict, part, index, f, x)
     steps = max(1.0, abs(x)) * 10.0 ** np.linspace(-DECADES, 0, DECADES * PER_DECADE + 1)
     curves = tuple(_curve(hand, f, x, slope, steps) for hand, slope in sides.items())

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.opinions.floats.blackbox import slopes_along
-from gradcheck.opinions.floats.lines import directions, flat
+from gradcheck.opinions.floats.lines import draw_directions, flatten
 from gradcheck.opinions.floats.quick import look_along
 from gradcheck.opinions.limits import ENTRIES, LIKE, MORE_SAMPLES
 from gradcheck.opinions.opinion import Case, Opinion
@@ -54,7 +54,7 @@ def fast_verdicts(
     where it is known.
     """
     found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
-    chosen = directions(cases[0], SPARED)
+    chosen = draw_directions(cases[0], SPARED)
     expected = [
         _slopes(case, mine, chosen) if _sure(mine) else None
         for case, mine in zip(cases, found, strict=True)
@@ -84,7 +84,7 @@ def _sure(mine: Opinion) -> bool:
 def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
     values = {name: g.value for name, g in mine.gradients.items()}
     errors = {name: g.error for name, g in mine.gradients.items()}
-    return slopes_of(flat(case, values), flat(case, errors), chosen)
+    return slopes_of(flatten(case, values), flatten(case, errors), chosen)
 
 
 def _settle(  # noqa: PLR0917 - a question and the answers so far
@@ -124,7 +124,7 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     meet. None where no entry changes, or something else is unusual.
     """
     near = list(islice(neighbours(case), TIED))
-    there = slopes_along(beside := aside(case), directions(case, SPARED))
+    there = slopes_along(beside := aside(case), draw_directions(case, SPARED))
     if len(near) < TIED or there is None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":
@@ -150,7 +150,7 @@ def full_check(case: Case, verdict: Verdict) -> Verdict:
     mine = verdict.opinions["reverse"]
     if mine.abstains or verdict.verdict != "agree":
         return verdict
-    seen = slopes_along(case, directions(case, SPARED))
+    seen = slopes_along(case, draw_directions(case, SPARED))
     if seen is None and (tied := _judge_tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]

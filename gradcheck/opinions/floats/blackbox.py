@@ -8,14 +8,14 @@ from flint import arb
 
 from gradcheck.opinions.floats.lines import (
     Along,
-    along,
-    directions,
-    line,
-    moving,
-    of_entry,
+    draw_directions,
+    move_along,
+    on_entry,
+    on_line,
+    unflatten,
     value_of,
 )
-from gradcheck.opinions.floats.quick import along_these, glance, look_along, widest
+from gradcheck.opinions.floats.quick import glance, look_along, opinion_along, widest_bar
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import (
     DIRECTIONS,
@@ -46,7 +46,7 @@ def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
         value = np.array(value_of(case, case.floats()), dtype=np.float64)
         method = f"scanned floats ({because})"
         if case.size() > ENTRIES:
-            chosen = [along(case, row) for row in directions(case, count)]
+            chosen = [unflatten(case, row) for row in draw_directions(case, count)]
             found = tuple(slope_along(case, each) for each in chosen)
             known = estimate_value(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
@@ -69,17 +69,17 @@ def slopes_along(case: Case, chosen: Array) -> Opinion | None:
         return seen
     try:
         value = np.array(value_of(case, case.floats()), dtype=np.float64)
-        found = [scan(line(case, along(case, row)), 0.0, scale=1.0) for row in chosen]
+        found = [scan(on_line(case, unflatten(case, row)), 0.0, scale=1.0) for row in chosen]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    if any(each.kind != "smooth" for each in found) or widest(found) > SETTLED:
+    if any(each.kind != "smooth" for each in found) or widest_bar(found) > SETTLED:
         return None
-    return along_these(case, value, chosen, found)
+    return opinion_along(case, value, chosen, found)
 
 
 def slope_along(case: Case, u: Along) -> Direction:
     """The slope of the program along one direction, by scanning floats."""
-    slope, kind = _ball(scan(line(case, u), 0.0, scale=1.0))
+    slope, kind = _ball(scan(on_line(case, u), 0.0, scale=1.0))
     return Direction(u, slope, kind)
 
 
@@ -110,7 +110,7 @@ def _each(
 
 def _moved_entries(case: Case, name: str, index: tuple[int, ...]) -> Array:
     """Which entries of the value one entry of an input moves."""
-    value = moving(case, {name: unit(case.inputs[name], index)})
+    value = move_along(case, {name: unit(case.inputs[name], index)})
     here = np.array(value(0.0))
     length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
     there = [np.asarray(value(far * length)) for far in MOVING]
@@ -123,7 +123,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     Of the entries of the value that it moves, for what the others carry is no noise of theirs; of
     all, beside which they may be small, where those leave it open.
     """
-    f, x = of_entry(case, name, index)
+    f, x = on_entry(case, name, index)
     length = max(1.0, abs(x))
     quick = glance(f, x, length) if case.size() > SCANNED else None
     if quick is not None and quick.error <= SURE * abs(quick.value):
@@ -131,7 +131,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     if case.cotangent is None:
         return scan(f, x)
     masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))
-    seen = scan(of_entry(masked, name, index)[0], x)
+    seen = scan(on_entry(masked, name, index)[0], x)
     whole = scan(f, x) if seen.kind == "unresolved" else seen
     return seen if whole.kind == "unresolved" else whole
 

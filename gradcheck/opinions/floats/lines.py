@@ -18,7 +18,7 @@ def value_of(case: Case, inputs: Mapping[str, Array]) -> Numbers:
         return case.function("float", inputs)
 
 
-def moving(case: Case, along: Along) -> Callable[[float], Numbers]:
+def move_along(case: Case, along: Along) -> Callable[[float], Numbers]:
     """The value as a function of a step along a direction.
 
     The moved inputs lie in the same memory at every step, or large ones would cost time.
@@ -36,29 +36,29 @@ def moving(case: Case, along: Along) -> Callable[[float], Numbers]:
     return at
 
 
-def line(case: Case, along: Along, origin: float = 0.0) -> Function:
+def on_line(case: Case, along: Along, origin: float = 0.0) -> Function:
     """The contracted value as a function of a step along a direction, counted from `origin`."""
-    value = moving(case, along)
-    return lambda at: total(value(at - origin), case.cotangent)
+    value = move_along(case, along)
+    return lambda at: sum_up(value(at - origin), case.cotangent)
 
 
-def of_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
+def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
     """The contracted value as a function of one entry of an input, and where that entry stands."""
     at = float(np.asarray(case.inputs[name])[index])
-    return line(case, {name: unit(case.inputs[name], index)}, at), at
+    return on_line(case, {name: unit(case.inputs[name], index)}, at), at
 
 
-def total(value: Numbers, cotangent: Array | None) -> float:
+def sum_up(value: Numbers, cotangent: Array | None) -> float:
     """The number that is differentiated."""
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
     return float(np.asarray(contract(value, cotangent)).item())
 
 
-def directions(case: Case, count: int) -> Array:
+def draw_directions(case: Case, count: int) -> Array:
     """Signed random directions through all wrt inputs, one a row: even draws of each one's size.
 
-    In a row the inputs lie one behind the other (see `along`).
+    In a row the inputs lie one behind the other (see `unflatten`).
     """
     sizes = {name: size_of(case.inputs[name]) for name in case.wrt}
     coarse = count * case.size() > MANY_DRAWS and all(
@@ -75,7 +75,7 @@ def directions(case: Case, count: int) -> Array:
     return drawn
 
 
-def along(case: Case, row: Array) -> dict[str, Array]:
+def unflatten(case: Case, row: Array) -> dict[str, Array]:
     """A direction as arrays of the wrt inputs' shapes, in the same memory."""
     found, start = {}, 0
     for name in case.wrt:
@@ -85,7 +85,7 @@ def along(case: Case, row: Array) -> dict[str, Array]:
     return found
 
 
-def flat(case: Case, arrays: Params) -> Array:
+def flatten(case: Case, arrays: Params) -> Array:
     """Arrays of the wrt inputs' shapes one behind the other."""
     return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
 

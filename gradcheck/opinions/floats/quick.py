@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.lines import along, flat, total, value_of
+from gradcheck.opinions.floats.lines import flatten, sum_up, unflatten, value_of
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned
 from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
@@ -57,7 +57,7 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
     return Scanned("smooth", value, bar, steps=(0.0, length)) if math.isfinite(bar) else None
 
 
-def confirm(
+def confirm_slope(
     f: Routine, here: float, length: float, expected: tuple[float, float], enough: float
 ) -> Scanned | None:
     """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
@@ -100,21 +100,21 @@ def look_along(
                 value = np.array(value_of(case, case.floats()), dtype=np.float64)
             sampled = _sample(cases, chosen)
             found = [
-                _slopes(partial(sampled, k), len(chosen), slopes, total(value, each.cotangent))
+                _slopes(partial(sampled, k), len(chosen), slopes, sum_up(value, each.cotangent))
                 for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
             ]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return [None] * len(cases)
     return [
-        None if slopes is None else along_these(each, value, chosen, slopes)
+        None if slopes is None else opinion_along(each, value, chosen, slopes)
         for each, slopes in zip(cases, found, strict=True)
     ]
 
 
-def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanned]) -> Opinion:
+def opinion_along(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanned]) -> Opinion:
     """The opinion of slopes along directions."""
     pairs = zip(chosen, slopes, strict=True)
-    found = tuple(Direction(along(case, row), arb(s.value, s.error)) for row, s in pairs)
+    found = tuple(Direction(unflatten(case, row), arb(s.value, s.error)) for row, s in pairs)
     method = f"floats along {len(chosen)} directions"
     return Opinion("differences", estimate_value(case, value, 0.0), directions=found, method=method)
 
@@ -122,9 +122,9 @@ def along_these(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanne
 def _sample(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
     """The k-th contracted value at a step along a direction by its number; run once for all."""
     case = cases[0]
-    still = flat(case, case.inputs)
+    still = flatten(case, case.inputs)
     moved = np.empty_like(still)
-    inputs = {name: np.array(v, float) for name, v in case.inputs.items()} | along(case, moved)
+    inputs = {name: np.array(v, float) for name, v in case.inputs.items()} | unflatten(case, moved)
     seen: dict[tuple[int, float], list[float]] = {}
 
     def at(k: int, number: int, step: float) -> float:
@@ -133,7 +133,7 @@ def _sample(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float],
             np.multiply(chosen[number], step, out=moved, dtype=np.float64)
             np.add(still, moved, out=moved)
             out = case.function("float", inputs)
-            values = seen[number, step] = [total(out, each.cotangent) for each in cases]
+            values = seen[number, step] = [sum_up(out, each.cotangent) for each in cases]
         return values[k]
 
     return at
@@ -149,19 +149,19 @@ def _slopes(
         for number in range(count):
             g = partial(f, number)
             seen = (
-                confirm(g, here, length, expected[number], enough)
+                confirm_slope(g, here, length, expected[number], enough)
                 if expected
                 else glance(g, 0.0, length, here)
             )
             if seen is None:
                 break
             found.append(seen)
-        if len(found) == count and widest(found) <= ENOUGH:
+        if len(found) == count and widest_bar(found) <= ENOUGH:
             return found
     return None
 
 
-def widest(seen: Sequence[Scanned]) -> float:
+def widest_bar(seen: Sequence[Scanned]) -> float:
     """The widest bar beside the steepest slope.
 
     Along some random direction a slope may be small by chance, and says no less there.

@@ -97,7 +97,7 @@ def finite(f: Function, t: float) -> float:
     return value if math.isfinite(value) else NAN
 
 
-def ladder(samples: Samples) -> Rungs:
+def make_ladder(samples: Samples) -> Rungs:
     """Steps doubling from 8 ulp to the reach; without the middle where there are too many.
 
     They are no powers of two: those would meet the binary rounding inside f always in one place,
@@ -113,13 +113,13 @@ def ladder(samples: Samples) -> Rungs:
     return 2.0**exponents * (1 + np.arange(len(exponents)) * GOLDEN % 1 / 4)
 
 
-def sample(samples: Samples, sign: int, steps: Rungs) -> Side:
+def sample_side(samples: Samples, sign: int, steps: Rungs) -> Side:
     """One side of x sampled, with the steps that the rounding of x ± h left."""
     points = samples.x + sign * steps
     return Side(sign, np.abs(points - samples.x), samples.at(points))
 
 
-def scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
+def measure_scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
     """Third divided difference over x and three rungs, as the noise in f that would explain it."""
     h = np.array([np.zeros(len(steps) - 2), steps[:-2], steps[1:-1], steps[2:]]) / steps[1:-1]
     y = np.array([np.full(len(steps) - 2, f0), values[:-2], values[1:-1], values[2:]])
@@ -130,34 +130,34 @@ def scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
     return scattered
 
 
-def rounding(f0: float, values: Rungs) -> Rungs:
+def unit_of_rounding(f0: float, values: Rungs) -> Rungs:
     """One unit in the last place of the larger of f(x) and f(x ± h), and never exactly nothing."""
     return EPSILON * np.fmax(np.abs(values), abs(f0)) + TINY
 
 
-def carry(noise: float, f0: float, values: Rungs) -> Rungs:
+def scale_noise(noise: float, f0: float, values: Rungs) -> Rungs:
     """What each value carries: the noise that was heard beside x, and as many units of its own.
 
     Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units than
     CARRIED are what is left of a difference, whose noise stays what it is.
     """
     units = noise / (EPSILON * abs(f0) + TINY)
-    return np.fmax(noise, (units if 1 < units <= CARRIED else 1.0) * rounding(f0, values))
+    return np.fmax(noise, (units if 1 < units <= CARRIED else 1.0) * unit_of_rounding(f0, values))
 
 
-def jump_at(f0: float, steps: Rungs, values: Rungs) -> float:
+def find_jump(f0: float, steps: Rungs, values: Rungs) -> float:
     """f(x ± 0) - f(x) if all these rungs lie on a line from there, more than rounding; else 0."""
     rises = values - f0
     rises = rises - steps * (rises[-1] - rises[0]) / (steps[-1] - steps[0])
     size = float(rises[0])
     steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
-    return size if steady and abs(size) > CLEAR * float(rounding(f0, values).max()) else 0.0
+    return size if steady and abs(size) > CLEAR * float(unit_of_rounding(f0, values).max()) else 0.0
 
 
-def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
+def find_power(f0: float, steps: Rungs, values: Rungs) -> float:
     """The p < 1 of |f(x ± h) - f(x)| ~ h^p if all these rungs lie on that line; else 0."""
     rises = (values - f0) * np.sign(values[0] - f0)
-    if not (rises > CLEAR * rounding(f0, values)).all():
+    if not (rises > CLEAR * unit_of_rounding(f0, values)).all():
         return 0.0
     across, up = np.log2(steps), np.log2(rises)
     power, start = (float(c) for c in np.polyfit(across, up, 1))
@@ -166,7 +166,7 @@ def power_at(f0: float, steps: Rungs, values: Rungs) -> float:
     return power if least < power < most and bend < min(0.02, (1 - power) / 2) else 0.0
 
 
-def restless(f0: float, steps: Rungs, values: Rungs) -> bool:
+def keeps_moving(f0: float, steps: Rungs, values: Rungs) -> bool:
     """Whether the quotients move as much from each of these 25 rungs to the next as from any other.
 
     Noise makes them move more and more towards x, smoothness less and less.
@@ -178,14 +178,14 @@ def restless(f0: float, steps: Rungs, values: Rungs) -> bool:
     )
 
 
-def quiet_noise(scatters: list[Rungs]) -> float:
+def measure_quiet_noise(scatters: list[Rungs]) -> float:
     """Three times the median scatter of the finest rungs: deaf to whatever lies farther out."""
     finest = np.concatenate([np.array([]), *(s[:8] for s in scatters)])
     finest = finest[np.isfinite(finest)]
     return 3 * float(np.median(finest)) if len(finest) else 0.0
 
 
-def plateaus(scatters: Rungs) -> Rungs:
+def find_plateaus(scatters: Rungs) -> Rungs:
     """Noise that each six rungs tell of; nan where the scatter grows as it does for a smooth f."""
     six = np.lib.stride_tricks.sliding_window_view(scatters, WINDOW)
     early, late = np.median(six[:, :3], axis=1), np.median(six[:, 3:], axis=1)
@@ -193,7 +193,7 @@ def plateaus(scatters: Rungs) -> Rungs:
     return np.append(level, np.full(WINDOW - 1, np.nan))
 
 
-def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
+def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     """The first place where the scatter behaves as no smooth f makes it, if there is one.
 
     For a smooth f it lies flat, then grows eightfold a rung. A leap out of all finer rungs, or a
@@ -202,7 +202,7 @@ def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     """
     finer = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
     leaps = scatters > 32 * np.fmax(finer, np.fmax(ulps, noise))
-    flats = plateaus(scatters)
+    flats = find_plateaus(scatters)
     lifted = flats > 2 * np.fmax(np.append(ulps[WINDOW - 1 :], ulps[1 - WINDOW :]), noise)
     if not (leaps | lifted).any():
         return None
@@ -213,14 +213,14 @@ def rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     return Rise(rung, float(scatters[rung]), float(flats[first]) if lifted[first] else 0.0)
 
 
-def coarser(rungs: Rungs) -> Rungs:
+def coarsen(rungs: Rungs) -> Rungs:
     """Every rung's next coarser neighbour; the coarsest has none."""
     moved = np.empty_like(rungs)
     moved[:-1], moved[-1] = rungs[1:], np.nan
     return moved
 
 
-def tail(move: Rungs, noise: Rungs, rate: Rungs) -> Rungs:
+def bound_rest(move: Rungs, noise: Rungs, rate: Rungs) -> Rungs:
     """Bound on how far a sequence still has to go after its move to each rung.
 
     A sequence that shrinks its moves by the factor q has q/(1-q) of the last move left. The worst
@@ -228,14 +228,14 @@ def tail(move: Rungs, noise: Rungs, rate: Rungs) -> Rungs:
     noise. Nothing is promised to a sequence that does not shrink, or has made one move only.
     """
     last = np.abs(move)
-    second = coarser(last)
-    factor = np.maximum(np.fmax(last / second, second / coarser(second)), rate)
+    second = coarsen(last)
+    factor = np.maximum(np.fmax(last / second, second / coarsen(second)), rate)
     factor = np.where(last <= noise, 0.5, factor)
     reach = np.maximum(last, second * rate) * factor / (1 - np.minimum(factor, 0.9))
     return np.where(factor < 0.9, reach, np.inf)
 
 
-def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[Rungs, Rungs]:
+def extrapolate(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[Rungs, Rungs]:
     """Neville's columns (column k has lost h^power ... h^(k power)) and the bars of the entries.
 
     An entry's bar is what its parent column had left to go, its own correction, and its noise.
@@ -243,10 +243,10 @@ def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[R
     value, heard, coarsest = quotients, noise, steps
     columns, bars = [value], [np.full_like(value, np.inf)]
     for k in range(1, COLUMNS):
-        coarsest = coarser(coarsest)
+        coarsest = coarsen(coarsest)
         weight = (coarsest / steps) ** power
-        move, heard_coarser = value - coarser(value), coarser(heard)
-        left = tail(move, heard + heard_coarser, 1 / weight)
+        move, heard_coarser = value - coarsen(value), coarsen(heard)
+        left = bound_rest(move, heard + heard_coarser, 1 / weight)
         if k == 1:
             bars[0] = left + heard
         value = value + move / (weight - 1)
@@ -256,14 +256,14 @@ def tableau(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tuple[R
     return np.array(columns), SCAN_SAFETY * np.array(bars)
 
 
-def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:
+def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:
     """The entry with the smallest bar that no finer rung contradicts.
 
     Far from x a table can converge beautifully to something else (|x| at 1e-9 has slope 0 for every
     step above 1e-9); a contradiction from nearer by is the only sign of it. Where the two differ
     little, the nearer one may as well be the victim of unheard rounding: the bar spans both.
     """
-    columns, bars = tableau(steps, quotients, noise, power)
+    columns, bars = extrapolate(steps, quotients, noise, power)
     bars = np.where(np.isfinite(columns) & np.isfinite(bars), bars + unheard, INF)
     best = bars.argmin(axis=0)[np.newaxis]
     bar = np.take_along_axis(bars, best, 0)[0]
@@ -279,37 +279,37 @@ def settle(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: 
     return Limit(float(value[chosen]) + 0.0, float(bar[chosen]) + spanned, used)
 
 
-def slope_to(side: Side, f0: float) -> Rungs:
+def quotients_of(side: Side, f0: float) -> Rungs:
     """Difference quotients from x to every rung."""
     return side.sign * (side.values - f0) / side.steps
 
 
-def one_sided(side: Side, f0: float, noise: float, length: float) -> Limit:
+def limit_of_side(side: Side, f0: float, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
-    quotients = slope_to(side, f0)
-    heard = 2 * carry(noise, f0, side.values) / side.steps
-    unheard = is_misplaced(length / side.steps, quotients)
-    return settle(side.steps, quotients, heard, unheard, 1)
+    quotients = quotients_of(side, f0)
+    heard = 2 * scale_noise(noise, f0, side.values) / side.steps
+    unheard = lose_digits(length / side.steps, quotients)
+    return choose_limit(side.steps, quotients, heard, unheard, 1)
 
 
-def two_sided(  # noqa: PLR0917 - as `one_sided`, of both sides and what lies beside x
+def limit_of_both(  # noqa: PLR0917 - as `limit_of_side`, of both sides and what lies beside x
     left: Side, right: Side, f0: float, noise: float, length: float, shape: float
 ) -> Limit:
     """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too.
 
-    From the step `shape` on f has a shape of its own beside x: see `beyond`.
+    From the step `shape` on f has a shape of its own beside x: see `doubt`.
     """
     a, b = left.steps, right.steps
-    from_left, from_right = slope_to(left, f0), slope_to(right, f0)
+    from_left, from_right = quotients_of(left, f0), quotients_of(right, f0)
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    steps, heard = (a + b) / 2, 2 * carry(noise, f0, largest) / (a + b)
-    turn = bent(steps, from_right - from_left, 2 * heard)
-    unheard = is_misplaced(length / steps, quotients) + turn / 2
-    return settle(steps, quotients, heard, unheard + beyond(steps, quotients, heard, shape), 2)
+    steps, heard = (a + b) / 2, 2 * scale_noise(noise, f0, largest) / (a + b)
+    turn = measure_turn(steps, from_right - from_left, 2 * heard)
+    unheard = lose_digits(length / steps, quotients) + turn / 2
+    return choose_limit(steps, quotients, heard, unheard + doubt(steps, quotients, heard, shape), 2)
 
 
-def beyond(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
+def doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
     """What quotients from beyond a shape of f may not know: how far they are off nearer ones.
 
     A bump of f between x and them shows on the rungs that meet it; the slope at its foot does not
@@ -325,29 +325,29 @@ def beyond(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
     return np.where(far, np.abs(quotients - quotients[last]) + off, 0.0)
 
 
-def bent(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:
+def measure_turn(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:
     """How much at least f turns nearer to x than each rung: what its slopes differ by for h -> 0.
 
     What is proportional to h is the shape of a smooth f; what is left changes there with h^3, by
     more than it is. Central quotients do not see it: of sqrt(1e-12 + (x - 1e-7)^2) they tend to 0
     until h is 1e-6.
     """
-    weight = coarser(steps) / steps
-    kept = turns + (turns - coarser(turns)) / (weight - 1)
-    heard = (weight * noise + coarser(noise)) / (weight - 1)
-    left = np.abs(kept) - np.abs(kept - coarser(kept)) - SCAN_SAFETY * (heard + coarser(heard))
+    weight = coarsen(steps) / steps
+    kept = turns + (turns - coarsen(turns)) / (weight - 1)
+    heard = (weight * noise + coarsen(noise)) / (weight - 1)
+    left = np.abs(kept) - np.abs(kept - coarsen(kept)) - SCAN_SAFETY * (heard + coarsen(heard))
     return np.asarray(np.fmax(np.where(np.isfinite(left), left, 0.0), 0.0))
 
 
-def is_misplaced(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
+def lose_digits(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     """What an ulp of x, rounded away inside f with no noise to tell of it, does to a slope."""
     lost: Rungs = EPSILON * (4 + lengths_a_step) * np.abs(slope)
     return lost
 
 
-def gap_seen(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
+def sees_gap(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
     """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    telling = 4 * carry(noise, f0, largest) / right.steps < abs(gap) / 8
-    apart = (slope_to(right, f0) - slope_to(left, f0))[int(np.argmax(telling))]
+    telling = 4 * scale_noise(noise, f0, largest) / right.steps < abs(gap) / 8
+    apart = (quotients_of(right, f0) - quotients_of(left, f0))[int(np.argmax(telling))]
     return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

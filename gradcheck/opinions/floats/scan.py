@@ -18,18 +18,18 @@ from gradcheck.opinions.floats.richardson import (
     Rungs,
     Samples,
     Side,
-    carry,
-    gap_seen,
-    jump_at,
-    ladder,
-    one_sided,
-    power_at,
-    quiet_noise,
-    restless,
-    rise,
-    sample,
-    scatter,
-    two_sided,
+    find_jump,
+    find_power,
+    find_rise,
+    keeps_moving,
+    limit_of_both,
+    limit_of_side,
+    make_ladder,
+    measure_quiet_noise,
+    measure_scatter,
+    sample_side,
+    scale_noise,
+    sees_gap,
 )
 from gradcheck.opinions.limits import EPSILON, SMALL_STEP
 from gradcheck.values import Routine
@@ -87,55 +87,55 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
-        slope = look(samples, ladder(samples))
+        slope = look_at_point(samples, make_ladder(samples))
     return replace(slope, evaluations=len(samples.seen))
 
 
-def look(samples: Samples, steps: Rungs) -> Scanned:
+def look_at_point(samples: Samples, steps: Rungs) -> Scanned:
     """Name what the samples show around x, and take the slope where there is one."""
     if math.isnan(samples.here()):
         return Scanned("undefined", detail="f(x) is not a finite number")
     if len(steps) < 16:
         return Scanned("unresolved", detail="the scale is too close to the resolution of x")
-    if stands_still(samples, steps):
+    if is_constant(samples, steps):
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
-    left, right = sample(samples, -1, steps), sample(samples, 1, steps)
-    findings = examine(samples, left), examine(samples, right)
-    stray = stray_value(*findings)
+    left, right = sample_side(samples, -1, steps), sample_side(samples, 1, steps)
+    findings = examine_side(samples, left), examine_side(samples, right)
+    stray = find_stray_value(*findings)
     if stray:
         findings = ScanFinding(), ScanFinding()
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
-    noise, shape = noise_near(samples, sound)
+    noise, shape = measure_noise(samples, sound)
     noise = max(noise, stray)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
-    return replace(verdict(samples, (left, right), findings, noise, shape), noise=noise)
+    return replace(conclude(samples, (left, right), findings, noise, shape), noise=noise)
 
 
-def stands_still(samples: Samples, steps: Rungs) -> bool:
+def is_constant(samples: Samples, steps: Rungs) -> bool:
     """Whether every sample equals f(x): f is constant, or has lost its digits in a constant."""
     points = samples.x + np.concatenate((steps, -steps))
     return all(samples(float(t)) == samples.here() for t in points)
 
 
-def examine(samples: Samples, side: Side) -> ScanFinding:
+def examine_side(samples: Samples, side: Side) -> ScanFinding:
     """See whether f has a finite one-sided derivative on this side at all."""
     f0, hand = samples.here(), "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
         return ScanFinding("outside")
-    if jump := jump_at(f0, side.steps[:12], side.values[:12]):
+    if jump := find_jump(f0, side.steps[:12], side.values[:12]):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         words = f"f(x{hand}0) - f(x) = {jump:.6g}"
         return ScanFinding("rounding" if small else "jump", NAN, words, jump)
-    if power := power_at(f0, side.steps[:16], side.values[:16]):
+    if power := find_power(f0, side.steps[:16], side.values[:16]):
         slope = math.copysign(INF, side.sign * (side.values[0] - f0))
         return ScanFinding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
-    if len(side.steps) > 24 and restless(f0, side.steps[:25], side.values[:25]):
+    if len(side.steps) > 24 and keeps_moving(f0, side.steps[:25], side.values[:25]):
         return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return ScanFinding()
 
 
-def stray_value(left: ScanFinding, right: ScanFinding) -> float:
+def find_stray_value(left: ScanFinding, right: ScanFinding) -> float:
     """How far f(x) alone lies off what it is on both sides, where that is by rounding; else 0."""
     if not left.trouble == right.trouble == "rounding":
         return 0.0
@@ -143,7 +143,7 @@ def stray_value(left: ScanFinding, right: ScanFinding) -> float:
     return 2 * abs(left.jump) if alike else 0.0
 
 
-def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
+def measure_noise(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     """The noise of f near x, also where the finest rungs are too close to hear it; inf if gross.
 
     And the least step from which on the scatter rises by the shape of f; inf where it does not.
@@ -151,12 +151,12 @@ def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
     means nothing. The next stair shows as a rise of the scatter.
     """
-    scatters = [scatter(samples.here(), side.steps, side.values) for side in sides]
-    noise, shape = max(quiet_noise(scatters), EPSILON * abs(samples.here())), INF
+    scatters = [measure_scatter(samples.here(), side.steps, side.values) for side in sides]
+    noise, shape = max(measure_quiet_noise(scatters), EPSILON * abs(samples.here())), INF
     for side, scattered in zip(sides, scatters, strict=True):
-        ulps = carry(noise, samples.here(), side.values)[2:]
-        while found := rise(scattered, ulps, noise):
-            louder = noise_behind(samples, side, found, noise)
+        ulps = scale_noise(noise, samples.here(), side.values)[2:]
+        while found := find_rise(scattered, ulps, noise):
+            louder = explain_rise(samples, side, found, noise)
             if louder <= noise:
                 shape = min(shape, float(side.steps[found.rung + 2]))
                 break
@@ -164,19 +164,19 @@ def noise_near(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     return noise, shape
 
 
-def noise_behind(samples: Samples, side: Side, found: Rise, noise: float) -> float:
+def explain_rise(samples: Samples, side: Side, found: Rise, noise: float) -> float:
     """The noise that a rise of the scatter reveals: 0 if the rise is the shape of f."""
     if 0 < found.plateau <= 16 * noise:
         return found.plateau
-    height, place = break_behind(samples, side, found)
-    if height <= 16 * carry(noise, samples.here(), np.array([samples(place)]))[0]:
+    height, place = find_break(samples, side, found)
+    if height <= 16 * scale_noise(noise, samples.here(), np.array([samples(place)]))[0]:
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
     return INF if is_crowded(samples, place, height) else 0.0
 
 
-def break_behind(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
+def find_break(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
     """Height and place of the discontinuity that made the scatter rise; 0 if f is continuous.
 
     Halving keeps the half where f strays more from its slope so far, or strays first where it has
@@ -208,7 +208,7 @@ def is_crowded(samples: Samples, place: float, height: float) -> bool:
     return any(np.count_nonzero(third > height / 8) > 6 for third in thirds)
 
 
-def verdict(
+def conclude(
     samples: Samples,
     sides: tuple[Side, Side],
     findings: tuple[ScanFinding, ScanFinding],
@@ -218,7 +218,7 @@ def verdict(
     """Put the two sides together: what denies a slope first, then one side alone, then both."""
     f0, troubles = samples.here(), [finding.trouble for finding in findings]
     left, right = (
-        Limit(finding.slope) if finding.trouble else one_sided(side, f0, noise, samples.length)
+        Limit(finding.slope) if finding.trouble else limit_of_side(side, f0, noise, samples.length)
         for side, finding in zip(sides, findings, strict=True)
     )
     detail = "; ".join(finding.detail for finding in findings if finding.detail)
@@ -233,10 +233,10 @@ def verdict(
         detail = f"f is finite to the {hand} of x only"
         return resolve(samples, replace(found, kind="one-sided", detail=detail), limit)
     smooth = replace(found, kind="smooth")
-    return join_steps(samples, sides, (noise, shape), smooth, (left, right))
+    return join_sides(samples, sides, (noise, shape), smooth, (left, right))
 
 
-def join_steps(
+def join_sides(
     samples: Samples,
     sides: tuple[Side, Side],
     heard: tuple[float, float],
@@ -250,11 +250,11 @@ def join_steps(
     (left, right), f0, (noise, shape) = limits, samples.here(), heard
     if math.isinf(left.bar + right.bar):
         return resolve(samples, found, Limit())
-    limit = two_sided(*sides, f0, noise, samples.length, shape)
+    limit = limit_of_both(*sides, f0, noise, samples.length, shape)
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
         return resolve(samples, found, limit)
-    if not gap_seen(*sides, f0, noise, gap):
+    if not sees_gap(*sides, f0, noise, gap):
         return resolve(samples, found, replace(limit, bar=limit.bar + abs(gap)))
     detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gradcheck.opinions.floats.lines import directions
+from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import look_along
 from gradcheck.testing.fast import SPARED, fast_verdicts
 from gradcheck.verdict.directions import least_seen, slopes_of
@@ -21,7 +21,7 @@ SLOPES = W * np.cos(W * X)
 def asked(question, gradient, seed=0):
     """What the function says where this gradient is expected to be right."""
     question = replace(question, seed=seed)
-    chosen = directions(question, SPARED)
+    chosen = draw_directions(question, SPARED)
     return look_along([question], chosen, [slopes_of(gradient, 0 * gradient, chosen)])[0]
 
 
@@ -45,7 +45,7 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted = SLOPES.copy()
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
-        chosen = directions(replace(SINES, seed=seed), SPARED)
+        chosen = draw_directions(replace(SINES, seed=seed), SPARED)
         given = slopes_of(planted, 0 * planted, chosen)
         missed += seen is not None and all(
             abs(float(direction.slope.mid()) - slope) <= float(direction.slope.rad()) + bar
