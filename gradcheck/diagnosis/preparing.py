@@ -93,6 +93,17 @@ class Prepared:
             for part in self.right[0]
         }
 
+    @cached_property
+    def verbs(self) -> dict[str, dict[tuple[int, ...], list[int]]]:
+        """The rows of each table of which two may be made apart from one another."""
+        return {
+            part: {
+                shape: [r for r, n in enumerate(t.who) if self.made[n].reach][:CANDIDATES]
+                for shape, t in tables.items()
+            }
+            for part, tables in self.tables.items()
+        }
+
     def right_of(self, part: str) -> list[Array]:
         """The right gradient of a part, point by point."""
         return [g[part] for g in self.right]
@@ -329,11 +340,10 @@ def _two_verbs(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[H
 
     Sums of two are found by sorting one number for each, a random projection.
     """
+    found, rows = prepared.tables[part].get(wanted.shape), prepared.verbs[part].get(wanted.shape, ())
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
-    found = prepared.tables[part].get(wanted.shape)
-    if found is None or right.shape != wanted.flat.shape:
+    if found is None or len(rows) < 2 or right.shape != wanted.flat.shape:
         return
-    rows = [r for r, n in enumerate(found.who) if prepared.made[n].reach is not None][:CANDIDATES]
     change = found.flat[rows][:, wanted.points] - right
     keep = np.isfinite(change).all(axis=(1, 2)) & np.any(change != 0, axis=(1, 2))
     who, change = found.who[rows][keep], change[keep]

@@ -31,10 +31,11 @@ def remarks(
         return (_shapes(wanted.shape, right[0].shape),)
     pairs = [(a.reshape(wanted.shape), r) for a, r in zip(wanted.flat, right, strict=True)]
     added = any(h.mistake is constant_added for h in named)
+    flat = _flat(pairs)
     found = [
-        _ratio(pairs),
-        "" if added else _offset(pairs),
-        _near(pairs) or _there_alone(pairs),
+        _ratio(*flat),
+        "" if added else _offset(*flat),
+        _near(*flat) or _there_alone(*flat),
         _entries(*pairs[0], _shaped(wanted)),
     ]
     return tuple(sentence for sentence in found if sentence)
@@ -50,9 +51,8 @@ def _shapes(given: Index, right: Index) -> str:
     return f"{said}: is it transposed?" if given == right[::-1] else said
 
 
-def _ratio(pairs: Sequence[tuple[Array, Array]]) -> str:
+def _ratio(given: Array, right: Array, _: Array) -> str:
     """Whether the answer is a constant times the gradient, at every point."""
-    given, right, _ = _flat(pairs)
     if right.size < 2 or not np.any(right) or not np.all(np.isfinite(given)):
         return ""
     k = ratio(given, right, scale_of(right))
@@ -61,9 +61,8 @@ def _ratio(pairs: Sequence[tuple[Array, Array]]) -> str:
     return f"the answer is {known} times the gradient" if fits and known not in ("0", "1") else ""
 
 
-def _offset(pairs: Sequence[tuple[Array, Array]]) -> str:
+def _offset(given: Array, right: Array, scale: Array) -> str:
     """Whether the answer is the gradient plus a constant."""
-    given, right, scale = _flat(pairs)
     excess = given - right
     if excess.size < 2 or not np.all(np.isfinite(excess)):
         return ""
@@ -86,9 +85,8 @@ def _flat(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array]:
     return given, right, np.maximum(scale_of(given), scale_of(right))
 
 
-def _near(pairs: Sequence[tuple[Array, Array]]) -> str:
+def _near(given: Array, right: Array, _: Array) -> str:
     """Whether the answer is almost right, as a rounded one would be."""
-    given, right, _ = _flat(pairs)
     level = scale_of(right)
     if not np.all(level):
         return ""
@@ -98,9 +96,8 @@ def _near(pairs: Sequence[tuple[Array, Array]]) -> str:
     return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
 
 
-def _there_alone(pairs: Sequence[tuple[Array, Array]]) -> str:
+def _there_alone(given: Array, right: Array, scale: Array) -> str:
     """Whether a formula is right at the given point and nowhere else, as with numbers put in."""
-    given, right, scale = _flat(pairs)
     fits = np.all(np.abs(given - right) <= room(right, scale), axis=1)
     alone = len(fits) > 1 and fits[0] and not np.any(fits[1:]) and np.ptp(given) > 0
     return "the answer is right at the given values alone: keep the letters" if alone else ""

@@ -28,14 +28,13 @@ def off(a: Value, b: Value, slack: Value = 0.0) -> Value:
 
 def room(flat: Value, scale: Value) -> Value:
     """What rounding may do to gradients (..., point, entry), where `scale` (point,) is usual."""
-    size = np.abs(flat)
-    largest = np.max(np.nan_to_num(size), axis=-1, initial=0.0)
-    return RELATIVE * size + np.maximum(ABSOLUTE * largest, CANCELLED * scale)[..., None]
+    least = np.maximum(ABSOLUTE * scale_of(flat), CANCELLED * scale)
+    return RELATIVE * np.abs(flat) + least[..., None]
 
 
 def scale_of(flat: Value) -> Value:
-    """The size of the largest entry at each point, of (point, entry)."""
-    return np.max(np.abs(np.nan_to_num(flat)), axis=-1, initial=0.0)
+    """The size of the largest entry at each point, of (point, entry); nan is no entry."""
+    return np.fmax.reduce(np.abs(flat), axis=-1, initial=0.0)
 
 
 def ratio(a: Value, b: Value, scale: Value) -> float:
@@ -109,8 +108,9 @@ def fitting(found: MistakeTable | None, wanted: GivenAnswer, flat: Array | None 
     """Numbers of the rows that are equal to the answer at every known point."""
     if found is None or not found.flat.size:
         return np.array([], dtype=int)
-    wanted_flat = wanted.flat if flat is None else flat
-    off = np.abs(found.flat[:, wanted.points] - wanted_flat)
-    fits = (off <= found.allowed[:, wanted.points] + wanted.slack).all(axis=(1, 2))
-    who: Array = found.who[fits]
+    flat = wanted.flat if flat is None else flat
+    who, rows, allowed = found.who, found.flat, found.allowed
+    for n, k in enumerate(wanted.points):  # after the first point hardly any are left
+        fits = (np.abs(rows[:, k] - flat[n]) <= allowed[:, k] + wanted.slack).all(axis=1)
+        who, rows, allowed = who[fits], rows[fits], allowed[fits]
     return who

@@ -1,38 +1,138 @@
-"""An answer to a gradient: right, wrong with a witness, or for review; then diagnosed."""
+"""An answer to a gradient: right, wrong with a witness, or for review; then diagnosed.
+
+Numbers are held against the closed form at the given point, formulas at every point.
+"""
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from flint import arb
 
-from gradcheck.diagnosis import Diagnosis, explain
+from gradcheck.answers import Plain, read_answer
+from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.comparing import Compared, compare_answer
-from gradcheck.grading.equivalence import Outcome
-from gradcheck.grading.formulas.values import NotNumbers, Readings, floats
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers
+from gradcheck.grading.formulas.knots import further_sides, unseen
+from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
 from gradcheck.grading.judgement import (
     FAILURES,
     Judgement,
     Witness,
     conclude,
+    nearest,
     share,
     share_of_right,
     to_plain,
 )
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
-from gradcheck.grading.known import find_known
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
+from gradcheck.problem.record import Known
+from gradcheck.values import Array, Value
 
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
 FINE = 256  # bits for it
 FLOAT = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
 ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
+FEWEST = 3  # points at which a formula must have been compared before it is called right
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """How an answer compares, at which points, and its values at those of the diagnosis.
+
+    `varies` says that it is a formula, `alone` that it is an exact number which was right at the
+    given point alone: the gradient is another one elsewhere.
+    """
+
+    outcome: Outcome
+    spots: tuple[Spot, ...]
+    values: tuple[Array | None, ...] = ()
+    slack: Value = 0.0
+    varies: bool = True
+    alone: bool = False
+
+
+def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
+    """Numbers at the given point; formulas at every point, and where their pieces change."""
+    varies = _varies(key, ready)
+    if not varies and key.problem.form != "formula":
+        return _numbers(key, part, ready)
+    answers = [ready.at(spot) for spot in key.spots]
+    references = [key.reference(k, part) for k in range(len(key.points))]
+    outcome = compare(answers, references)
+    spots = key.spots
+    if outcome.kind == "equal":
+        more = further_sides(key, ready)
+        spots = (*spots, *more)
+        if more:
+            beyond = [spot.gradient(part) for spot in more]
+            outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
+        outcome = _doubt(outcome, key, ready, spots)
+        return Compared(outcome, spots)
+    if outcome.kind == "different" and _is_tolerated(key.problem.tolerance, answers, references):
+        return Compared(Outcome("equal", rounded=True), spots)
+    values = tuple(floats(at) for at in answers[:DIAGNOSTIC])
+    return Compared(outcome, spots, values, varies=varies)
+
+
+def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:
+    """Whether an answer is as near as the problem asks for, at every point."""
+    for answer, reference in zip(answers, references, strict=True) if tolerance else ():
+        a, b = floats(answer), floats(reference)
+        if a is None or b is None or a.shape != b.shape:
+            return False
+        if np.any(np.abs(a - b) > tolerance * np.abs(b)):
+            return False
+    return bool(tolerance)
+
+
+def _varies_itself(key: Key, part: str) -> bool:
+    """Whether a gradient that is one number is another one at some other point."""
+    found = [floats(spot.gradient(part)) for spot in key.spots]
+    known = [float(g) for g in found if g is not None and not g.shape]
+    return len(known) > 1 and not np.allclose(known, known[0])
+
+
+def _varies(key: Key, ready: Readings) -> bool:
+    """Whether an answer mentions what has other values at other points."""
+    inputs = key.scope.inputs
+    return any(inputs[name].varies for name in ready.names & inputs.keys())
+
+
+def _doubt(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
+    """Equal; unless the points could not have shown a difference."""
+    if outcome.kind != "equal":
+        return outcome
+    if len(key.points) < FEWEST:
+        return Outcome("undecided", why="too few points of the domain were found")
+    piece = unseen(ready, spots)
+    return Outcome("undecided", why=f"`{piece}` is too far out to be seen") if piece else outcome
+
+
+def _numbers(key: Key, part: str, ready: Readings) -> Compared:
+    """An answer that says nothing about other points than the given one."""
+    answer = ready.at(key.spots[0])
+    noise = np.asarray(key.noise(part))
+    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
+    outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
+    unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
+    units = ready.half_units
+    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
+    near = _is_tolerated(key.problem.tolerance, [answer], [key.reference(0, part)])
+    if outcome.kind == "different" and near:
+        outcome = Outcome("equal", rounded=True)
+    exact = ready.half_units.shape == () and ready.half_units.item() is None
+    alone = exact and outcome.kind == "equal" and _varies_itself(key, part)
+    values = (floats(answer), *unknown)
+    return Compared(outcome, key.spots, values, slack, varies=False, alone=alone)
 
 
 def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
@@ -182,3 +282,39 @@ def _witness(found: Compared) -> Witness | None:
 def _finite(ball: arb | None) -> float | None:
     found = math.nan if ball is None else middle(ball)
     return found if math.isfinite(found) else None
+
+
+# -- what a teacher knows -------------------------------------------------------------------------
+
+
+def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
+    """The teacher's words for an answer that is equal, as a function, to one that is known.
+
+    A number is compared at the given point.
+    """
+    for each in key.problem.known_answers:
+        if part in each.answer and _equal(key, ready, each.answer[part], varies):
+            return Diagnosis("unique", (Hypothesis(_mistake(each), None),))
+    return None
+
+
+def _equal(key: Key, ready: Readings, answer: Value, varies: bool) -> bool:
+    try:
+        read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions)
+        if isinstance(read, Plain):
+            return False
+        other = readings(key.scope, read)
+        if not varies:
+            first = key.spots[0]
+            noise = np.zeros(ready.half_units.shape)
+            found = compare_numbers(ready.at(first), ready.half_units, other.at(first), noise)
+        else:
+            found = compare([*map(ready.at, key.spots)], [*map(other.at, key.spots)])
+    except (TextError, GradcheckError, *FAILURES):
+        return False
+    return found.kind == "equal"
+
+
+def _mistake(each: Known) -> Mistake:
+    says = each.says.replace("{", "{{").replace("}", "}}")
+    return Mistake(each.id, "known", lambda right: (), says, Example("", each.answer))

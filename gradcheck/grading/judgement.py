@@ -64,7 +64,7 @@ class Judgement:
 
     `variant` are the values that are drawn for the student, where the problem has choices.
     `follows` is the part from whose own wrong gradient this one is what the chain rule makes,
-    `line` the first line of working that does not hold.
+    `line` the first line of working that does not hold, `formula` the answer as it is read.
     """
 
     student: str
@@ -83,6 +83,7 @@ class Judgement:
     variant: Params = field(default_factory=dict)
     follows: str = ""
     line: int | None = None
+    formula: Formula | None = field(default=None, repr=False, compare=False)
 
 
 def conclude(base: Judgement, verdict: str, remark: str) -> Judgement:

@@ -8,15 +8,14 @@ from gradcheck.answers import Formula, Plain, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.formulas.floats import Floats
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, Judgement, conclude, notes, share, understood
 from gradcheck.grading.key import Key
 from gradcheck.grading.names import GRADIENT
-from gradcheck.grading.outputs import read_output
-from gradcheck.grading.runs import of_a_run
+from gradcheck.grading.outputs import of_a_run, read_output
+from gradcheck.grading.pieces import Floats
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
@@ -55,30 +54,19 @@ def judge(
     """
     kind = key.problem.brackets == "kind"
     judged = _as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
-    if judged.verdict != "wrong" or part.form == "program":
-        return judged
-    formula = formula_of(key, part, answer)
-    if formula is None:
+    formula = judged.formula
+    if judged.verdict != "wrong" or formula is None:
         return judged
     unnamed = diagnose and not _is_named(judged)
     for other in other_readings(formula):
         found = _as_it_stands(key, part, other, student, diagnose=unnamed)
         if found.verdict == "right" or _is_named(found):
-            return replace(found, answer=answer)
+            return replace(found, answer=answer, formula=formula)
     return _try_brackets(key, part, formula, judged) if kind or diagnose else judged
 
 
 def _is_named(judged: Judgement) -> bool:
     return judged.diagnosis is not None and bool(judged.diagnosis.hypotheses)
-
-
-def formula_of(key: Key, part: Part, answer: Value) -> Formula | None:
-    """The formula that an answer is, if it is one."""
-    try:
-        found = key.read(part, answer)
-    except TextError:
-        return None
-    return found if isinstance(found, Formula) else None
 
 
 def _try_brackets(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -114,7 +102,7 @@ def _as_it_stands(
     if answer is None:
         return blank("missing", 0.0, worth)
     if key.run is not None:
-        base = blank("", 0.0, worth)
+        base = blank("", 0.0, worth, formula=_formula_of(key, part, answer))
         try:
             return of_a_run(base, key, part, answer, diagnose)
         except FAILURES as error:
@@ -126,6 +114,8 @@ def _as_it_stands(
     except TextError as error:
         return blank("invalid", 0.0, worth, remarks=(str(error),))
     base = blank("", 0.0, worth, understood=understood(read), remarks=notes(read))
+    if isinstance(read, Formula):
+        base = replace(base, formula=read)
     if ready is None:
         return conclude(base, "wrong", "a number or a formula is due, no other kind of value")
     if isinstance(read, Formula) and not isinstance(ready.pieces, Line):
@@ -133,6 +123,15 @@ def _as_it_stands(
         if fault := misfit(read.tree, shapes):
             return conclude(base, "wrong", f"the answer cannot be evaluated: {fault}")
     return of_gradient(base, key, part.name, ready, diagnose)
+
+
+def _formula_of(key: Key, part: Part, answer: Value) -> Formula | None:
+    """The formula that an answer to a program is, if it is one."""
+    try:
+        found = None if part.form == "program" else key.read(part, answer)
+    except TextError:
+        return None
+    return found if isinstance(found, Formula) else None
 
 
 def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:

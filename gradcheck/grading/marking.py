@@ -6,9 +6,9 @@ from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, follow
 from gradcheck.grading.judgement import Judgement, conclude, share
-from gradcheck.grading.judging import formula_of, judge
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.slips import find_slip
+from gradcheck.grading.pieces import find_slip
 from gradcheck.grading.working import find_broken, find_unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
@@ -30,7 +30,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
         judged = follows or judge(key, part, typed, student)
     if judged.verdict not in ("right", "wrong") or judged.follows:
         return judged
-    formula = formula_of(key, part, typed)
+    formula = judged.formula
     if formula is None:
         return judged
     judged = _explain(key, part, formula, judged)

@@ -1,0 +1,531 @@
+"""Which piece of a wrong formula is to blame: what is due in its place, solved back from the truth.
+
+For every piece of a formula of single numbers the number is worked out, in floats, that would have
+to stand there, with the rest as it is, to give the right derivative. Where one small change of what
+was typed gives it (a number, sign, letter, function, factor or bracket), that is a slip, and it is
+held against the derivative at all points. Else that piece is to blame in whose place something
+simple is due: its negative, another number, a value or a derivative that the program itself has, or
+a missing factor of that kind. A term that was left out stands nowhere.
+"""
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from operator import add, ge, gt, le, lt, mul, sub, truediv
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcheck.answers import Formula, echo
+from gradcheck.answers.echo import PRODUCT, bracket
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.diagnosis.line import ScalarLine, lines
+from gradcheck.errors import TextError
+from gradcheck.grading.equivalence import compare
+from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.key import Key
+from gradcheck.language.kinds import FORMULAS
+from gradcheck.language.program import copy_tree
+from gradcheck.mistakes.typing import SLIPS
+from gradcheck.ops import TABLE
+from gradcheck.problem.record import Part
+from gradcheck.values import Array, Routine, Value
+
+CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
+CONSTANTS = {"pi": math.pi, "e": math.e}
+WAVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+FUNCTIONS: Mapping[str, Routine] = {
+    **{name: getattr(math, name) for name in (*WAVES, "exp", "sqrt", "log")},
+    **{f"arc{name}": getattr(math, f"a{name}") for name in WAVES},
+    "absolute": abs,
+}
+INVERSE: Mapping[str, Routine] = {"exp": math.log, "log": math.exp, "sqrt": lambda x: x * x}
+BINARY: Mapping[type[ast.AST], Routine] = {
+    ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Pow: pow,
+    ast.Lt: lt, ast.LtE: le, ast.Gt: gt, ast.GtE: ge,
+}  # fmt: skip
+NO_VALUE = (ArithmeticError, ValueError, TypeError)  # a root of a negative number is complex
+
+
+class Floats:
+    """A formula of single numbers at one point; also with another piece in the place of one.
+
+    What is not known here (LookupError) may be anything.
+    """
+
+    def __init__(self, body: ast.expr, point: Mapping[str, Value], due: float) -> None:
+        self.body, self.point = body, point
+        self.known: dict[int, float] = {}
+        self.above: dict[int, ast.expr] = {}
+        self.dues: dict[int, float | None] = {id(body): due}
+
+    def is_near(self) -> bool:
+        """Whether the value may be the one that is due."""
+        try:
+            return _is(self.value(self.body), self.dues[id(self.body)])
+        except LookupError:
+            return True
+        except NO_VALUE:
+            return False
+
+    def fits(self, node: ast.expr, new: ast.expr) -> bool:
+        """Whether a new piece in a node's place may make the whole the one that is due."""
+        try:
+            due, value = self.due(node), self.value(new)
+            while due is None:
+                above = self.above[id(node)]
+                value, node = self._evaluate(above, node, value), above
+                due = self.dues[id(node)]
+            return _is(value, due)
+        except NO_VALUE:
+            return False
+
+    def pieces(self) -> list[ast.expr]:
+        """All pieces, from above; what stands above each is known from then on."""
+        found = [self.body]
+        for node in found:
+            for piece in _operands(node):
+                self.above[id(piece)] = node
+                found.append(piece)
+        return found
+
+    def due(self, node: ast.expr) -> float | None:
+        """What is due in a node's place; None where that is not one number."""
+        if id(node) not in self.dues:
+            above = self.above[id(node)]
+            due = self.due(above)
+            found = None if due is None else self._solve(above, node, due)
+            self.dues[id(node)] = None if isinstance(found, complex) else found
+        return self.dues[id(node)]
+
+    def _solve(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
+        """What is due for a piece of a node for which a number is due."""
+        try:
+            match above:
+                case ast.BinOp(left, ast.Add(), right):
+                    return due - self.value(right if node is left else left)
+                case ast.BinOp(left, ast.Sub(), right):
+                    return due + self.value(right) if node is left else self.value(left) - due
+                case ast.BinOp(left, ast.Mult(), right):
+                    return due / self.value(right if node is left else left)
+                case ast.BinOp(left, ast.Div(), right):
+                    return due * self.value(right) if node is left else self.value(left) / due
+                case ast.BinOp(left, ast.Pow(), right):
+                    return self._solve_power(left, right, node is left, due)
+                case ast.UnaryOp(op, _):
+                    return -due if isinstance(op, ast.USub) else due
+                case ast.Call(ast.Name(name), [_]) if name in INVERSE:
+                    return float(INVERSE[name](due))
+        except NO_VALUE:
+            return None
+        return None
+
+    def _solve_power(self, left: ast.expr, right: ast.expr, base: bool, due: float) -> float | None:
+        """What is due for the base or the exponent of a power."""
+        a, b = self.value(left), self.value(right)
+        if not base:
+            return math.log(due) / math.log(a)
+        root = math.copysign(abs(due) ** (1 / b), a)
+        return root if _is(root**b, due) else None
+
+    def value(self, node: ast.expr) -> float:
+        """The value of a piece."""
+        found = self.known.get(id(node))
+        if found is None:
+            found = self.known[id(node)] = self._evaluate(node)
+        return found
+
+    def _evaluate(self, node: ast.expr, changed: ast.expr | None = None, new: float = 0.0) -> float:
+        """The value of a node from those of its pieces, one of which may be changed."""
+        if isinstance(node, ast.BinOp):
+            a = new if node.left is changed else self.value(node.left)
+            b = new if node.right is changed else self.value(node.right)
+            return BINARY[type(node.op)](a, b)  # type: ignore[no-any-return]
+        if isinstance(node, ast.Name):
+            return self.point[node.id] if node.id in self.point else CONSTANTS[node.id]
+        if isinstance(node, ast.Constant):
+            return float(node.value)  # type: ignore[arg-type]
+        values = [new if piece is changed else self.value(piece) for piece in _operands(node)]
+        match node:
+            case ast.UnaryOp(op):
+                return -values[0] if isinstance(op, ast.USub) else values[0]
+            case ast.Call(ast.Name(name), _, []):
+                return _function(name)(*values)  # type: ignore[no-any-return]
+            case ast.Compare(_, [op], _):
+                return BINARY[type(op)](*values)  # type: ignore[no-any-return]
+        raise LookupError(node)
+
+
+def _is(value: float, due: float | None) -> bool:
+    if due is None or isinstance(value, complex):
+        return False
+    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
+
+
+def _operands(node: ast.expr) -> Sequence[ast.expr]:
+    """The pieces that a node is made of."""
+    match node:
+        case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
+            return left, right
+        case ast.UnaryOp(_, inner):
+            return (inner,)
+        case ast.Call(_, args):
+            return args
+    return ()
+
+
+@cache
+def _function(name: str) -> Routine:
+    """A function of floats; of one that the math module lacks what the op's row says."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    row = TABLE[FORMULAS.function(name) or name]
+    if not row.elementwise:
+        raise LookupError(name)
+
+    def function(*args: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(row.forward(*args))
+
+    return function
+
+
+# -- a slip ----------------------------------------------------------------------------------------
+
+FEWEST = 3  # pieces of a formula: of a shorter one, a change is not a slip but another answer
+LARGEST = 99  # numbers that somebody may have meant have no larger numerator or denominator
+FAMILIES = (
+    ("sin", "cos", "tan", "sec", "csc", "cot"),
+    ("sinh", "cosh", "tanh"),
+    ("arcsin", "arccos", "arctan"),
+    ("exp", "log", "sqrt"),
+)
+EXACT = {
+    "1": 1.0, "pi": math.pi, "e": math.e, "pi**2": math.pi**2, "log(2)": math.log(2),
+    "log(3)": math.log(3), "log(10)": math.log(10), "1/log(10)": 1 / math.log(10),
+    "sqrt(2)": math.sqrt(2), "sqrt(3)": math.sqrt(3), "sqrt(5)": math.sqrt(5),
+}  # fmt: skip
+SHARE, NEAR = 12, 1e-9  # denominators beside a constant; how near, relatively, floats show it
+DECIMALS = 30  # digits behind the point that somebody types
+SUM, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+KINDS = ("rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing")
+LIKELY = {kind: k for k, kind in enumerate(KINDS)}
+
+
+class Slip(NamedTuple):
+    """A piece of a formula, and what would stand in its place."""
+
+    kind: str
+    node: ast.expr
+    new: ast.expr
+
+
+def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
+    """The diagnosis of a typed formula that one change makes right; None where none does.
+
+    Of single numbers only. Where several changes do, the likeliest is named; its place is in the
+    answer.
+    """
+    seen = key.look(part) if part.name in key.problem.wrt else None
+    if seen is None:
+        return None
+    try:
+        near = find_changes(key, Floats(formula.tree.body, *seen))
+    except FAILURES:
+        return None
+    slip = next((slip for slip in near if _fits(key, part, formula, slip)), None)
+    return slip and _diagnosis(formula, slip)
+
+
+def find_changes(key: Key, look: Floats) -> list[Slip]:
+    """Every small change that gives what is due, as far as floats tell; the likeliest first."""
+    nodes = look.pieces()
+    with suppress(*NO_VALUE):  # there may be none as it stands
+        look.value(look.body)
+    inputs = key.problem.select_inputs(key.scope.inputs)
+    names = [name for name, entry in inputs.items() if not entry.shape]
+    sums = [node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, SUM)]
+    terms = {id(look.body), *(id(term) for node in sums for term in (node.left, node.right))}
+    tried = [
+        Slip(kind, node, new)
+        for node in nodes
+        for kind, new in _changes(look, node, id(node) in terms, names)
+    ]
+    named = {id(node) for node in nodes if isinstance(node, ast.Name)}
+    for node in reversed(nodes):
+        named |= {id(node)} if any(id(piece) in named for piece in _operands(node)) else set()
+    short = sum(id(node) in named for node in nodes if _operands(node)) < FEWEST
+    tried = [slip for slip in tried if slip.kind == "rounding"] if short else tried
+    near = [slip for slip in tried if look.fits(slip.node, slip.new)]
+    return sorted(near, key=lambda slip: LIKELY[slip.kind])
+
+
+def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
+    """Whether the changed formula is right at all points."""
+    tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(slip.node): slip.new}))
+    try:
+        ready = readings(key.scope, replace(formula, tree=tree))
+        due = [spot.gradient(part.name) for spot in key.spots]
+        return compare([ready.at(spot) for spot in key.spots], due).kind == "equal"
+    except (TextError, *FAILURES):
+        return False
+
+
+def _diagnosis(formula: Formula, slip: Slip) -> Diagnosis:
+    """The slip, with its place in what was typed, and what belongs there."""
+    node, new = slip.node, slip.new
+    (start, end), now = _place(node), echo(new)
+    match node:
+        case ast.BinOp(left, ast.Mult(), right) if slip.kind == "too much":
+            (start, end), now = _place(right if new is left else left), ""
+        case ast.BinOp(left, ast.Add() | ast.Sub()) if isinstance(new, ast.BinOp):
+            if slip.kind == "sign":
+                sign = "-" if isinstance(new.op, ast.Sub) else "+"
+                start, now = left.end_col_offset or 0, f"{sign} {bracket(new.right, PRODUCT)}"
+    text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
+    now = now if "**" in formula.text else now.replace("**", "^")
+    cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
+    texts = {"cure": cure, "text": text}
+    row = SLIPS["number" if slip.kind == "rounding" else slip.kind]
+    return Diagnosis("unique", (Hypothesis(row, (end - len(text), end), texts=texts),))
+
+
+def _changes(
+    look: Floats, node: ast.expr, is_term: bool, names: Sequence[str]
+) -> Iterator[tuple[str, ast.expr]]:
+    """Small changes of one piece."""
+    match node:
+        case ast.Constant(int() | Fraction() as number) if not isinstance(number, bool):
+            yield from (("number", new) for new in _numbers(Fraction(number), look.due(node)))
+            if isinstance(number, Fraction):
+                yield from (("rounding", new) for new in _roundings(number, look.due(node)))
+        case ast.Name(id):
+            yield from (("letter", _name(name)) for name in names if name != id)
+            yield "missing", ast.BinOp(node, ast.Pow(), ast.Constant(2))
+        case ast.UnaryOp(ast.USub(), inner):
+            yield "sign", inner
+        case ast.Call(ast.Name(id), args):
+            for other in next((family for family in FAMILIES if id in family), ()):
+                if other != id:
+                    yield "function", ast.Call(_name(other), [*args], [])
+        case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
+            turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+            yield "sign", ast.BinOp(left, turned, right)
+        case ast.BinOp(left, op, right):
+            yield "too much", left
+            if isinstance(op, ast.Mult):
+                yield "too much", right
+    yield from (("bracket", new) for new in _regroup(node))
+    if is_term:
+        yield from _term_changes(node, names)
+
+
+def _term_changes(node: ast.expr, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
+    """The other sign before a term; a factor that is missing, above or below."""
+    if not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
+        yield "sign", ast.UnaryOp(ast.USub(), node)
+    for factor in (*map(_name, names), ast.Constant(2), ast.Constant(3)):
+        yield "missing", ast.BinOp(factor, ast.Mult(), node)
+        yield "missing", ast.BinOp(node, ast.Div(), factor)
+
+
+def _name(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+    """The number that is due, where it is simple; inside a function, those near."""
+    if due is None:
+        others = [value - 1, value + 1, 2 * value, value / 2, 10 * value, value / 10]
+    else:
+        others = [Fraction(due).limit_denominator(LARGEST)] if abs(due) < LARGEST**2 else []
+    for other in others:
+        if other in (value, 0):
+            continue
+        above: ast.expr = ast.Constant(abs(other.numerator))
+        if other.denominator > 1:
+            above = ast.BinOp(above, ast.Div(), ast.Constant(other.denominator))
+        yield above if other > 0 else ast.UnaryOp(ast.USub(), above)
+
+
+def _roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+    """The exact numbers of which a decimal may be what is left: 2*pi for 6.28."""
+    unit = next((10.0**-k for k in range(DECIMALS) if not value * 10**k % 1), 0.0)
+    if due is None or not 0 < abs(due - value) <= unit:
+        return
+    for constant, size in EXACT.items():
+        share = Fraction(due / size).limit_denominator(SHARE)
+        if share > 0 and abs(share * size - due) <= NEAR * due:
+            exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
+            exact += f"/{share.denominator}" if share.denominator > 1 else ""
+            yield ast.parse(exact.replace("*1/", "/"), mode="eval").body
+
+
+def _regroup(node: ast.expr) -> Iterator[ast.expr]:
+    """A bracket taken away from a sum, or put around one."""
+    match node:
+        case ast.BinOp(ast.BinOp(a, first, b), second, c) if _differ(first, second):
+            yield ast.BinOp(a, first, ast.BinOp(b, second, c))
+    match node:
+        case ast.BinOp(a, first, ast.BinOp(b, second, c)) if _differ(first, second):
+            yield ast.BinOp(ast.BinOp(a, first, b), second, c)
+        case ast.Call(function, [ast.BinOp(a, plus, b)]) if isinstance(plus, SUM):
+            yield ast.BinOp(ast.Call(function, [a], []), plus, b)
+
+
+def _differ(first: ast.operator, second: ast.operator) -> bool:
+    """Whether brackets make a difference: of a sum and a product."""
+    known = all(isinstance(op, SUM + PRODUCTS) for op in (first, second))
+    return known and isinstance(first, SUM) != isinstance(second, SUM)
+
+
+# -- a place ---------------------------------------------------------------------------------------
+
+POINTS = 6
+SAME = 1e-9  # relative: values are floats, worked back through a few operations
+SIMPLE = 60  # numbers that are due have no larger numerator or denominator
+Place = tuple[int, int]
+
+
+def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
+    """Where the piece to blame begins and ends in an answer that was judged wrong; None: unknown.
+
+    `line` is the first line of its working that does not hold; else its last step is looked at.
+    Only formulas of single numbers are.
+    """
+    if part.name not in key.problem.wrt or key.run is not None:
+        return None
+    try:
+        formula = key.read(part, answer)
+        if not isinstance(formula, Formula):
+            return None
+        step = next((each for each in formula.steps if each.line == line and each.tree), None)
+        if step is not None and step.tree is not None:
+            formula = formula.piece(step.tree)
+        found = lines([key.case(k) for k in range(min(POINTS, len(key.points)))])
+        slopes = found[0][1].tangents[-1] if found else None
+        if slopes is None or found[0][1].size != len(key.problem.wrt):
+            return None
+        points, run = found[0]
+        entry = key.problem.wrt.index(part.name)
+        body = formula.tree.body
+        looks = [
+            Floats(body, key.spots[k].floats, float(due))
+            for k, due in zip(points, slopes[:, entry], strict=True)
+        ]
+        for look in looks:
+            look.pieces()
+        with np.errstate(all="ignore"):
+            dues = sorted(_dues(looks, body, body), key=lambda each: _length(_place(each.node)))
+            return _blame(dues, formula, list(_known_values(run, entry)))
+    except (TextError, *FAILURES):
+        return None
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A piece, the numbers it has, those due, and the largest product that it is a factor of."""
+
+    node: ast.expr
+    has: Array
+    due: Array
+    term: ast.expr
+
+
+def _place(node: ast.expr) -> Place:
+    return node.col_offset, node.end_col_offset or 0
+
+
+def _length(place: Place) -> int:
+    return place[1] - place[0]
+
+
+def _dues(looks: Sequence[Floats], node: ast.expr, term: ast.expr) -> Iterator[_Due]:
+    """A piece and all below it for which numbers are due that can be solved back."""
+    dues = [look.due(node) for look in looks]
+    if None in dues:
+        return
+    has = np.array([look.value(node) for look in looks])
+    yield _Due(node, has, np.array(dues, dtype=float), term)
+    factors: tuple[ast.expr, ...] = ()
+    match node:
+        case ast.BinOp(left, ast.Mult(), right):
+            factors = (left, right)
+        case ast.BinOp(left, ast.Div()):
+            factors = (left,)
+        case ast.UnaryOp(ast.USub(), inner):
+            factors = (inner,)
+    for piece in _operands(node):
+        yield from _dues(looks, piece, term if piece in factors else piece)
+
+
+def _blame(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> Place | None:
+    """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
+    body = formula.tree.body
+    kinds: tuple[tuple[Callable[[_Due], bool], bool], ...] = (
+        (lambda each: _same(each.due, -each.has), True),
+        (lambda each: isinstance(each.node, ast.Constant) and _number(each.due), False),
+        (lambda each: not _is_sum(each.node) and _number(each.due / each.has), True),
+        (lambda each: each.node is not body and _value(each, known), False),
+        (lambda each: _same(each.due, each.has**2), False),
+        (lambda each: _factor_missing(each, known), True),
+    )
+    for fits, whole in kinds:
+        fitting = list(filter(fits, found))
+        if fitting and whole:
+            return _with_sign(formula.text, max((_place(f.term) for f in fitting), key=_length))
+        if fitting:
+            return _place(fitting[0].node)
+    return None
+
+
+def _known_values(line: ScalarLine, entry: int) -> Iterator[Array]:
+    """Values, derivatives and slopes that the program has, but for those that are constant."""
+    for k, tangent in enumerate(line.tangents):
+        derivative = () if tangent is None else (tangent[:, entry],)
+        for each in (line.y[k], *derivative, *line.f[k]):
+            if np.all(np.isfinite(each)) and np.ptp(each):
+                yield each
+
+
+def _value(each: _Due, known: Sequence[Array]) -> bool:
+    """Whether a value of the program belongs there, or, inside a function, would make it right."""
+    match each.node:
+        case ast.Constant():
+            return False
+        case ast.Call(ast.Name(name), [_]) if name in WAVES:
+            known = [*known, *(getattr(np, wave)(value) for value in known for wave in WAVES)]
+    return any(_same(each.due, sign * value) for value in known for sign in (1, -1))
+
+
+def _factor_missing(each: _Due, known: Sequence[Array]) -> bool:
+    """Whether a value of the program is missing as a factor, or is one too much."""
+    ratio = each.due / each.has
+    turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
+    return not _is_sum(each.node) and any(_same(ratio, of) for of in turned)
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
+
+
+def _number(values: Array) -> bool:
+    """Whether all are one number that somebody may have meant."""
+    near = Fraction(float(values[0])).limit_denominator(SIMPLE)
+    simple = 0 < abs(near.numerator) <= SIMPLE**2
+    return simple and _same(values, np.full(values.shape, float(near)))
+
+
+def _same(a: Array, b: Array) -> bool:
+    return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
+
+
+def _with_sign(text: str, place: Place) -> Place:
+    """A term with the sign before it."""
+    before = text[: place[0]].rstrip()
+    return (len(before) - 1, place[1]) if before.endswith(("+", "-")) else place
