@@ -340,7 +340,8 @@ def _two_verbs(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[H
 
     Sums of two are found by sorting one number for each, a random projection.
     """
-    found, rows = prepared.tables[part].get(wanted.shape), prepared.verbs[part].get(wanted.shape, ())
+    found = prepared.tables[part].get(wanted.shape)
+    rows = prepared.verbs[part].get(wanted.shape, ())
     right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
     if found is None or len(rows) < 2 or right.shape != wanted.flat.shape:
         return
