@@ -89,32 +89,37 @@ def _row_sum(e: Edge, weighted: Numbers, axis: int) -> Numbers:
 
 _of_norm = partial(pull, where=_normal)
 
-statistics_constant = _of_norm(
-    "path-dropped",
-    choices=_either(lambda e: 0.0),
-    wrong=lambda e, factors: _norm(e, *factors),
-    says="Mean or variance behind `{text}` were held constant: both depend on every entry, their "
-    "paths count.",
-    example=_example("0*{}"),
-)
-
-sums_of_statistics = _of_norm(
-    "sum-for-mean",
-    choices=_either(_count),
-    wrong=lambda e, factors: _norm(e, *factors),
-    says="Two means stand in the derivative of `{text}`: here they are sums, the division by the "
-    "number of entries is missing.",
-    example=_example("sum({}, axis=1)[:, None]"),
-)
-
-signs_of_statistics = _of_norm(
-    "sign-error",
-    choices=_either(lambda e: -1.0),
-    wrong=lambda e, factors: _norm(e, *factors),
-    says="In the derivative of `{text}` the means are taken away from the cotangent: here one is "
-    "added.",
-    example=_example(signs="+-"),
-)
+for _id, _factor, _says, _example_of_it in (
+    (
+        "path-dropped",
+        lambda e: 0.0,
+        "Mean or variance behind `{text}` were held constant: both depend on every entry, their "
+        "paths count.",
+        _example("0*{}"),
+    ),
+    (
+        "sum-for-mean",
+        _count,
+        "Two means stand in the derivative of `{text}`: here they are sums, the division by the "
+        "number of entries is missing.",
+        _example("sum({}, axis=1)[:, None]"),
+    ),
+    (
+        "sign-error",
+        lambda e: -1.0,
+        "In the derivative of `{text}` the means are taken away from the cotangent: here one is "
+        "added.",
+        _example(signs="+-"),
+    ),
+):
+    pull(
+        _id,
+        where=_normal,
+        choices=_either(_factor),
+        wrong=lambda e, factors: _norm(e, *factors),
+        says=_says,
+        example=_example_of_it,
+    )
 
 statistics_along_other = pull(
     "summed-over-wrong-axis",
@@ -157,7 +162,7 @@ softmax_along_other = pull(
     example=(
         "sum(log(sum(exp(Z), axis=1)) * w)",
         {"Z": "w[:, None] * exp(Z) / sum(exp(Z), axis=0)"},
-        {"Z": (2, 3), "w": (2,)},
+        {"w": (2,)},
     ),
     hidden_by=(SYMMETRIC,),
 )
@@ -171,7 +176,6 @@ logarithm_for_softmax = pull(
     example=(
         "sum(log_softmax(Z) * V)",
         {"Z": "V - log_softmax(Z) * sum(V, axis=1, keepdims=True)"},
-        {"Z": (2, 3), "V": (2, 3)},
     ),
 )
 
@@ -181,11 +185,7 @@ diagonal_only = pull(
     wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
     says="Every entry of `{text}` depends on every entry of its row: here only the diagonal of "
     "the Jacobian was used.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "V * softmax(Z)*(1 - softmax(Z))"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
+    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)*(1 - softmax(Z))"}),
 )
 
 softmax_without_its_sum = pull(
@@ -193,7 +193,7 @@ softmax_without_its_sum = pull(
     where=lambda e: e.op == "softmax",
     wrong=lambda e: e.g * e.y,
     says="The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
-    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}, {"Z": (2, 3), "V": (2, 3)}),
+    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}),
 )
 
 softmax_unweighted = pull(
@@ -202,11 +202,7 @@ softmax_unweighted = pull(
     wrong=lambda e: _row_sum(e, e.g, e.params.get("axis", -1)),
     says="In the derivative of `{text}` the sum over the row is weighted by the softmax: the "
     "weights are missing.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
+    example=("sum(softmax(Z) * V)", {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"}),
 )
 
 softmax_over_other_axis = pull(
@@ -217,7 +213,6 @@ softmax_over_other_axis = pull(
     example=(
         "sum(softmax(Z) * V)",
         {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"},
-        {"Z": (2, 3), "V": (2, 3)},
     ),
 )
 
@@ -227,6 +222,8 @@ def _unit(e: Edge, axis: Numbers, along: Numbers) -> Numbers:
     return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
 
 
+LENGTH = "sqrt(sum(x**2, axis=1, keepdims=True))"
+
 length_along_other = pull(
     "summed-over-wrong-axis",
     where=lambda e: e.op == "unit" and np.ndim(e.y) > 1,
@@ -235,13 +232,9 @@ length_along_other = pull(
     says="In the derivative of `{text}` the sum goes along the vectors that were made one long: "
     "here along another axis.",
     example=(
-        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
-        {
-            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True)) * sum(v * x"
-            " / sqrt(sum(x**2, axis=1, keepdims=True)), axis=0))"
-            " / sqrt(sum(x**2, axis=1, keepdims=True))"
-        },
-        {"x": (5, 3), "v": (5, 3)},
+        f"sum(x / {LENGTH} * v)",
+        f"(v - x / {LENGTH} * sum(v * x / {LENGTH}, axis=0)) / {LENGTH}",
+        SHAPES,
     ),
 )
 
@@ -251,12 +244,9 @@ vector_for_direction = pull(
     wrong=lambda e: _unit(e, e.params["axis"], e.x),
     says="In the derivative of `{text}` the vector stands where its direction belongs.",
     example=(
-        "sum(x / sqrt(sum(x**2, axis=1, keepdims=True)) * v)",
-        {
-            "x": "(v - x / sqrt(sum(x**2, axis=1, keepdims=True))"
-            " * sum(v * x, axis=1, keepdims=True)) / sqrt(sum(x**2, axis=1, keepdims=True))"
-        },
-        {"x": (5, 3), "v": (5, 3)},
+        f"sum(x / {LENGTH} * v)",
+        f"(v - x / {LENGTH} * sum(v * x, axis=1, keepdims=True)) / {LENGTH}",
+        SHAPES,
     ),
 )
 
@@ -265,5 +255,5 @@ norm_not_divided = pull(
     where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
     wrong=lambda e: e.right * e.y,
     says="The derivative of `{text}` is not divided by the length.",
-    example=("sum(norm(x) * v)", {"x": "x * sum(v)"}, {"x": (3,), "v": (2,)}),
+    example=("sum(norm(x) * v)", "x * sum(v)", {"v": (2,)}),
 )

@@ -7,6 +7,7 @@ In the *backprop* family it is one of reverse mode's four verbs said wrong at on
 the right answer to a wrong one.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -236,6 +237,13 @@ ALIKE = "a cotangent of equal entries"
 ALL_PASS = "a relu that lets everything through"
 
 
+# The shapes of letters in an example of the backprop family, unless it says others.
+LETTERS = {
+    "x": (3,), "v": (3,), "w": (3,), "b": (3,), "X": (5, 3), "W": (3, 2), "Z": (2, 3), "V": (2, 3),
+    "A": (3, 3),
+}  # fmt: skip
+
+
 def mistake(
     id: str,
     *,
@@ -245,8 +253,16 @@ def mistake(
     example: tuple[Numbers, ...],
     **further: Numbers,
 ) -> Mistake:
-    """Enter a row into the catalogue."""
-    row = Mistake(id, verb, wrong, says, Example(*example), **further)
+    """Enter a row into the catalogue.
+
+    An answer without a part's name is x's; of the shapes of LETTERS an example need not speak.
+    """
+    program, answer, *rest = example
+    shapes = rest[0] if rest else {}
+    if FAMILIES[verb] == "backprop":
+        shapes = {n: LETTERS[n] for n in re.findall(r"\w+", program) if n in LETTERS} | shapes
+    answers = {"x": answer} if isinstance(answer, str) else answer
+    row = Mistake(id, verb, wrong, says, Example(program, answers, shapes, *rest[1:]), **further)
     CATALOGUE.append(row)
     return row
 

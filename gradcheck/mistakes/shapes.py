@@ -75,11 +75,7 @@ one_copy_left = pull(
     choices=lambda e: (1, -1),
     wrong=_one_copy,
     says="`{text}` copies entries: the gradients of all copies add up, here only one is left.",
-    example=(
-        "sum(repeat(x, 2) * v)",
-        {"x": "array([v[0], v[2], v[4]])"},
-        {"x": (3,), "v": (6,)},
-    ),
+    example=("sum(repeat(x, 2) * v)", "array([v[0], v[2], v[4]])", {"v": (6,)}),
 )
 
 mean_of_copies = pull(
@@ -89,7 +85,7 @@ mean_of_copies = pull(
     says="`{text}` copies entries: the gradients of all copies add up, here their mean was taken.",
     example=(
         "sum(repeat(x, 3) * v)",
-        {"x": "array([v[0] + v[1] + v[2], v[3] + v[4] + v[5]]) / 3"},
+        "array([v[0] + v[1] + v[2], v[3] + v[4] + v[5]]) / 3",
         {"x": (2,), "v": (6,)},
     ),
 )
@@ -99,7 +95,7 @@ passed = pull(
     where=_keeps_shape,
     wrong=lambda e: e.g,
     says="The cotangent passed through `{text}` unchanged: the derivative of this step is missing.",
-    example=("sum(roll(x, 1) * v)", {"x": "v"}, {"x": (4,), "v": (4,)}),
+    example=("sum(roll(x, 1) * v)", "v", {"x": (4,), "v": (4,)}),
     hidden_by=(ALIKE, ALL_PASS),
 )
 
@@ -109,7 +105,7 @@ cumulated_forwards = pull(
     wrong=lambda e: e.forward(e.g),
     says="The cotangent was added up along `{text}` from the start once more: it is to be added up "
     "from the end.",
-    example=("sum(cumsum(x) * v)", {"x": "cumsum(v)"}, {"x": (4,), "v": (4,)}),
+    example=("sum(cumsum(x) * v)", "cumsum(v)", {"x": (4,), "v": (4,)}),
     hidden_by=(ALIKE,),
 )
 
@@ -119,7 +115,7 @@ shifted_again = pull(
     wrong=lambda e: e.forward(e.g),
     says="The cotangent was shifted through `{text}` the same way once more: it is to go back, the "
     "other way.",
-    example=("sum(roll(x, 1) * v)", {"x": "roll(v, 1)"}, {"x": (4,), "v": (4,)}),
+    example=("sum(roll(x, 1) * v)", "roll(v, 1)", {"x": (4,), "v": (4,)}),
     hidden_by=(ALIKE,),
 )
 
@@ -132,7 +128,6 @@ sign_of_row_sum = pull(
     example=(
         "sum(softmax(Z) * V)",
         {"Z": "softmax(Z) * (V + sum(V*softmax(Z), axis=1, keepdims=True))"},
-        {"Z": (2, 3), "V": (2, 3)},
     ),
 )
 
@@ -142,11 +137,7 @@ row_sum_alone = pull(
     wrong=lambda e: -_row_sum(e),
     says="In the derivative of `{text}` only the sum over the row is left: what each entry does to "
     "itself is missing.",
-    example=(
-        "sum(log_softmax(Z) * V)",
-        {"Z": "-softmax(Z) * sum(V, axis=1, keepdims=True)"},
-        {"Z": (2, 3), "V": (2, 3)},
-    ),
+    example=("sum(log_softmax(Z) * V)", {"Z": "-softmax(Z) * sum(V, axis=1, keepdims=True)"}),
 )
 
 multiplied = pull(
@@ -154,7 +145,7 @@ multiplied = pull(
     where=lambda e: e.op == "divide" and e.i == 0,
     wrong=lambda e: e.g * e.other,
     says="On the way back through `{text}` it was multiplied where it is to be divided.",
-    example=("sum(sin(x / v))", {"x": "cos(x / v) * v"}, {"x": (3,), "v": (3,)}),
+    example=("sum(sin(x / v))", "cos(x / v) * v"),
     habit=False,
 )
 
@@ -163,7 +154,7 @@ divided = pull(
     where=lambda e: e.op == "multiply",
     wrong=lambda e: e.g / e.other,
     says="On the way back through `{text}` it was divided where it is to be multiplied.",
-    example=("sum(sin(x * v))", {"x": "cos(x * v) / v"}, {"x": (3,), "v": (3,)}),
+    example=("sum(sin(x * v))", "cos(x * v) / v"),
     habit=False,
 )
 
@@ -173,11 +164,7 @@ over_other_axes = fit(
     choices=_over_other_axes,
     wrong=lambda e, axes: np.sum(e.g, axis=axes),
     says="The gradient of the broadcast operand of `{text}` was summed over the wrong axes.",
-    example=(
-        "sum((X + b)**2)",
-        {"b": "sum(2*(X + b), axis=(0, 2))"},
-        {"X": (2, 3, 3), "b": (3,)},
-    ),
+    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=(0, 2))"}, {"X": (2, 3, 3)}),
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
@@ -188,10 +175,6 @@ spread_elsewhere = pull(
     wrong=_spread,
     says="The gradient of `{text}` was spread along another axis than the one that was summed "
     "away.",
-    example=(
-        "sum(sum(X, axis=2)**2)",
-        {"X": "2*sum(X, axis=2)[:, None] + 0*X"},
-        {"X": (2, 3, 3)},
-    ),
+    example=("sum(sum(X, axis=2)**2)", {"X": "2*sum(X, axis=2)[:, None] + 0*X"}, {"X": (2, 3, 3)}),
     hidden_by=(ONE_LONG, SYMMETRIC),
 )

@@ -1,5 +1,7 @@
 """Sums, constants and coefficients gone wrong."""
 
+from functools import partial
+
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, inner_is_variable, power, product, term
@@ -30,7 +32,7 @@ constant_factor_lost = derivative(
     where=_constant_factor,
     wrong=_without,
     says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
-    example=("x**2 + 3*sin(x)", {"x": "2*x + cos(x)"}),
+    example=("x**2 + 3*sin(x)", "2*x + cos(x)"),
 )
 
 constant_kept = derivative(
@@ -38,7 +40,7 @@ constant_kept = derivative(
     where=_constant_term,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
     says="The constant {c} of `{text}` was kept: its derivative is 0.",
-    example=("x**2 + 7", {"x": "2*x + 7"}),
+    example=("x**2 + 7", "2*x + 7"),
 )
 
 constant_as_variable = derivative(
@@ -47,7 +49,7 @@ constant_as_variable = derivative(
     rank=GENERIC,
     wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
-    example=("sin(x) + 7", {"x": "cos(x) + 1"}),
+    example=("sin(x) + 7", "cos(x) + 1"),
 )
 
 for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
@@ -56,7 +58,7 @@ for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
         where=lambda s, i=_i: term(s) and s.variable[i],
         wrong=lambda s, i=_i: s.right + s.part(i) * ((s.v if i else s.u) - 1),
         says=f"The term {{{'uv'[_i]}}} of `{{text}}` stands in the answer as it is.",
-        example=(("x + sin(x)", "sin(x) + x")[_i], {"x": _answer}),
+        example=(("x + sin(x)", "sin(x) + x")[_i], _answer),
         habit=False,
     )
 
@@ -65,7 +67,7 @@ linear_term_kept = derivative(
     where=lambda s: _constant_factor(s) and inner_is_variable(s) and s.op == "multiply",
     wrong=lambda s: s.y * s.dx,
     says="`{text}` stands in the answer as it is: it has not been differentiated.",
-    example=("sin(x) + 5*x", {"x": "cos(x) + 5*x"}),
+    example=("sin(x) + 5*x", "cos(x) + 5*x"),
 )
 
 held_differentiated = mistake(
@@ -74,7 +76,7 @@ held_differentiated = mistake(
     where=lambda s: bool(np.any(s.held)),
     wrong=lambda s: s.right + s.held,
     says="In `{text}` {h} was differentiated too: in a partial derivative it is held constant.",
-    example=("x**3 + y**2", {"x": "3*x**2 + 2*y"}),
+    example=("x**3 + y**2", "3*x**2 + 2*y"),
 )
 
 for _i, _example in enumerate(
@@ -86,7 +88,7 @@ for _i, _example in enumerate(
         where=lambda s, i=_i: term(s) and (s.hu, s.hv)[i] is not None,
         wrong=lambda s, i=_i: s.right + (s.fv * s.hv if i else s.fu * s.hu),
         says=f"In `{{text}}` {{h}} was differentiated too, in {{{'uv'[_i]}}}: it is held constant.",
-        example=(_example[0], {"x": _example[1]}),
+        example=(_example[0], _example[1]),
     )
 
 
@@ -105,7 +107,7 @@ for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2
         where=lambda s, i=_i: _hold_factor(s, i),
         wrong=lambda s, i=_i: s.du * s.hv if i else s.hu * s.dv,
         says="In `{text}` both factors were differentiated: {h} is held constant, and stays.",
-        example=(_example[0], {"x": _example[1]}),
+        example=(_example[0], _example[1]),
     )
 
 letters_swapped = mistake(
@@ -114,7 +116,7 @@ letters_swapped = mistake(
     where=lambda s: s.op == "power" and s.variable[0] and s.hv is not None,
     wrong=lambda s: s.u * np.power(s.v, s.u - 1) * s.du,
     says="In the derivative of `{text}` {u} and {v} stand in each other's place.",
-    example=("x**y", {"x": "x*y**(x - 1)"}),
+    example=("x**y", "x*y**(x - 1)"),
 )
 
 factor_as_variable = derivative(
@@ -123,7 +125,7 @@ factor_as_variable = derivative(
     wrong=lambda s: s.right + s.w * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1, as if it varied: a constant factor "
     "just stays.",
-    example=("pi*x**2", {"x": "x**2 + 2*pi*x"}),
+    example=("pi*x**2", "x**2 + 2*pi*x"),
     rank=GENERIC,
 )
 
@@ -133,7 +135,7 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
         where=lambda s: term(s) and s.both,
         wrong=lambda s, i=_i: s.part(1 - i),
         says=f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
-        example=("x**2 + sin(x)", {"x": _answer}),
+        example=("x**2 + sin(x)", _answer),
         operand=_i,
         habit=False,
     )
@@ -144,7 +146,7 @@ for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
         where=lambda s: s.op == "multiply" and _constant_factor(s),
         wrong=lambda s, one=_one: (s.c + one) * s.dw,
         says="The coefficient of the derivative of `{text}` is off.",
-        example=("3*sin(x)", {"x": _answer}),
+        example=("3*sin(x)", _answer),
         habit=False,
         rank=VAGUE,
     )
@@ -154,7 +156,7 @@ factor_twice = derivative(
     where=_constant_factor,
     wrong=lambda s: s.right**2 / _without(s),
     says="The constant factor of `{text}` is in the answer twice.",
-    example=("3*sin(x)", {"x": "9*cos(x)"}),
+    example=("3*sin(x)", "9*cos(x)"),
 )
 
 for _one, _word, _answer in ((-1, "less", "3*x**3"), (1, "more", "5*x**3")):
@@ -164,42 +166,40 @@ for _one, _word, _answer in ((-1, "less", "3*x**3"), (1, "more", "5*x**3")):
         wrong=lambda s, one=_one: (s.n + one) * np.power(s.u, s.n - 1) * s.du,
         says="The factor that comes down from the exponent of `{text}` is {c} itself, not one "
         f"{_word}.",
-        example=("x**4", {"x": _answer}),
+        example=("x**4", _answer),
         rank=VAGUE,
     )
 
-coefficient_slip = mistake(
-    "coefficient-slip",
+_of_term = partial(
+    mistake,
     verb="coefficient",
     wrong=lambda right, share, factor: right + (factor - 1) * share,
+)
+
+coefficient_slip = _of_term(
+    "coefficient-slip",
     says="The derivative of `{text}` is {factor} times what it should be: check its coefficient.",
-    example=("x**3 + 2*sin(x)", {"x": "7*x**2/2 + 2*cos(x)"}),
+    example=("x**3 + 2*sin(x)", "7*x**2/2 + 2*cos(x)"),
     rank=VAGUE,
 )
 
-number_slip = mistake(
+number_slip = _of_term(
     "coefficient-slip",
-    verb="coefficient",
-    wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="In the derivative of `{text}` stands {factor} where {c} belongs.",
-    example=("7*x**2 + sin(x)", {"x": "15*x + cos(x)"}),
+    example=("7*x**2 + sin(x)", "15*x + cos(x)"),
     rank=VAGUE,
 )
 
-constant_missing = mistake(
+constant_missing = _of_term(
     "constant-factor-lost",
-    verb="coefficient",
-    wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The factor {c} is missing from the derivative of `{text}`.",
-    example=("2*B*x**2 + sin(x)", {"x": "4*x + cos(x)"}, {"B": ()}),
+    example=("2*B*x**2 + sin(x)", "4*x + cos(x)", {"B": ()}),
 )
 
-constant_again = mistake(
+constant_again = _of_term(
     "coefficient-slip",
-    verb="coefficient",
-    wrong=lambda right, share, factor: right + (factor - 1) * share,
     says="The factor {c} is in the derivative of `{text}` once too often.",
-    example=("B*x**2 + sin(x)", {"x": "2*B**2*x + cos(x)"}, {"B": ()}),
+    example=("B*x**2 + sin(x)", "2*B**2*x + cos(x)", {"B": ()}),
 )
 
 sum_of_derivatives = derivative(
@@ -208,7 +208,7 @@ sum_of_derivatives = derivative(
     wrong=lambda s: s.du + s.dv,
     says="`{text}` is a product, differentiated as if it were a sum: u' + v' stands where "
     "u'v + uv' belongs.",
-    example=("x**3 * sin(x)", {"x": "3*x**2 + cos(x)"}),
+    example=("x**3 * sin(x)", "3*x**2 + cos(x)"),
 )
 
 product_rule_on_sum = derivative(
@@ -216,7 +216,7 @@ product_rule_on_sum = derivative(
     where=lambda s: term(s) and s.both,
     wrong=lambda s: s.v * s.du + s.u * s.dv,
     says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
-    example=("x**2 + sin(x)", {"x": "2*x*sin(x) + x**2*cos(x)"}),
+    example=("x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"),
 )
 
 constant_lost_but_sign = derivative(
@@ -224,7 +224,7 @@ constant_lost_but_sign = derivative(
     where=_constant_factor,
     wrong=lambda s: np.sign(s.c) * _without(s),
     says="Of the factor {c} of `{text}` only the sign is left: the factor stays.",
-    example=("x**2 + (-3)*sin(x)", {"x": "2*x - cos(x)"}),
+    example=("x**2 + (-3)*sin(x)", "2*x - cos(x)"),
 )
 
 constant_added = mistake(
@@ -232,33 +232,32 @@ constant_added = mistake(
     verb="constant",
     wrong=lambda right, constant: right + constant,
     says="The answer is the derivative {factor}: that constant does not belong to it.",
-    example=("x**3 + sin(x)", {"x": "3*x**2 + cos(x) + 2"}),
+    example=("x**3 + sin(x)", "3*x**2 + cos(x) + 2"),
     rank=VAGUE,
 )
 
-number_misread = mistake(
-    "function-misread",
-    verb="read",
-    wrong=lambda c: (c + 1, c - 1),
-    says="This is the derivative of another function: the {c} in `{text}` was misread.",
-    example=("sin(x**3) + x**2", {"x": "4*x**3*cos(x**4) + 2*x"}),
-    rank=VAGUEST,
-)
-
-sign_misread = mistake(
-    "function-misread",
-    verb="read",
-    wrong=lambda c: (-c,),
-    says="This is the derivative of another function: the sign of {c} in `{text}` was misread.",
-    example=("sin(x**2 + 3*x)", {"x": "(2*x - 3)*cos(x**2 - 3*x)"}),
-    rank=VAGUEST,
-)
-
-number_overlooked = mistake(
-    "function-misread",
-    verb="read",
-    wrong=lambda c: (c * 0, c * 0 + 1),
-    says="This is the derivative of another function: the {c} in `{text}` was overlooked.",
-    example=("sin(x**2 + 3*x)", {"x": "(2*x + 1)*cos(x**2 + x)"}),
-    rank=VAGUEST,
-)
+for _wrong, _says, _example in (
+    (
+        lambda c: (c + 1, c - 1),
+        "the {c} in `{text}` was misread.",
+        ("sin(x**3) + x**2", "4*x**3*cos(x**4) + 2*x"),
+    ),
+    (
+        lambda c: (-c,),
+        "the sign of {c} in `{text}` was misread.",
+        ("sin(x**2 + 3*x)", "(2*x - 3)*cos(x**2 - 3*x)"),
+    ),
+    (
+        lambda c: (c * 0, c * 0 + 1),
+        "the {c} in `{text}` was overlooked.",
+        ("sin(x**2 + 3*x)", "(2*x + 1)*cos(x**2 + x)"),
+    ),
+):
+    mistake(
+        "function-misread",
+        verb="read",
+        wrong=_wrong,
+        says=f"This is the derivative of another function: {_says}",
+        example=_example,
+        rank=VAGUEST,
+    )
