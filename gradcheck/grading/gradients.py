@@ -16,7 +16,7 @@ from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers
-from gradcheck.grading.formulas.knots import further_sides, unseen
+from gradcheck.grading.formulas.knots import distant_spots, further_sides, unseen
 from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
 from gradcheck.grading.judgement import (
     FAILURES,
@@ -75,12 +75,19 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         if more:
             beyond = [spot.gradient(part) for spot in more]
             outcome = compare([*answers, *map(ready.at, more)], [*references, *beyond])
+        for spot in distant_spots(key, ready) if outcome.kind == "equal" else ():
+            there = compare([ready.at(spot)], [spot.gradient(part)])
+            if there.kind == "different":  # what cannot be seen there says nothing
+                return Compared(replace(there, point=len(spots)), (*spots, spot), _known(answers))
         outcome = _doubt(outcome, key, ready, spots)
         return Compared(outcome, spots)
     if outcome.kind == "different" and _is_tolerated(key.problem.tolerance, answers, references):
         return Compared(Outcome("equal", rounded=True), spots)
-    values = tuple(floats(at) for at in answers[:DIAGNOSTIC])
-    return Compared(outcome, spots, values, varies=varies)
+    return Compared(outcome, spots, _known(answers), varies=varies)
+
+
+def _known(answers: Sequence[At]) -> tuple[Array | None, ...]:
+    return tuple(floats(at) for at in answers[:DIAGNOSTIC])
 
 
 def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:

@@ -328,3 +328,33 @@ def test_many_generated_pairs_are_judged_rightly():
     counts, misjudged = verdicts(list(pairs(SWEEP, seed=7)))
     assert not misjudged
     assert sum(counts.values()) > SWEEP * 0.8
+
+
+SQUARES = "id: t\ninputs: {x: {shape: [3]}}\nprogram: sum(x**2)\n"
+LAYER = "id: t\ninputs: {X: {shape: [3, 2]}, w: {shape: [2]}}\nprogram: sum((X @ w)**2)\nwrt: [w]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "verdict"),
+    [
+        (SQUARES, "2*x + (x > 500)", "wrong"),
+        (SQUARES, "2*x + maximum(0, x - 1000)", "wrong"),
+        (SQUARES, "where(x > 500, 0, 2*x)", "wrong"),
+        (SQUARES, "2*x*(sum(x) < 700)", "wrong"),
+        (SQUARES, "2*clip(x, -100, 100)", "wrong"),
+        (SQUARES, "[2x[0], 2x[1], 2x[2] + (x[0] > 99)]", "wrong"),
+        (SQUARES, "abs(2*x)*sign(x)", "right"),
+        (SQUARES, "2*x*((x > 7) + (x <= 7))", "right"),
+        (LAYER, "2*X.T @ maximum(X @ w, -500)", "wrong"),
+        (LAYER, "2*X.T @ (X @ w) * (w[0] < 100)", "wrong"),
+        (LAYER, "2*X.T @ (relu(X @ w) - relu(-X @ w))", "right"),
+    ],
+)
+def test_answers_of_arrays_are_seen_where_their_rule_changes(text, answer, verdict):
+    """Far out, and near the numbers that they mention."""
+    assert judged(keyed(text), answer).verdict == verdict
+
+
+@pytest.mark.parametrize("answer", ["2x + (x > 500)", "2x*(x < 5000)", "clip(2x, -1000, 1000)"])
+def test_comparisons_that_are_numbers_are_seen_too(answer):
+    assert judged(scalar("x**2"), answer).verdict == "wrong"

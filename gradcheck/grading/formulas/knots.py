@@ -4,9 +4,10 @@
 such a knot and wrong on the other.
 """
 
+import ast
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from gradcheck.grading.equivalence import sides
 from gradcheck.grading.formulas.line import Line
 from gradcheck.grading.formulas.values import Readings
 from gradcheck.grading.key import Key, Spot
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.run import precision
+from gradcheck.ops import TABLE
+from gradcheck.values import Array
 
 BITS = 128
 MOST = 12
@@ -103,14 +107,59 @@ def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
         yield _all_at(key, number + step)
 
 
-def _all_at(key: Key, number: Fraction) -> Spot:
-    """The given point with every input that varies moved to one number."""
+def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Spot:
+    """The given point with every input that varies moved to one number, perhaps to and fro."""
     inputs = key.problem.inputs
-    moved = {
-        name: np.full(value.shape, number, dtype=object) if inputs[name].varies else value
-        for name, value in key.points[0].items()
-    }
+    moved: dict[str, Array] = {}
+    for name, value in key.points[0].items():
+        away = np.full(value.size, number, dtype=object)
+        away[len(moved) % 2 :: 2] *= -1 if turned else 1
+        moved[name] = away.reshape(value.shape) if inputs[name].varies else value
     return Spot(key.problem, moved)
+
+
+# -- formulas of arrays ----------------------------------------------------------------------------
+
+COMMON = frozenset((*map(Fraction, range(4)), Fraction(1, 2)))  # coefficients, hardly ever bounds
+BESIDES = (Fraction(65, 64), Fraction(63, 64), Fraction(1, 2))
+VISITED, SCALES = (12, 4), (6, 2)  # points, and of what is large
+LARGE = 100  # entries
+
+
+def distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
+    """Points where another rule may hold in an answer that compares or cuts arrays.
+
+    On which side of its knots a point lies is not known there: those are visited where the numbers
+    that it mentions would matter, and a few on unusual scales.
+    """
+    trees = [tree for tree in ready.trees if any(map(_is_knotted, ast.walk(tree)))]
+    if not trees:
+        return
+    typed = (n for tree in trees for node in ast.walk(tree) for n in _number(node))
+    numbers = sorted(set(typed) - COMMON)
+    few = key.case(0).size() > LARGE
+    beside = (
+        _all_at(key, sign * number * factor, turned=turned)
+        for number, factor, turned, sign in product(numbers, BESIDES, (False, True), (1, -1))
+    )
+    yield from islice((spot for spot in beside if spot.inside), VISITED[few])
+    yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
+
+
+def _is_knotted(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare():
+            return True
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name)):
+            row = TABLE.get(FORMULAS.function(name) or name)
+            return row is not None and bool(row.kinks)
+    return False
+
+
+def _number(node: ast.AST) -> Iterator[Fraction]:
+    match node:
+        case ast.Constant(int() | Fraction() as value) if not isinstance(value, bool):
+            yield abs(Fraction(value))
 
 
 def _sides_at(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:

@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -79,8 +79,16 @@ class Readings:
     @property
     def lines(self) -> tuple[Line, ...]:
         """The pieces that are lines of operations."""
-        flat = self.pieces.flat if isinstance(self.pieces, np.ndarray) else (self.pieces,)
-        return tuple(piece for piece in flat if isinstance(piece, Line))
+        return tuple(piece for piece in self._flat if isinstance(piece, Line))
+
+    @property
+    def trees(self) -> tuple[ast.AST, ...]:
+        """The other pieces, of arrays, as they are read."""
+        return tuple(piece.tree for piece in self._flat if isinstance(piece, Program))
+
+    @property
+    def _flat(self) -> Iterable[Value]:
+        return self.pieces.flat if isinstance(self.pieces, np.ndarray) else (self.pieces,)
 
 
 def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings:
