@@ -344,6 +344,7 @@ LAYER = "id: t\ninputs: {X: {shape: [3, 2]}, w: {shape: [2]}}\nprogram: sum((X @
         (SQUARES, "2*clip(x, -100, 100)", "wrong"),
         (SQUARES, "[2x[0], 2x[1], 2x[2] + (x[0] > 99)]", "wrong"),
         (SQUARES, "abs(2*x)*sign(x)", "right"),
+        (SQUARES, "2*x*((x > 0) - -(x <= 0))", "right"),
         (SQUARES, "2*x*((x > 7) + (x <= 7))", "right"),
         (LAYER, "2*X.T @ maximum(X @ w, -500)", "wrong"),
         (LAYER, "2*X.T @ (X @ w) * (w[0] < 100)", "wrong"),

@@ -135,7 +135,8 @@ def _piece(problem: Problem, formula: Formula) -> Piece:
 def _vectors(tree: ast.Expression) -> ast.Expression:
     """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4].
 
-    What has no value, 0/0, is no number here and no error: of some entries it may not be asked.
+    What has no value, 0/0, is no number here and no error: of some entries it may not be asked. Of
+    comparisons, which NumPy does not subtract, the difference is that of 1 and 0.
     """
     tree = copy_tree(tree)
     for node in ast.walk(tree):
@@ -146,7 +147,19 @@ def _vectors(tree: ast.Expression) -> ast.Expression:
             if isinstance(inner, ast.List):
                 name = ast.copy_location(ast.Name("array", ast.Load()), inner)
                 setattr(node, field, ast.copy_location(ast.Call(name, [inner], []), inner))
+            elif inner is not None and _is_difference(node) and _compares(inner):
+                one = ast.copy_location(ast.Constant(1), inner)
+                product = ast.BinOp(one, ast.Mult(), inner)
+                setattr(node, field, ast.copy_location(product, inner))
     return tree
+
+
+def _is_difference(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "op", None), ast.Sub | ast.USub)
+
+
+def _compares(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Compare) for each in ast.walk(node))
 
 
 def _is_none(node: ast.expr) -> bool:
