@@ -68,6 +68,9 @@ ODD = re.compile(
     re.IGNORECASE,
 )
 
+CALM = re.compile(r"(?:[^&<'\\fl\x00-\x09\x0b-\x1f\x7f-\U0010ffffr]|[flr](?!rac|eft|ight))*\Z")
+"""What most people type: nothing of it is odd."""
+
 
 class Typed(NamedTuple):
     """A text in plain characters, where each of them was typed, and what was noted on the way."""
@@ -79,7 +82,7 @@ class Typed(NamedTuple):
 
 def in_plain(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
-    if not ODD.search(typed):
+    if CALM.match(typed) or not ODD.search(typed):
         return Typed(typed, range(len(typed) + 1), [])
     text, places, notes, at = "", list[int](), list[str](), 0
     for odd in ODD.finditer(typed):

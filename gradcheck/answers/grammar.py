@@ -16,12 +16,13 @@ import re
 
 from gradcheck.answers.calls import Calls, is_turned
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import CLOSING, NEVER, Reading
+from gradcheck.answers.operands import CLOSING, DEPTH, NEVER, Reading
 from gradcheck.answers.shapes import Shape, is_square
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 from gradcheck.errors import TextError
 
+RARE = frozenset(["!", "%", "°", "|"])
 BARS = 6  # pairs that are tried otherwise: nobody writes more beside each other
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
@@ -33,6 +34,7 @@ BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "/": (PRODUCT, ast.Div),
     ":": (PRODUCT, ast.Div),
     "@": (PRODUCT, ast.MatMult),
+    "and": (0, ast.Mult),  # of two conditions
 }
 COMPARED: dict[str, type[ast.cmpop]] = {
     "<": ast.Lt,
@@ -45,7 +47,6 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 }
 
 
-AND = frozenset(["and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
@@ -59,10 +60,11 @@ class Parser(Calls):
         """The formula that all tokens make."""
         if len(self.tokens) == 1:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
-        for token in self.tokens:
-            if token.kind == "op" and token.text in ("!", "%", "°"):
-                raise self.fault(token, *NEVER[token.text])
-        self.double_bars()
+        if not RARE.isdisjoint([token.text for token in self.tokens]):
+            for token in self.tokens:
+                if token.kind == "op" and token.text in ("!", "%", "°"):
+                    raise self.fault(token, *NEVER[token.text])
+            self.double_bars()
         before = list(self.tokens)
         body = self.expression()
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
@@ -92,9 +94,13 @@ class Parser(Calls):
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
-        self.deeper()
-        start = self.tokens[self.at].start
-        left = self.prefix()
+        self.depth += 1
+        if self.depth > DEPTH:
+            raise self.too_deep()
+        token = self.tokens[self.at]
+        start = token.start
+        signed = token.kind == "op" and token.text in ("-", "+")
+        left = self.signed_value() if signed else self.with_suffixes(self.value(), token)
         while True:
             token = self.tokens[self.at]
             sign = token.text if token.kind == "op" else ""
@@ -109,11 +115,6 @@ class Parser(Calls):
                 left = self.power(left, start)
             elif sign in COMPARED and rank <= COMPARE and (sign != "=" or self.equates):
                 left = self.comparison(left, start)
-            elif self.equates and token.text.lower() in AND:
-                if rank >= COMPARE:
-                    break
-                self.at += 1
-                left = self.binary_node(left, ast.Mult(), self.factor(COMPARE), start)
             elif self.factor_starts():
                 if rank > PRODUCT:
                     break
@@ -122,13 +123,6 @@ class Parser(Calls):
                 break
         self.depth -= 1
         return left
-
-    def prefix(self) -> ast.expr:
-        """A sign with its operand, or a value with its indices, methods and transposes."""
-        token = self.tokens[self.at]
-        if token.kind == "op" and token.text in ("-", "+"):
-            return self.signed_value()
-        return self.with_suffixes(self.value(), token)
 
     def signed_value(self) -> ast.expr:
         """A sign binds more loosely than a power: noted where a power follows it."""
@@ -499,9 +493,8 @@ class Parser(Calls):
         """`||x||` as `‖x‖`, where all bars come in such pairs; of a single number it is refused."""
         bars = [at for at, token in enumerate(self.tokens) if token.text == "|"]
         pairs = list(zip(bars[::2], bars[1::2], strict=False))
-        if not bars or len(bars) % 4:
-            return
-        if any(b != a + 1 or self.tokens[b].spaced for a, b in pairs):
+        tight = all(b == a + 1 and not self.tokens[b].spaced for a, b in pairs)
+        if not bars or len(bars) % 4 or not tight:
             return
         first = self.tokens[bars[0]]
         if not self.arrays:

@@ -218,8 +218,11 @@ class Operands:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH:
-            message = f"more than {DEPTH} levels of brackets, signs and powers"
-            raise self.fault(self.tokens[self.at], message, "simplify it first")
+            raise self.too_deep()
+
+    def too_deep(self) -> TextError:
+        message = f"more than {DEPTH} levels of brackets, signs and powers"
+        return self.fault(self.tokens[self.at], message, "simplify it first")
 
     def closes(self, opening: Token, closing: str) -> None:
         """Move past the bracket that closes `opening`, or refuse."""
@@ -265,14 +268,15 @@ class Operands:
 
     def number(self) -> ast.expr:
         """A number with its decimal comma; `2e3` is refused where e is a name."""
-        token = self.step()
+        token = self.tokens[self.at]
+        self.at += 1
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
         if self.tokens[self.at].text == "," and not self.listed:
             text = self.with_commas(token)
-        if not text.isdigit() and ("e" in text or "E" in text) and "." not in token.text:
+        if not text.isdigit() and "." not in token.text and ("e" in text or "E" in text):
             self.check_multiple(token)
         return self.node(constant(text), token.start)
 

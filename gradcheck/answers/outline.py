@@ -28,6 +28,7 @@ from gradcheck.answers.tokens import (
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
+AND = frozenset(["and", "und", "et"])
 SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
 PARTING = BELOW | frozenset(
@@ -113,7 +114,7 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.reading.single and (listed := self.bare_list()):
             return self.parse(listed)
-        said = {token.text.lower() for token in self.tokens}
+        said = set(" ".join([token.text for token in self.tokens]).lower().split(" "))
         if not said.isdisjoint(SPOKEN):
             self.tokens = [self.as_sign(token) for token in self.tokens]
         if said.isdisjoint(OUTLINED):
@@ -141,7 +142,14 @@ class Outline:
         self, tokens: Sequence[Token], reading: Reading | None = None, *, condition: bool = False
     ) -> ast.expr:
         """The tree of a stretch of tokens."""
-        parser = Parser(reading or self.reading, [t for t in tokens if t.kind != "gone"])
+        tokens = [t for t in tokens if t.kind != "gone"]
+        if condition:
+            joins = [t.text.lower() in AND for t in tokens]
+            tokens = [
+                t._replace(kind="op", text="and") if j else t
+                for t, j in zip(tokens, joins, strict=True)
+            ]
+        parser = Parser(reading or self.reading, tokens)
         parser.equates = condition
         tree = parser.whole()
         self.read = parser.tokens[:-1]
@@ -256,7 +264,7 @@ class Outline:
     def named_gradients(self, tokens: list[Token]) -> list[Token]:
         """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
         names = self.words.names
-        if not any(name[0] == "d" and name[1:] in names for name in names):
+        if not self.words.gradients:
             return tokens
         text = spell(tokens)
         for found in reversed([*GRADIENT.finditer(text)]):

@@ -185,6 +185,11 @@ class Words:
         return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
+    def gradients(self) -> frozenset[str]:
+        """The names of gradients, `dz`, of what is declared, too."""
+        return frozenset(n for n in self.names if n[0] == "d" and n[1:] in self.names)
+
+    @cached_property
     def arrays(self) -> bool:
         """Whether any name is known to be an array."""
         return any(self.shapes.values())
