@@ -116,8 +116,7 @@ def _array(value: object, read: Reader) -> NumberList | Entries:
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
         message = f"more than {FORMULAS} formulas in one answer"
         raise _complaint(message, "give one formula, or numbers")
-    found = [_bare(entry) if isinstance(entry, Formula) else entry for entry in entries]
-    numbers = [each for each in found if each is not None]
+    numbers = [n for e in entries if (n := _bare(e) if isinstance(e, Formula) else e)]
     if len(numbers) == len(entries):
         return NumberList(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
     return Entries(shape, tuple(_formula(entry, read) for entry in entries))
@@ -140,18 +139,19 @@ def _walk(
     value: object, shape: tuple[int, ...], place: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], object]]:
     """The entries row by row, each with its place; every list must have the promised length."""
-    if len(place) == len(shape):
-        if isinstance(value, list | tuple):
-            raise _length_fault(place, "a number", "a list")
+    listed, below = isinstance(value, list | tuple), shape[len(place) :]
+    if not below and not listed:
         yield place, value
         return
-    due = shape[len(place)]
-    if not isinstance(value, list | tuple):
-        raise _length_fault(place, f"a list of {due}", "a single value")
-    if len(value) != due:
-        raise _length_fault(place, f"a list of {due}", f"a list of {len(value)}")
-    for index, entry in enumerate(value):
-        yield from _walk(entry, shape, (*place, index))
+    due = f"a list of {below[0]}" if below else "a number"
+    came = "a single value" if below else "a list"
+    if isinstance(value, list | tuple) and below:
+        came = f"a list of {len(value)}"
+        for index, entry in enumerate(value if len(value) == below[0] else ()):
+            yield from _walk(entry, shape, (*place, index))
+    if came != due:
+        message = f"{_where(place)}{due} is due, {came} came"
+        raise _complaint(message, "make all rows equally long")
 
 
 def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
@@ -204,11 +204,6 @@ def _formula(entry: Formula | Number, read: Reader) -> Formula:
 def _where(place: tuple[int, ...]) -> str:
     """The entry meant, for the beginning of a message."""
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
-
-
-def _length_fault(place: tuple[int, ...], due: str, came: str) -> TextError:
-    """The error for lists of unequal lengths."""
-    return _complaint(f"{_where(place)}{due} is due, {came} came", "make all rows equally long")
 
 
 def _complaint(message: str, cure: str) -> TextError:

@@ -13,9 +13,8 @@ from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import in_plain
-from gradcheck.answers.formula import Formula
+from gradcheck.answers.formula import Formula, within_limits
 from gradcheck.answers.grammar import Parser
-from gradcheck.answers.limits import within_limits
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.tokens import Token, tokenize
 from gradcheck.answers.words import Words

@@ -89,12 +89,15 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
-def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915 - one case a kind
-    """The tokens of a text; what cannot be one is refused where it stands."""
+def tokenize(  # noqa: PLR0912, PLR0915 - one case a kind
+    typed: str, plain: Typed, first: int = 0, stop: int | None = None
+) -> list[Token]:
+    """The tokens of a text or of a stretch; what cannot be one is refused where it stands."""
     text, places = plain.text, plain.places
+    stop = len(text) if stop is None else stop
     tokens: list[Token] = []
     spaced, sized, braced = False, "", False
-    for m in TOKEN.finditer(text):
+    for m in TOKEN.finditer(text, first, stop):
         kind = m.lastgroup or ""
         shown = m[kind]
         if kind == "blank":
@@ -120,7 +123,8 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
             if shown == "mathbb":
                 continue
         elif kind == "said":
-            tokens += _split_words(plain, m.start("said"), m.end("said"))
+            said = tokenize(typed, plain, *m.span("said"))
+            tokens += [token._replace(spaced=True) for token in said]
             spaced = True
             continue
         elif kind == "string":
@@ -156,27 +160,13 @@ def tokenize(typed: str, plain: Typed) -> list[Token]:  # noqa: PLR0912, PLR0915
     return tokens
 
 
-def _split_words(plain: Typed, start: int, stop: int) -> list[Token]:
-    r"""The words of `\text{if so}`."""
-    found = []
-    for m in re.finditer(r"[^\W\d_]+|\d+|[<>=]+|\S", plain.text[:stop]):
-        if m.start() >= start:
-            kind = "word" if m[0][0].isalpha() else "number" if m[0].isdigit() else "op"
-            places = plain.places[m.start()], plain.places[m.end() - 1] + 1
-            found.append(Token(kind, m[0], *places, True))
-    return found
-
-
 def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
     """A Greek letter is a name by itself, unless a subscript follows; braces go."""
     letters: list[Token] = []
     while word[0] in GREEK and len(word) > 1 and word[1] != "_":
         letters.append(Token("word", word[0], start, start + 1, spaced))
         word, start, spaced = word[1:], start + 1, False
-    word = word.replace("{", "").replace("}", "")
-    if len(word) > NAME:
-        message = f"a name of {len(word)} letters: at most {NAME} are read"
-        raise fault_at(typed, start, message, "write * between factors", len(word))
+    word = _within_length(typed, start, word.replace("{", "").replace("}", ""))
     return [*letters, Token("word", word, start, end, spaced)]
 
 
@@ -191,11 +181,14 @@ def _command(typed: str, command: str, start: int) -> tuple[str, str]:
         raise fault_at(typed, start, message, ADVICE[command], len(command) + 1)
     if not command[0].isalpha():
         raise fault_at(typed, start, "a backslash without a command", "leave it out")
-    word = re.sub(r"[\s{}]", "", command)
+    return "word", _within_length(typed, start, re.sub(r"[\s{}]", "", command))
+
+
+def _within_length(typed: str, start: int, word: str) -> str:
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
-        raise fault_at(typed, start, message, "leave the backslash out", len(word))
-    return "word", word
+        raise fault_at(typed, start, message, "write * between factors", len(word))
+    return word
 
 
 def _within_limits(typed: str, start: int, digits: str) -> None:
