@@ -21,7 +21,7 @@ import yaml
 
 CASES = Path(__file__).resolve().parents[2] / "shared" / "cases"
 IN_ONE_FILE = 20
-CPU_SECONDS_EACH, MEGABYTES = 3, 700
+CPU_SECONDS_EACH, MEGABYTES = 3, 500
 OPEN = {"unstable-forward", "undecided"}  # with a reason: an opinion that says why it abstains
 
 pytestmark = [

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from flint import arb
 
-from gradcheck.engine.autograd import grad, tensor
+from gradcheck.engine.autograd import grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
@@ -20,6 +20,7 @@ from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, step_from
 from gradcheck.opinions.limits import STEPS_INSIDE
 from gradcheck.opinions.opinion import Case, Rows
+from gradcheck.opinions.tape import leaves_of
 from gradcheck.values import Numbers, Params
 
 Again = Callable[[Numbers], Numbers]  # the value y once more, for another x
@@ -70,7 +71,7 @@ def twice(case: Case) -> Case:
 
     def function(kind: str, inputs: Params) -> Numbers:
         if kind == "float":
-            return np.asarray(bare(function("tensor", _leaves(case, inputs))))
+            return np.asarray(bare(function("tensor", leaves_of(case, inputs))))
         value = case.function(kind, inputs)
         found = [_first(case, kind, inputs, name, value) for name in case.wrt]
         return found[0] if alone else np.concatenate([np.reshape(g, -1) for g in found])
@@ -88,10 +89,6 @@ def _first(case: Case, kind: str, inputs: Params, name: str, value: Numbers) -> 
     tracked = isinstance(value, Tensor) and value.requires_grad
     (g,) = grad(value, x, create_graph=True, allow_unused=True) if tracked else (None,)
     return x * 0.0 if g is None else g
-
-
-def _leaves(case: Case, inputs: Params) -> dict[str, Tensor]:
-    return {n: tensor(np.array(v, float), requires_grad=n in case.wrt) for n, v in inputs.items()}
 
 
 def _flat(x: Numbers) -> Numbers:

@@ -9,6 +9,7 @@ scalar's cotangent is exactly 1.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -52,17 +53,14 @@ def reverse_each(
     try:
         with np.errstate(all="ignore"):
             before, leaves = MODE.taken, leaves_of(case, case.floats())
-            rounded: list[Op] = []  # every op that rounds, on the tape or not
-            with watching(
-                observe=None if observer is None else observer.observe,
-                disturb=None if observer is None else lambda row, y: _note(rounded, row, y),
-            ):
+            hooks = () if observer is None else (observer.observe, observer.count)
+            with watching(*hooks):
                 out = case.function("tensor", leaves)
             found = _back(cases, leaves, out)
             method = LEAVES_THE_TAPE if MODE.taken > before else ""
-            forward = _program(case)
+            forward: Forward = partial(case.function, "tensor")
             if observer is not None and not method:
-                forward = _replay(case, leaves, out, observer, len(rounded)) or forward
+                forward = _replay(case, leaves, out, observer) or forward
             rng = Random(case.seed)
             disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
             return [
@@ -75,23 +73,8 @@ def reverse_each(
         return [Opinion("reverse", abstains=reason(error))] * len(cases)
 
 
-def _program(case: Case) -> Forward:
-    return lambda leaves: case.function("tensor", leaves)
-
-
-def _note(rounded: list[Op], row: Op, y: Numbers) -> Numbers:
-    if row.rounds:
-        rounded.append(row)
-    return y
-
-
-def _replay(
-    case: Case, leaves: Leaves, out: Numbers, observer: Observer, rounded: int = 0
-) -> Forward | None:
-    """The recorded run once more; None where it hangs on what is not on the tape.
-
-    A constant that the program computed, `sinh(7)`, is rounded too: it is not on the tape.
-    """
+def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> Forward | None:
+    """The recorded run once more; None where it hangs on what is not on the tape."""
     tracked = isinstance(out, Tensor) and out.requires_grad
     if not tracked or set(case.wrt) != set(case.inputs):
         return None
@@ -100,7 +83,7 @@ def _replay(
         known = observer.record(out._step()).above(steps.values())
     except GradcheckError:
         return None
-    if sum(node.op.rounds for node in known.nodes) < rounded:
+    if sum(node.op.rounds for node in known.nodes) < observer.rounded:
         return None
     return lambda given: replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 

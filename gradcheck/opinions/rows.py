@@ -1,6 +1,6 @@
 """Opinions on every entry of a value: a Jacobian, asked row by row and put together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
@@ -27,20 +27,6 @@ def by_rows(
             if found[-1].abstains:
                 return found[-1]
         return _join(case, case.rows, found)
-
-    return asked
-
-
-def gradients_by_rows(
-    ask: Callable[Concatenate[Case, P], Mapping[str, Array]],
-) -> Callable[Concatenate[Case, P], dict[str, Array]]:
-    """The same of a function that gives gradients by name."""
-
-    @wraps(ask)
-    def asked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> dict[str, Array]:
-        if case.rows is None:
-            return dict(ask(case, *args, **kwargs))
-        return stack_rows(case, [ask(row, *args, **kwargs) for row in case.each_row()])
 
     return asked
 

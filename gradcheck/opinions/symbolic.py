@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -32,7 +33,7 @@ from gradcheck.opinions.opinion import (
     reason,
     unit,
 )
-from gradcheck.opinions.rows import by_rows, gradients_by_rows
+from gradcheck.opinions.rows import by_rows
 from gradcheck.ops.later import sympy
 from gradcheck.values import Array, Numbers, Params
 
@@ -44,24 +45,20 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
     Where the line is longer than `nodes` there are exact slopes of some entries, drawn at random.
     """
     try:
-        return refine(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
+        try:
+            return refine(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
+        except OutOfBudget:
+            if nodes < NODES:
+                raise
+            return refine(lambda bits: _some(case), LINE_BITS)
     except NotScalar:
         raise
-    except OutOfBudget as error:
-        return _sample(case) if nodes >= NODES else Opinion("symbolic", abstains=reason(error))
-    except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("symbolic", abstains=reason(error))
-
-
-def _sample(case: Case) -> Opinion:
-    """The exact slopes of a few entries: all that does not hang on them is a number at once."""
-    try:
-        return refine(lambda bits: _some(case), LINE_BITS)
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("symbolic", abstains=reason(error))
 
 
 def _some(case: Case) -> Opinion:
+    """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     places = _draw_places(case)
     with settings(folded=True), _trace(FOLDED, path=None):
         inputs = {name: line.constants(values) for name, values in case.inputs.items()}
@@ -97,15 +94,14 @@ def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
 
 
-@gradients_by_rows
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     """The gradients as arbs at a precision, from the closed form of the path taken.
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
+    ask = by_rows(partial(_at, bits=bits, write=False, judge_width=False, nodes=LONGEST))
     with precision(bits):
-        opinion = _at(case, bits, write=False, judge_width=False, nodes=LONGEST)
-    return {name: g.balls for name, g in opinion.gradients.items()}
+        return {name: g.balls for name, g in ask(case).gradients.items()}
 
 
 def gradients_from(

@@ -93,7 +93,12 @@ class Observer:
         """Nothing seen yet; `where` says which part of a text is being evaluated."""
         self.where = where
         self.given: WeakKeyDictionary[Step, Given] = WeakKeyDictionary()
-        self.copied, self.idle = 0, False
+        self.copied, self.rounded, self.idle = 0, 0, False
+
+    def count(self, row: Op, y: Numbers) -> Numbers:
+        """Count every op that rounds, on the tape or not: `sinh(7)` is not."""
+        self.rounded += row.rounds
+        return y
 
     def observe(self, node: Node, out: Numbers, operands: Sequence[Numbers]) -> None:
         """Keep a copy of what the op was given, and where in the text that happened."""
@@ -181,7 +186,8 @@ def record(case: Case) -> Tape | None:
 
 def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
     """The inputs as tensors; those that are differentiated require grad."""
-    return {name: tensor(v, requires_grad=name in case.wrt) for name, v in values.items()}
+    floats = {name: np.asarray(v, dtype=np.float64) for name, v in values.items()}
+    return {name: tensor(v, requires_grad=name in case.wrt) for name, v in floats.items()}
 
 
 def seed_of(value: Array, cotangent: Array | None) -> Numbers:
