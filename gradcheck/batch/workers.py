@@ -17,6 +17,7 @@ can be forked (Windows), each is started afresh.
 """
 
 import ctypes
+import gc
 import json
 import multiprocessing
 import os
@@ -180,6 +181,7 @@ def _work(pipe: Connection, limits: Limits | None) -> None:
 def _fork(limits: Limits | None) -> int:
     """A copy of this process, which works for the pipe that comes; the number of its process."""
     handle = reduction.recv_handle(_Inside.pipe)
+    gc.freeze()  # what is known stays in memory that all share: no collector looks through it
     number = os.fork()
     if number:
         os.close(handle)

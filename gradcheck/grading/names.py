@@ -39,6 +39,8 @@ def with_named_values(problem: Problem, point: Point) -> Problem:
 
 def gradients_named(problem: Problem) -> dict[str, str]:
     """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
+    if not problem.made:  # of most problems, at every point of a curve
+        return {}
     taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
     if GRADIENT in taken:  # then `dz` is a product
         return {}

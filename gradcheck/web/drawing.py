@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from gradcheck.texts.steps import derive
 
 POINTS = 121
 HALF = 2.0  # what is seen of the axis to either side, times |x| where that is more than 1
+CURVES = 500  # of which a worker remembers the points
 NODES = 24  # of a larger tape the last ones are drawn
 FAULTS = (GradcheckError, NotScalar, ArithmeticError, LookupError, TypeError, ValueError)
 Drawn = dict[str, Any]
@@ -146,6 +147,12 @@ def _along(key: Key, part: str) -> Iterator[tuple[float, Point]]:
         yield float(x), {**given, part: np.array(Fraction(float(x)), dtype=object)}
 
 
+@lru_cache(maxsize=CURVES)
+def _spots(key: Key, part: str) -> list[tuple[float, Spot]]:
+    """The same as spots, which remember what answers ask of them."""
+    return [(x, Spot(key.problem, point)) for x, point in _along(key, part)]
+
+
 def _both(case: Case, part: str) -> tuple[float | None, float | None]:
     """The value and its slope, None where there is none."""
     try:
@@ -162,8 +169,8 @@ def _trace(key: Key, part: str, answer: Any) -> Curve | None:
         return None
     ready = readings(key.scope, read)
     found = []
-    for x, point in _along(key, part):
-        value = _venture(partial(_floats, ready, Spot(key.problem, point)))
+    for x, spot in _spots(key, part):
+        value = _venture(partial(_floats, ready, spot))
         found.append((x, None if value is None or value.shape else _finite(value)))
     return found
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gradcheck.batch.work import Asking
 from gradcheck.batch.workers import Limits, Nursery, Worker, WorkerLost
+from gradcheck.problem.variants import Draw
 from gradcheck.web.work import prepare
 
 MB = 2**20
@@ -135,6 +136,7 @@ class Pool:
         self.processes = processes or max(2, os.cpu_count() or 1)
         self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
         self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
+        self.drawn: dict[tuple[str, Draw], Any] = {}  # what is beside the text on its page
         self.nursery = Nursery()
         self.ran_away: OrderedDict[bytes, None] = OrderedDict()
         self.suspects: dict[Sender, float] = {}
@@ -148,8 +150,11 @@ class Pool:
                 try:
                     news = self.nursery.ask(prepare, asking)
                 except RuntimeError as error:
-                    news = {"why": f"{id}: {error}", "shows": []}
-                self.doubts[id], self.shows[id] = news["why"], news["shows"]
+                    news = {"why": f"{id}: {error}"}
+                self.doubts[id] = news["why"]
+                if not news["why"]:
+                    self.shows[id] = news["shows"]
+                    self.drawn[id, tuple(news["draw"])] = news["drawn"]
         except BaseException:  # Ctrl-C does not wait for what is being prepared
             self.nursery.close()
             raise

@@ -51,7 +51,6 @@ class Practice:
     course: Course
     pool: Pool
     settings: Settings = field(default_factory=Settings)
-    drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
     made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
     variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
 
@@ -141,15 +140,15 @@ class Practice:
 
     async def draw_page(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
         """What the page of a problem shows besides its text; drawn once."""
-        id = problem.id, draw_of(problem)
-        if id not in self.drawings:
+        id, drawings = (problem.id, draw_of(problem)), self.pool.drawn
+        if id not in drawings:
             try:
-                asking = self.asking(problem)
-                _make_room(self.drawings)[id] = await self.pool.ask(sender, work.draw, asking)
+                found = await self.pool.ask(sender, work.draw, self.asking(problem))
             except (RanAway, WorkerFault):
-                self.drawings[id] = {}
-        found: Mapping[str, Any] = self.drawings[id]
-        return found
+                found = {}
+            _make_room(drawings)[id] = found
+        drawn: Mapping[str, Any] = drawings[id]
+        return drawn
 
     async def place_judged(
         self, sender: Sender, posed: Posed, line: Mapping[str, Any]

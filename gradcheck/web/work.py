@@ -33,11 +33,11 @@ Said = dict[str, Any]
 
 
 def prepare(asking: Asking) -> Said:
-    """Why a problem cannot be asked, empty if it can; and the mistakes that can be seen in it."""
+    """Why a problem cannot be asked, empty if it can; what its page shows, and which mistakes."""
     asking = replace(asking, draw=variant(asking, ""))  # as somebody without a name has it
     why = prepare_here(asking)
     if why:
-        return {"why": why, "shows": []}
+        return {"why": why}
     found = ready(asking)
     for part in found.problem.parts:
         with suppress(Exception):  # a fault of ours is told of the answers that meet it
@@ -45,7 +45,8 @@ def prepare(asking: Asking) -> Said:
             if part.name in found.problem.inputs:
                 judge_answer(found, part, f"{part.name} + {JUNK}")
     made = () if found.run is not None else found.mistaken.made
-    return {"why": "", "shows": sorted({each.mistake.id for each in made})}
+    shows = sorted({each.mistake.id for each in made})
+    return {"why": "", "shows": shows, "draw": asking.draw, "drawn": draw_problem(found)}
 
 
 def variant(asking: Asking, student: str) -> Draw:
