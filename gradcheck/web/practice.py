@@ -17,7 +17,7 @@ from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
-from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
+from gradcheck.problem.variants import draw_of, plain, with_draw
 from gradcheck.web import work
 from gradcheck.web.book import Book, Course
 from gradcheck.web.pool import Pool, RanAway, Sender, WorkerFault
