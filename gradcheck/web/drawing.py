@@ -1,5 +1,6 @@
 """What a problem's page shows besides its text: values, the graph, the chain rule, curves."""
 
+import ast
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -105,6 +106,34 @@ def _steps(problem: Problem, point: Point) -> Drawn:
     else:
         backward = [[s.name, s.text, value_text(s.value)] for s in found.backward]
     return {"forward": forward, "backward": backward}
+
+
+OF_TWO = {
+    ast.Add: "a sum: term by term",
+    ast.Sub: "a difference: term by term",
+    ast.Mult: "a product: each factor's derivative times the other factor, added",
+    ast.Div: "a quotient: (u'v - uv') / v squared",
+    ast.Pow: "a power: the exponent comes down, and is one less",
+}
+FACTOR = "a constant factor stays"
+EXPONENTIAL = "an exponential: itself, times the logarithm of its base"
+OUTER = "a function of what is inside: its derivative there, times that of the inside"
+
+
+def name_rule(text: str) -> str:
+    """The rule by which one step of a derivation, in NumPy's spelling, is differentiated."""
+    match ast.parse(text, mode="eval").body:
+        case ast.BinOp(ast.Constant(), ast.Mult()):
+            return FACTOR
+        case ast.BinOp(_, ast.Mult() | ast.Div(), ast.Constant()):
+            return FACTOR
+        case ast.BinOp(ast.Constant(), ast.Pow()):
+            return EXPONENTIAL
+        case ast.BinOp(_, op):
+            return OF_TWO.get(type(op), "")
+        case ast.Call():
+            return OUTER
+    return ""
 
 
 # -- curves ----------------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ STATES = {
     "gone": "settled",
 }
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
+FULL = LEVELS.index("full")
 SHORT = 60  # characters of a program that is shown in the list
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
@@ -177,7 +178,11 @@ async def _judge_form(request: Request, posed: Posed, form: FormData) -> dict[st
     if level < LEVELS.index("place"):
         seen = {**seen, "place": None}
     line = restrict(full, LEVELS[level])
-    return {"typed": answer, "line": line, "level": level, "more": _more(full, level, most), **seen}
+    told = {"typed": answer, "line": line, "level": level, "more": _more(full, level, most), **seen}
+    told["given_up"] = most == FULL and full["verdict"] == "wrong" and not told["more"]
+    if told["given_up"] and form.get("level") == "solution":
+        told["solution"] = await practice.solve(sender, posed, full.get("variant") or {})
+    return told
 
 
 def _more(full: Mapping[str, Any], level: int, most: int) -> int:
@@ -196,7 +201,7 @@ def _more(full: Mapping[str, Any], level: int, most: int) -> int:
 
 def _level(form: FormData) -> int:
     asked = str(form.get("level", "0"))
-    return int(asked) if asked in ("0", "1", "2", "3") else 0
+    return FULL if asked == "solution" else int(asked) if asked in ("0", "1", "2", "3") else 0
 
 
 def _shape(problem: Problem, part: Part) -> tuple[int, ...]:
@@ -250,6 +255,7 @@ def _part(
         "next": next_for(given["line"]) if given["line"] else "",
         "plot": _plot(part.name, curves, given["curve"]) if seen else "",
         **{key: given.get(key) for key in ("line", "level", "more", "empty", "place")},
+        **{key: given.get(key) for key in ("given_up", "solution")},
     }
 
 

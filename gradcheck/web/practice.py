@@ -150,6 +150,16 @@ class Practice:
         drawn: Mapping[str, Any] = drawings[id]
         return drawn
 
+    async def solve(self, sender: Sender, posed: Posed, variant: Any) -> Mapping[str, Any]:
+        """The worked solution of a problem; nothing where there is none."""
+        try:
+            found: Mapping[str, Any] = await self.pool.ask(
+                sender, work.solve, self.asking(posed.problem), variant
+            )
+        except (RanAway, WorkerFault):
+            return {}
+        return found
+
     async def place_judged(
         self, sender: Sender, posed: Posed, line: Mapping[str, Any]
     ) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from gradcheck.batch.collect import about
 from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, problem_of, ready
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError, TextError
@@ -22,7 +23,8 @@ from gradcheck.problem.question import question
 from gradcheck.problem.variants import Draw
 from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.prose import mathml
-from gradcheck.web.drawing import draw_problem, trace_answer
+from gradcheck.report.solutions import solve_again
+from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 
 FREE = 64  # functions that somebody typed, kept by each worker
 JUNK = "0.1234567"  # wrong everywhere, as a number and in a formula: makes every mistake once
@@ -76,6 +78,15 @@ def understand(asking: Asking, part: str, answer: Any) -> Said:
 def draw(asking: Asking) -> Said:
     """What the page of a problem shows besides its text: no stranger's work, so without limits."""
     return draw_problem(ready(asking))
+
+
+def solve(asking: Asking, variant: Said) -> Said:
+    """The worked solution, each value with its rule in words; nothing where no formula says it."""
+    found = solve_again(about(problem_of(asking)), variant)
+    if found is None:
+        return {}
+    forward = [(*step, name_rule(step[1])) for step in found.forward]
+    return {"forms": found.forms, "forward": forward, "backward": found.backward}
 
 
 def see(asking: Asking, judged: Said) -> Said:

@@ -59,6 +59,19 @@ def test_no_hint_says_more_than_the_server_may_tell(reticent):
     assert "<mark>" not in page
 
 
+def test_who_gives_up_is_shown_how_it_is_done(client, reticent):
+    """Rule by rule, once no hint is left; not where the course tells less, nor beside `right`."""
+    offered = "show me how it is done"
+    assert offered not in posted(client, answer=WRONG).text
+    assert offered in posted(client, answer=WRONG, level="3").text
+    page = posted(client, answer=WRONG, level="solution").text
+    assert "a power: the exponent comes down, and is one less" in page
+    assert "Put together" in page
+    assert offered not in page
+    for who, answer in ((reticent, WRONG), (client, RIGHT)):
+        assert "Put together" not in posted(who, answer=answer, level="solution").text
+
+
 def test_a_right_answer_brings_the_gradients_into_the_graph(client):
     page = posted(client, answer=RIGHT).text
     assert "Right" in page
