@@ -5,20 +5,25 @@ such a knot and wrong on the other.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice, pairwise, product
 
 import numpy as np
+from flint import arb
 
+from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import sides
-from gradcheck.grading.formulas.line import Line
+from gradcheck.grading.formulas.line import Line, line_from_tree
 from gradcheck.grading.formulas.values import Readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
-from gradcheck.numbers.run import precision
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
+from gradcheck.ops.row import Op
 from gradcheck.values import Array
 
 BITS = 128
@@ -94,7 +99,8 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 break
         if left:
             return min(left)
-    return ""
+    pieces = (piece for tree in ready.trees for piece in _fold(tree))
+    return next((echo(node) for node, value in pieces if 0 < abs(value) < TINY), "")
 
 
 def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
@@ -122,44 +128,65 @@ def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Spot:
 
 COMMON = frozenset((*map(Fraction, range(4)), Fraction(1, 2)))  # coefficients, hardly ever bounds
 BESIDES = (Fraction(65, 64), Fraction(63, 64), Fraction(1, 2))
-VISITED, SCALES = (12, 4), (6, 2)  # points, and of what is large
+VISITED, SCALES = (24, 6), (6, 2)  # points, and of what is large
 LARGE = 100  # entries
+SATURATING = 99  # a factor beyond which a function may rise from 0 to 1 between two points
+HUGE = arb(10) ** 100
+TINY = arb(10) ** -400  # no number of digits that is looked at shows such a summand
 
 
 def distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
-    """Points where another rule may hold in an answer that compares or cuts arrays.
+    """Points where another rule may hold in an answer that compares, cuts or saturates arrays.
 
     On which side of its knots a point lies is not known there: those are visited where the numbers
     that it mentions would matter, and a few on unusual scales.
     """
-    trees = [tree for tree in ready.trees if any(map(_is_knotted, ast.walk(tree)))]
-    if not trees:
-        return
-    typed = (n for tree in trees for node in ast.walk(tree) for n in _number(node))
-    numbers = sorted(set(typed) - COMMON)
+    nodes = [node for tree in ready.trees for node in ast.walk(tree)]
+    knotted = list(filter(_is_knotted, nodes))
+    numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
+    numbers += [n for n in _typed(knotted) if n < LARGEST and n not in COMMON]
     few = key.case(0).size() > LARGE
     beside = (
         _all_at(key, sign * number * factor, turned=turned)
-        for number, factor, turned, sign in product(numbers, BESIDES, (False, True), (1, -1))
+        for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers)
     )
     yield from islice((spot for spot in beside if spot.inside), VISITED[few])
-    yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
+    if knotted:
+        yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
+
+
+def _typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
+    return sorted({abs(Fraction(middle(value))) for node in nodes for _, value in _fold(node)})
 
 
 def _is_knotted(node: ast.AST) -> bool:
+    row = _row_of(node)
+    return isinstance(node, ast.Compare) or (row is not None and bool(row.kinks))
+
+
+def _saturates(node: ast.AST) -> bool:
+    row = _row_of(node)
+    return row is not None and (row.unseen is not None or row.name == "exp")
+
+
+def _row_of(node: ast.AST) -> Op | None:
     match node:
-        case ast.Compare():
-            return True
         case ast.Call(ast.Name(name) | ast.Attribute(_, name)):
-            row = TABLE.get(FORMULAS.function(name) or name)
-            return row is not None and bool(row.kinks)
-    return False
+            return TABLE.get(FORMULAS.function(name) or name)
+    return None
 
 
-def _number(node: ast.AST) -> Iterator[Fraction]:
-    match node:
-        case ast.Constant(int() | Fraction() as value) if not isinstance(value, bool):
-            yield abs(Fraction(value))
+def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb]]:
+    """The largest pieces without a name in them, and their values."""
+    line = line_from_tree(ast.Expression(node), "", {}) if isinstance(node, ast.expr) else None
+    if line is None:
+        for piece in ast.iter_child_nodes(node):
+            yield from _fold(piece)
+        return
+    with suppress(GradcheckError, Undecided), precision(BITS):
+        value = line.value({}, BITS)
+        if abs(value) < HUGE:
+            yield node, value
 
 
 def _sides_at(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
