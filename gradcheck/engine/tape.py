@@ -11,7 +11,7 @@ functions below; a mistake is one of them said wrong at one site.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -286,7 +286,7 @@ Roots = list[tuple[Step, Value]]
 Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 
-def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
+def walk(
     roots: Roots,
     *,
     verbs: Verbs = RIGHT,
@@ -302,26 +302,15 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
     words, where saved values are gone or changed.
     """
     arrived: dict[Step, Value] = {}
-    for root, g in roots:
-        start = verbs.seed(root, g)
-        arrived[root] = verbs.accumulate(root, arrived[root], start) if root in arrived else start
-    above = None if only is None else _above(only, arrived)
     landed: dict[Step, Value] = {}
-    waiting = [(-root.order, root) for root in arrived if type(root) is Node]
-    heapify(waiting)
-    node: Node = None  # type: ignore[assignment]
-    ahead: Node | None = None  # the node just come to, while its cotangent is still at hand
-    g = coming = None
-    while waiting or ahead is not None:
-        if not waiting:
-            node, g = ahead, coming  # type: ignore[assignment]
-        else:
-            if ahead is not None:
-                arrived[ahead] = coming
-                heappush(waiting, (-ahead.order, ahead))
-            node = heappop(waiting)[1]
-            g = arrived.pop(node)
-        ahead = coming = None
+    waiting: list[tuple[int, Node]] = []
+    for root, g in roots:
+        _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
+    above = None if only is None else _above(only, arrived)
+    wanted = None if above is None else above | only
+    while waiting:
+        node: Node = heappop(waiting)[1]
+        g = arrived.pop(node)
         if node.hooks:
             g = apply_hooks(node, g)
         if only is not None and node in only:
@@ -331,29 +320,28 @@ def walk(  # noqa: PLR0912, PLR0915 - one loop: this is where the time goes
         y, operands = _values(node, read)
         rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
-            if edge is None or not (above is None or edge in above or edge in only):  # type: ignore[operator]
+            if edge is None or not (wanted is None or edge in wanted):
                 continue
-            if rules is None:
+            if rules is not None:
+                piece = _piece(node, i, g, y, operands, rules)
+            else:
                 piece = verbs.pull(node, i, g, y, operands)
                 piece = piece if piece is None else verbs.fit(node, i, piece)
-            else:
-                piece = _piece(node, i, g, y, operands, rules)
-            if piece is None:
-                continue
-            if edge is ahead:
-                coming = verbs.accumulate(edge, coming, piece)
-            elif edge in arrived:
-                arrived[edge] = verbs.accumulate(edge, arrived[edge], piece)
-            elif ahead is None and type(edge) is Node:
-                ahead, coming = edge, piece
-            else:
-                arrived[edge] = piece
-                if type(edge) is Node:
-                    heappush(waiting, (-edge.order, edge))
+            if piece is not None:
+                _arrive(edge, piece, arrived, waiting, verbs)
         if not retain:
             node.release()
     leaves = {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
     return {step: g.copy() if type(g) is ndarray else g for step, g in (landed | leaves).items()}
+
+
+def _arrive(step: Step, g: Value, arrived: Value, waiting: Value, verbs: Value) -> None:
+    """A cotangent comes to a step: the first waits there, others are accumulated."""
+    held = arrived.get(step)
+    arrived[step] = g if held is None else verbs.accumulate(step, held, g)
+    if held is None and type(step) is Node:
+        node: Node = step
+        heappush(waiting, (-node.order, node))
 
 
 def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
