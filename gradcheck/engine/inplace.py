@@ -64,7 +64,7 @@ def set_item(t: Value, index: Value, value: Value) -> None:
             return
         _refuse_overlap(region, (value,))
     if _overlaps_itself(t._value) and is_basic(index):
-        write(t[index], COPY_FROM, (value,), {}, assigns=True)
+        _put(t[index], value, "CopyBackwards")
     else:
         write(t, TABLE["setitem"], (value,), {"index": index}, assigns=True)
 
@@ -152,49 +152,47 @@ def _take_over(t: Value, result: Value) -> None:
         move_keeper(t, before)
 
 
-# -- rows of the engine itself: values that are put in the place of others -------------------------
+# -- values that are put in the place of others ----------------------------------------------------
 
 
-def _replacing_row(name: str, grad_fn: str, count: int) -> Op:
-    """A row whose value is the last operand (or the parameter), in the shape of the first."""
-    stay = lambda x, value: np.broadcast_to(np.asarray(value), x.shape).astype(x.dtype)
-    return Op(
-        name=name,
-        forward=stay,
-        function=stay,
-        vjps=(lambda y, x, value: lambda g: np.zeros(g.shape, g.dtype), pass_on)[:count],
-        grad_fn=grad_fn,
-        elementwise=False,
-        rounds=False,
-        operands=count,
-        params=("value",)[: 2 - count],
-    )
+def _replace(x: Value, value: Value, node: str) -> Value:
+    return np.broadcast_to(np.asarray(value), x.shape).astype(x.dtype)
 
 
-ZERO = _replacing_row("zero", "ZeroBackward0", 1)
-FILL = _replacing_row("fill", "FillBackward2", 1)
-FILL_WITH = _replacing_row("fill_with", "FillBackward3", 2)
-COPY_FROM = _replacing_row("copy_from", "CopyBackwards", 2)
+REPLACE = Op(
+    name="replace",
+    forward=_replace,
+    function=_replace,
+    vjps=(lambda y, x, value, node: lambda g: np.zeros(g.shape, g.dtype), pass_on),
+    elementwise=False,
+    rounds=False,
+    operands=2,
+    params=("node",),
+)
+"""The row of every write of values as they are; `node` is PyTorch's name of the one that it was."""
+
+
+def _put(t: Value, value: Value, node: str) -> Value:
+    return write(t, REPLACE, (value,), {"node": node}, assigns=True)
 
 
 def zero_(t: Value) -> Value:
     """Fill with zeros, in place."""
     if UNUSUAL and MODE.ledger is not None:
-        MODE.ledger.zero(t, partial(_write, t, ZERO, (), {"value": 0.0}, assigns=True))
+        how = (t, REPLACE, (0.0,), {"node": "ZeroBackward0"}, True)
+        MODE.ledger.zero(t, partial(_write, *how))
         return t
-    return write(t, ZERO, (), {"value": 0.0}, assigns=True)
+    return _put(t, 0.0, "ZeroBackward0")
 
 
 def fill_(t: Value, value: Value) -> Value:
     """Fill with one number, in place."""
-    if not isinstance(value, State):
-        return write(t, FILL, (), {"value": value}, assigns=True)
-    if value.ndim:
+    if np.ndim(bare(value)):
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
         )
-    return write(t, FILL_WITH, (value,), {}, assigns=True)
+    return _put(t, value, f"FillBackward{3 if isinstance(value, State) else 2}")
 
 
 def copy_(t: Value, source: Value) -> Value:
@@ -206,7 +204,7 @@ def copy_(t: Value, source: Value) -> Value:
             f"copy_(): argument 'other' (position 1) must be Tensor, not {type(source).__name__}"
         )
     _refuse_overlap(t._value, (source,))
-    return write(t, COPY_FROM, (source,), {}, assigns=True)
+    return _put(t, source, "CopyBackwards")
 
 
 def add_(t: Value, other: Value, *, alpha: float = 1) -> Value:

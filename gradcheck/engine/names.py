@@ -104,9 +104,9 @@ VARYING: dict[str, Name] = {
         "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
     ),
     "matmul": _product,
+    "replace": lambda operands, params: params["node"],
     "clip": lambda operands, params: f"ClampBackward{int(not params['sides'])}",
     "nll_loss": _of_classes,
-    "cross_entropy": _of_classes,
     "squeeze": lambda operands, params: (
         "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
     ),

@@ -307,7 +307,7 @@ def walk(
     for root, g in roots:
         _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
     above = None if only is None else _above(only, arrived)
-    wanted = None if above is None else above | only
+    wanted = None if above is None or only is None else above | only
     while waiting:
         node: Node = heappop(waiting)[1]
         g = arrived.pop(node)

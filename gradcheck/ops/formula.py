@@ -42,7 +42,9 @@ class Compound:
         return signature(self.meaning)
 
 
-ANSWERED = frozenset({"average", "dot", "inner", "median", "nansum", "ptp", "tensordot", "vdot"})
+ANSWERED = frozenset(
+    {"average", "cross_entropy", "dot", "inner", "median", "nansum", "ptp", "tensordot", "vdot"}
+)
 """The formulas that typed answers call too."""
 COMPOUNDS: dict[str, Compound] = {}
 FORMULA_SPELLINGS: dict[str, str] = {}

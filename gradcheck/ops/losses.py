@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.ops.activations import sigmoid
+from gradcheck.ops.activations import log_softmax, sigmoid
 from gradcheck.ops.formula import composed
-from gradcheck.ops.reductions import logsumexp, plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, op
 from gradcheck.values import Call, Numbers, Routine
 
@@ -259,57 +258,45 @@ def _share(g: Numbers, shape: Shape, reduction: str) -> Numbers:
     return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
 
 
-def _logs(x: Numbers, total: Routine = logsumexp) -> Numbers:
-    """The logarithms of softmax over the classes."""
-    return x - total(x, _classes(np.shape(x)), keepdims=True)
-
-
-def _times(logs: Numbers, w: Numbers) -> Numbers:
+def _spend(logs: Numbers, w: Numbers) -> Numbers:
     """Their product, and 0 where a class has no weight: its logarithm may be infinite."""
     return w * np.where(np.equal(w, 0), 0.0, logs)
 
 
-def _cross_rule(y: Numbers, x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
-    """softmax(x) - w, where the weights of a sample need not add to 1."""
-
-    def back(g: Numbers) -> Numbers:
-        total = np.sum(w, axis=_classes(x.shape), keepdims=True)
-        return _share(g, x.shape, reduction) * (np.exp(_logs(x)) * total - w)
-
-    return back
-
-
-def _of_classes(name: str, rule: Numbers, logs: Routine, total: Numbers, exact: Numbers) -> Numbers:
-    """The row of a loss that spends the logarithms which `logs` finds."""
-
-    def whole(total: Numbers, times: Numbers) -> Numbers:
-        def loss(x: Numbers, w: Numbers, *, reduction: str, labels: Numbers) -> Numbers:
-            spent = np.sum(times(logs(x, total), w), axis=_classes(np.shape(x)))
-            return reduce_loss(-spent, reduction)
-
-        return loss
-
-    return op(
-        whole(total, _times),
-        (
-            rule,
-            lambda y, x, w, reduction, labels: (
-                lambda g: -_share(g, x.shape, reduction) * logs(x, logsumexp)
-            ),
-        ),
-        name=name,
-        exact=Composed(whole(exact, lambda a, b: a * b)),
-        elementwise=False,
-        operands=2,
-        arrange=_class_weights,
+def _by_class(times: Routine) -> Routine:
+    """The loss of logarithms and weights, whose products are these."""
+    return lambda x, w, *, reduction, labels: reduce_loss(
+        -np.sum(times(x, w), axis=_classes(np.shape(x))), reduction
     )
 
 
-nll_loss = _of_classes(
-    "nll_loss",
-    lambda y, x, w, reduction, labels: lambda g, shape=x.shape: -_share(g, shape, reduction) * w,
-    lambda x, total: x,
-    None,
-    None,
+nll_loss = op(
+    _by_class(_spend),
+    (
+        lambda y, x, w, reduction, labels: (
+            lambda g, shape=x.shape: -_share(g, shape, reduction) * w
+        ),
+        lambda y, x, w, reduction, labels: lambda g: -_share(g, x.shape, reduction) * x,
+    ),
+    name="nll_loss",
+    exact=Composed(_by_class(lambda x, w: w * x)),
+    elementwise=False,
+    operands=2,
+    arrange=_class_weights,
 )
-cross_entropy = _of_classes("cross_entropy", _cross_rule, _logs, shifted_logsumexp, plain_logsumexp)
+
+
+@composed()
+def cross_entropy(
+    x: Numbers,
+    target: Numbers,
+    weight: Numbers = None,
+    size_average: Numbers = None,
+    ignore_index: int = -100,
+    reduce: Numbers = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Numbers:
+    """`nll_loss` of the logarithms of softmax."""
+    how = (weight, size_average, ignore_index, reduce, reduction, label_smoothing)
+    return nll_loss(log_softmax(x, axis=_classes(np.shape(x))), target, *how)

@@ -205,17 +205,22 @@ def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pul
     return lambda i, g: np.reshape(_slab(g, along, ends[i], ends[i + 1]), shapes[i])
 
 
+def _by_rows(y: Numbers) -> Numbers:
+    """Laid row by row, as PyTorch does: flattened, it can be written through."""
+    return np.ascontiguousarray(y) if type(y) is np.ndarray else y
+
+
 _joining = partial(op, elementwise=False, rounds=False, operands=None, arrange=_as_arrays)
 concatenate = _joining(
     np.concatenate,
     _concatenate_rule,
-    forward=lambda *arrays, axis=0: np.concatenate(arrays, axis=axis),
+    forward=lambda *arrays, axis=0: _by_rows(np.concatenate(arrays, axis=axis)),
     school=("cat", "concat"),
 )
 stack = _joining(
     np.stack,
     lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i],
-    forward=lambda *arrays, axis=0: np.stack(arrays, axis=axis),
+    forward=lambda *arrays, axis=0: _by_rows(np.stack(arrays, axis=axis)),
 )
 
 

@@ -35,6 +35,20 @@ def test_rows_written_twice():
     assert v.grad == 1
 
 
+@pytest.mark.parametrize("join", ["cat", "stack"])
+def test_what_is_joined_lies_row_by_row(join):
+    """Flattened it is a view as in PyTorch, also where NumPy would lay it by columns."""
+    found = []
+    for m in (gradcheck, torch):
+        x = m.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
+        rows = (x * 1).unsqueeze(0).expand(2, 1, 3)
+        y = getattr(m, join)([rows, rows], 1)
+        y.reshape(-1).mul_(2.0)
+        (y * y).sum().backward()
+        found.append((y.tolist(), x.grad.tolist()))
+    assert found[0] == found[1]
+
+
 def _through_detached(m, x):
     y = x * 2
     z = y.detach()
