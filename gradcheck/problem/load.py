@@ -34,6 +34,9 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
         cure = "write `problems:` on a line before the list" if listed else "start with `id:`"
         words = "the file is empty" if root is None else "a mapping was expected"
         raise TextError([document.complaint((), words, cure)])
+    if {"student", "answers"} <= root.keys() and not {"problems", "program"} & root.keys():
+        cure = f"`gradcheck grade PROBLEMS {file or 'ANSWERS'}` judges them"
+        raise TextError([document.complaint((), "these are a student's answers", cure)])
     single = "problems" not in root
     model = _validate(document, single)
     base: Place = () if single else ("problems",)

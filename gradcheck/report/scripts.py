@@ -13,7 +13,7 @@ from rich.text import Text
 from gradcheck.opinions.opinion import Estimate
 from gradcheck.report.figures import nest, plain
 from gradcheck.report.rows import TextTable, indent
-from gradcheck.report.verdicts import MEANINGS, STYLES, json_part
+from gradcheck.report.verdicts import MEANINGS, STYLES, json_part, where
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.verdict.consult import Verdict
 from gradcheck.verdict.passes import JudgedPass
@@ -80,8 +80,12 @@ def _gradients(judged: JudgedPass) -> TextTable:
     verdict = judged.verdict
     table = TextTable((f"line {judged.call.place}", "gradient", "closed form"))
     for name, part in verdict.parts.items():
-        if part.gradient is not None:
-            table.add(name, _short(part.gradient), _form(verdict, name))
+        if part.gradient is None:
+            continue
+        shown, own = _short(part.gradient), verdict.opinions["reverse"].gradients.get(name)
+        if part.verdict == "dissent" and own is not None:
+            shown += f", not {_short(own)}"
+        table.add(name, shown, _form(verdict, name))
     return table
 
 
@@ -106,9 +110,9 @@ def _findings(found: ScriptJudgement) -> Iterator[str]:
     told: dict[str, None] = {}
     for judged in found.judged:
         if judged.verdict.verdict != "agree":
-            reasons = [entry.why for entry in judged.verdict.entries[:2]]
-            for words in (*reasons, *judged.verdict.notes[:2]):
-                told[f"line {judged.call.place}: {words}"] = None
+            line = f"line {judged.call.place}"
+            told |= {f"{line}, {where(e)}: {e.why}": None for e in judged.verdict.entries[:2]}
+            told |= {f"{line}: {note}": None for note in judged.verdict.notes[:2]}
     yield from list(told)[:12]
     left = sum(found.calls.values()) - len(found.judged)
     if left:

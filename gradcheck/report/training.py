@@ -20,6 +20,7 @@ from gradcheck.report.verdicts import (
     gradients,
     json_part,
     problem_head,
+    where,
 )
 from gradcheck.training import Reference, to_json
 from gradcheck.verdict.passes import JudgedPass
@@ -159,7 +160,7 @@ def _findings(problem: Problem, reference: Reference) -> Iterator[str]:
 
 def _words(problem: Problem, event: JudgedPass) -> Iterator[str]:
     for entry in event.verdict.entries[:2]:
-        yield f"{event.label}: {entry.why}"
+        yield f"{event.label}, {where(entry)}: {entry.why}"
     for note in event.verdict.notes:
         yield f"{event.label}: {note}"
     for suspect in event.verdict.suspects[:1]:

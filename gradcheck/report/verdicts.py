@@ -224,7 +224,7 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
     yield Text.assemble((said, STYLES[said]), f"  {_meaning(verdict)}")
     for entry in verdict.entries[:ENTRIES]:
         words = f"{entry.why}{_interval(entry)}{_convention(verdict, entry)}"
-        yield indent(Text(f"{_where(entry)}: {words}", style="dim"), 2)
+        yield indent(Text(f"{where(entry)}: {words}", style="dim"), 2)
     for suspect in verdict.suspects[:1]:
         yield indent(Text(f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"), 2)
         for line in underline(problem.program.source, suspect.span):
@@ -238,7 +238,8 @@ def _findings(problem: Problem, verdict: Verdict) -> Iterator[RenderableType]:
             yield indent(Text(note, style="dim"), 2)
 
 
-def _where(entry: Entry) -> str:
+def where(entry: Entry) -> str:
+    """The entry of a gradient that is meant: `x[0]`."""
     index = f"[{', '.join(map(str, entry.index))}]" if entry.index else ""
     return f"{entry.part or 'value'}{index}"
 
@@ -275,7 +276,7 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas 
         line["parts"][name]["latex"] = forms.latex.get(name)
     for name, found in forms.paths.items():
         line["parts"][name] |= _in_notations(found)
-    notes = [f"{_where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
+    notes = [f"{where(e)}: {e.why}" for e in verdict.entries if e.why] + list(verdict.notes)
     if notes:
         line["notes"] = notes
     if problem.variant:
