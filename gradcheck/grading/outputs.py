@@ -3,15 +3,18 @@
 It is read as what is due, and compared with it.
 """
 
+import ast
 import math
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import GradcheckError, TextError
+from gradcheck.grading.formulas.knots import distant_points
 from gradcheck.grading.formulas.values import Readings, floats, readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import Judgement, Witness, notes, share, share_of_right, to_plain
@@ -21,12 +24,14 @@ from gradcheck.training import Output
 from gradcheck.training.comparison import Comparison, compare_values
 from gradcheck.training.judging import judge_program
 from gradcheck.training.outputs import same
+from gradcheck.training.preparing import reference_at
 from gradcheck.training.student import LONGEST
 from gradcheck.values import Value
 
 PRINTED = re.compile(
     r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
 )
+DISTANT = 12  # points where a formula that compares or cuts may follow another rule
 CHECKED = 2  # further points at which a mistake of the training loop is made again
 ONE_POINT = "one-point"
 ONLY_HERE = "judged at this point only"
@@ -66,7 +71,8 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: boo
         return _conclude_run(base, key, found, diagnose)
     ready, question = read.ready, key.gradient(part)
     if question is None or not question.exact:
-        found = at_further_points(key, part.name, ready, found)
+        tree = base.formula.tree if base.formula else None
+        found = at_further_points(key, part.name, ready, found, tree)
         if found.verdict == "wrong" and diagnose:
             said = explain_by_loop(key, part.name, ready)
             if question is not None and (question.single or not said.hypotheses):
@@ -176,7 +182,9 @@ def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
     return _read(key, part, key.run.trace.values[part.name], answer)
 
 
-def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
+def at_further_points(
+    key: Key, part: str, ready: Readings, here: Comparison, tree: ast.AST | None
+) -> Comparison:
     """A formula that was compared at the given point, compared at the others too."""
     if here.verdict != "right":
         return here
@@ -189,6 +197,12 @@ def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) ->
         found = compare_values(value, due, other.noise[part])
         if found.verdict != "right":
             return replace(found, understood=here.understood, point=other.point)
+    for point in islice(distant_points(key, [tree] if tree else []), DISTANT):
+        far, value = reference_at(key.problem, point), floats(ready.at(Spot(key.problem, point)))
+        if far is not None and value is not None:
+            found = compare_values(value, far.trace.values[part], far.noise[part])
+            if found.verdict != "right":
+                return replace(found, understood=here.understood, point=point)
     return (
         here
         if key.further

@@ -117,6 +117,15 @@ def _draw(problem: Problem, tries: int) -> Iterator[Reference]:
             continue
 
 
+def reference_at(problem: Problem, point: Point) -> Reference | None:
+    """What is read at the end of a program at a point, where it is firm there."""
+    try:
+        found = _trace_reference(problem, point)
+    except GradcheckError:
+        return None
+    return found if _holds(found) else None
+
+
 def _trace_reference(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
     return Reference(problem, point, right, noise(problem, point, right))

@@ -334,6 +334,33 @@ SQUARES = "id: t\ninputs: {x: {shape: [3]}}\nprogram: sum(x**2)\n"
 LAYER = "id: t\ninputs: {X: {shape: [3, 2]}, w: {shape: [2]}}\nprogram: sum((X @ w)**2)\nwrt: [w]\n"
 
 
+READ_OUT = """id: t
+inputs: {x: 2.0, w: [1.0, -2.0]}
+program: |
+  y = x**2
+  y.backward()
+  with no_grad():
+      w -= 0.2 * w
+ask: {v: y, g: x.grad, w: w}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "answer", "verdict"),
+    [
+        ("v", "x^2", "right"),
+        ("v", "x^2*(x < 900)", "wrong"),
+        ("v", "x^2 + max(0, x - 900)", "wrong"),
+        ("g", "2x + (x > 500)", "wrong"),
+        ("w", "0.8*w", "right"),
+        ("w", "0.8*w*(w < 50)", "wrong"),
+        ("w", "0.8*w + maximum(0, w - 100)", "wrong"),
+    ],
+)
+def test_what_a_program_is_asked_at_its_end_is_seen_far_out_too(part, answer, verdict):
+    assert judged(keyed(READ_OUT), answer, part).verdict == verdict
+
+
 @pytest.mark.parametrize(
     ("text", "answer", "verdict"),
     [

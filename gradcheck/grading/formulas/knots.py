@@ -24,6 +24,7 @@ from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
+from gradcheck.problem.record import Point
 from gradcheck.values import Array
 
 BITS = 128
@@ -110,10 +111,10 @@ def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})
     yield from key.near(numbers[:MOST])
     for number, step in product(numbers[:MOST], (BESIDE, -BESIDE)):
-        yield _all_at(key, number + step)
+        yield Spot(key.problem, _all_at(key, number + step))
 
 
-def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Spot:
+def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Point:
     """The given point with every input that varies moved to one number, perhaps to and fro."""
     inputs = key.problem.inputs
     moved: dict[str, Array] = {}
@@ -121,7 +122,7 @@ def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Spot:
         away = np.full(value.size, number, dtype=object)
         away[len(moved) % 2 :: 2] *= -1 if turned else 1
         moved[name] = away.reshape(value.shape) if inputs[name].varies else value
-    return Spot(key.problem, moved)
+    return moved
 
 
 # -- formulas of arrays ----------------------------------------------------------------------------
@@ -141,18 +142,21 @@ def distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
     On which side of its knots a point lies is not known there: those are visited where the numbers
     that it mentions would matter, and a few on unusual scales.
     """
-    nodes = [node for tree in ready.trees for node in ast.walk(tree)]
-    knotted = list(filter(_is_knotted, nodes))
-    numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
-    numbers += [n for n in _typed(knotted) if n < LARGEST and n not in COMMON]
     few = key.case(0).size() > LARGE
-    beside = (
-        _all_at(key, sign * number * factor, turned=turned)
-        for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers)
-    )
+    beside = (Spot(key.problem, point) for point in distant_points(key, ready.trees))
     yield from islice((spot for spot in beside if spot.inside), VISITED[few])
-    if knotted:
+    if any(_is_knotted(node) for tree in ready.trees for node in ast.walk(tree)):
         yield from islice((spot for spot in key.reserve if spot.inside), SCALES[few])
+
+
+def distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
+    """Points beside the numbers that formulas mention where their rule changes."""
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
+    knots = _typed(filter(_is_knotted, nodes))
+    numbers += [n for n in knots if n < LARGEST and n not in COMMON]
+    for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
+        yield _all_at(key, sign * number * factor, turned=turned)
 
 
 def _typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
