@@ -21,7 +21,8 @@ How a formula is read, where people differ:
   product, `u v^T` is outer(u, v). `*` goes entry by entry, as in NumPy.
 - `x_1` is the first entry of a vector x, unless an input is called so.
 - In a list a blank parts two numbers where none follows the sign of the second: `[3 -1]`.
-- `2u where u = x^2` is 2*(x^2); `at x = 2` is left out.
+- `2u where u = x^2` is 2*(x^2), `let u = x^2: 2u` too; `at x = 2` is left out.
+- `1[x = max(x)]`, `1_{x > 0}` is one where that holds; `⟨a, x⟩`, `<a, x>` a product of vectors.
 - `2e3` is 2000; where an input is called e, it is refused.
 - Bars that can be paired in more than one way are refused.
 - A comma between digits is a decimal comma, but in a list, in a call of several arguments and where
@@ -33,8 +34,8 @@ in doubt can be read again with the doubt turned (`other_readings`); where brack
 `brackets` gives the other readings.
 
 A text goes through `characters` (in plain ones, each with its place), `tokens` and `outline` (what
-stands around, definitions, steps); `grammar` builds the tree, `cases` choices. Text is never
-evaluated: the tree is built node by node from a closed vocabulary.
+stands around, definitions, steps, `cases`); one parser (`operands`, `calls`, `grammar`) builds the
+tree. Text is never evaluated: the tree is built node by node from a closed vocabulary.
 """
 
 from gradcheck.answers.answer import Entries, NumberList, Plain, read_answer

@@ -95,6 +95,7 @@ class Outline:
         self.steps: list[WorkingStep] = []
         reading.choices = partial(self.choices, environment=True)
         self.read: list[Token] = []
+        self.glued = False
 
     # -- the formula -------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class Outline:
         self, tokens: Sequence[Token], reading: Reading | None = None, *, condition: bool = False
     ) -> ast.expr:
         """The tree of a stretch of tokens."""
-        tokens = [t for t in tokens if t.kind != "gone"]
+        tokens = self.present(tokens)
         if condition:
             joins = [t.text.lower() in AND for t in tokens]
             tokens = [
@@ -404,12 +405,17 @@ class Outline:
             for t in tokens
         )
 
+    def present(self, tokens: Sequence[Token]) -> list[Token]:
+        """Those that are still there where others were glued."""
+        return [t for t in tokens if t.kind != "gone"] if self.glued else [*tokens]
+
     def glue(self, start: int, stop: int, name: str) -> None:
         """Some tokens as one, that of a name; as many tokens stay."""
         first, last = self.tokens[start], self.tokens[stop - 1]
         gone = [Token("gone", "", last.end, last.end)] * (stop - start - 1)
         whole = Token("word", name, first.start, last.end, first.spaced)
         self.tokens[start:stop] = [whole, *gone]
+        self.glued = True
 
     # -- clauses and links -------------------------------------------------------------------------
 
@@ -585,7 +591,7 @@ class Outline:
 
     def line(self, at: int) -> int:
         """The line of a token, counted from one."""
-        return 1 + sum([token.kind == "line" for token in self.tokens[:at]])
+        return 1 + [token.kind for token in self.tokens[:at]].count("line")
 
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
@@ -625,8 +631,8 @@ class Outline:
             place = tokens[0].start, tokens[-1].end
             self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
         name, span, line, _ = links[-1]
-        tokens = [t for t in self.tokens[slice(*span)] if t.kind != "gone"]
-        lines = any(token.kind == "line" for token in tokens)
+        tokens = self.present(self.tokens[slice(*span)])
+        lines = "line" in [token.kind for token in tokens]
         inside = zip(tokens, levels(tokens), strict=True) if lines else ()
         tree = self.parse([t for t, n in inside if t.kind != "line" or n] if lines else tokens)
         self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
