@@ -7,7 +7,7 @@ bracket, the next function or e^.
 import ast
 import re
 
-from gradcheck.answers.echo import POWER, UNARY, echo, number
+from gradcheck.answers.echo import POWER, PRODUCT, UNARY, echo, number
 from gradcheck.answers.operands import CLOSING, NEVER, RADICALS, Operands
 from gradcheck.answers.shapes import (
     broadcast,
@@ -40,6 +40,8 @@ KEYWORDS = {
 }
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
+UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
+OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 SIZE = re.compile(r"n|N|I(?:_(?:n|N|[1-9]\d?))?")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
@@ -421,6 +423,43 @@ class Calls(Operands):
         count = COUNTS.get(due or 1, "arguments")
         extra = " and no keywords" if keywords else ""
         raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
+
+    # -- fractions, derivatives not yet taken ------------------------------------------------------
+
+    def fraction(self) -> ast.expr:
+        """A LaTeX fraction; of d and dx it is a derivative not yet taken."""
+        if self.derivative_comes():
+            return self.derivative()
+        token = self.step()
+        above = self.argument()
+        return self.binary_node(above, ast.Div(), self.argument(), token.start)
+
+    def derivative_comes(self) -> re.Match[str] | None:
+        r"""`d/dx`, `∂/∂x` or `\frac{d}{dx}`."""
+        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8]))
+
+    def derivative(self) -> ast.expr:
+        """A derivative not yet taken, of the bracket or the product that follows."""
+        token, found = self.tokens[self.at], self.derivative_comes()
+        if found is None:
+            raise self.fault(token, *NEVER["∂"])
+        self.at += found[0].count(" ")
+        variable = found[2] or found[3]
+        if not variable or not self.factor_starts():
+            raise self.fault(token, *NEVER["∂"])
+        if self.sees("(", "[", "{"):
+            inner = self.in_brackets()
+        else:
+            inner = self.factor(PRODUCT)
+            if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
+                message = "where does this derivative end?"
+                raise self.fault(token, message, "use brackets")
+        return self.untaken(inner, variable, token.start, token.start)
+
+    def untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
+        """The derivative of a formula that is not yet taken; its sign stands at `at`."""
+        self.reading.untaken = at
+        return self.call_by_name(UNTAKEN, [inner, self.name(by, at)], start)
 
     # -- products of arrays ------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 r"""Operands: a place among the tokens of a formula, and what stands between two of its signs.
 
-Numbers, brackets, lists, bars, roots, fractions, sums, and derivatives not yet taken.
+Numbers, brackets, lists, bars, roots, sums.
 """
 
 import ast
@@ -44,9 +44,7 @@ CURES = {
     **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
 }
 LONE_BAR = "these bars do not pair up", "write abs(...) instead of |...|"
-UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
-OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
@@ -507,14 +505,6 @@ class Operands:
             self.note(f"{self.text(sign.start)}{after.text} is read as {read}")
         return call
 
-    def fraction(self) -> ast.expr:
-        """A LaTeX fraction; of d and dx it is a derivative not yet taken."""
-        if self.derivative_comes():
-            return self.derivative()
-        token = self.step()
-        above = self.argument()
-        return self.binary_node(above, ast.Div(), self.argument(), token.start)
-
     def root(self) -> ast.expr:
         """A LaTeX root, perhaps with its index: a square root, a cube root or a power."""
         token = self.step()
@@ -589,32 +579,3 @@ class Operands:
             else:
                 self.step()
         return letter
-
-    # -- derivatives not yet taken -----------------------------------------------------------------
-
-    def derivative_comes(self) -> re.Match[str] | None:
-        r"""`d/dx`, `∂/∂x` or `\frac{d}{dx}`."""
-        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8]))
-
-    def derivative(self) -> ast.expr:
-        """A derivative not yet taken, of the bracket or the product that follows."""
-        token, found = self.tokens[self.at], self.derivative_comes()
-        if found is None:
-            raise self.fault(token, *NEVER["∂"])
-        self.at += found[0].count(" ")
-        variable = found[2] or found[3]
-        if not variable or not self.factor_starts():
-            raise fault_at(self.typed, token.start, *NEVER["∂"])
-        if self.sees("(", "[", "{"):
-            inner = self.in_brackets()
-        else:
-            inner = self.factor(PRODUCT)
-            if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
-                message = "where does this derivative end?"
-                raise fault_at(self.typed, token.start, message, "use brackets")
-        return self.untaken(inner, variable, token.start, token.start)
-
-    def untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
-        """The derivative of a formula that is not yet taken; its sign stands at `at`."""
-        self.reading.untaken = at
-        return self.call_by_name(UNTAKEN, [inner, self.name(by, at)], start)

@@ -16,6 +16,8 @@ from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
+    LINKS,
+    TRAILING,
     UNEQUAL,
     Token,
     is_decimal_comma,
@@ -23,7 +25,10 @@ from gradcheck.answers.tokens import (
     levels,
     spell,
     split,
+    strip,
     token_span,
+    without_columns,
+    without_quotes,
 )
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
@@ -38,7 +43,6 @@ AT_POINT = frozenset(
     ["at", "for", "when", "where", "with", "if", "bei", "für", "mit", "wenn", "en", "pour", "per"]
 )
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
-LINKS = frozenset(["=", "=>", "≈"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
 """Where none of these is, a text is one formula and words."""
@@ -46,7 +50,6 @@ NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
-TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
 OPERATOR = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
@@ -223,13 +226,10 @@ class Outline:
                 raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
             tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
             if any(t.text == "&" for t in tokens):
-                tokens = _without_columns(tokens)
-            tokens = _without_quotes(self.without_remark(tokens))
+                tokens = without_columns(tokens)
+            tokens = without_quotes(self.without_remark(tokens))
             tokens = self.pair_angles(tokens)
-        while tokens and _is_sign(tokens[0], LEADING):
-            tokens = tokens[1:]
-        while tokens and _is_sign(tokens[-1], TRAILING):
-            tokens = tokens[:-1]
+        tokens = strip(tokens, LEADING, TRAILING)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
         marker = self.marker(tokens)
@@ -637,30 +637,6 @@ class Outline:
         tree = self.parse([t for t, n in inside if t.kind != "line" or n] if lines else tokens)
         self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
         return tree
-
-
-def _without_columns(tokens: list[Token]) -> list[Token]:
-    """A text without the signs that align its equals signs, or begin a line."""
-    ends = Token("line", "", 0, 0)
-    kept = []
-    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
-        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
-        kept += [] if token.text == "&" and aligned else [token]
-    return kept
-
-
-def _without_quotes(tokens: list[Token]) -> list[Token]:
-    """A text without the marks of quotation, or Markdown's stars, at both ends."""
-    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^") and tokens[0].kind == "op":
-        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
-        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
-            break
-        tokens = [*tokens[1:last], *tokens[last + 1 :]]
-    return tokens
-
-
-def _is_sign(token: Token, among: frozenset[str]) -> bool:
-    return token.kind == "line" or (token.kind == "op" and token.text in among)
 
 
 def _as_tokens(name: str) -> re.Pattern[str]:

@@ -4,7 +4,7 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -216,6 +216,8 @@ def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
 
 
 OPENING, CLOSING = frozenset("([{⟨⟦⦃"), frozenset(")]}⟩⟧⦄")
+LINKS = frozenset(["=", "=>", "≈"])
+TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 
 
@@ -264,3 +266,37 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
         starts = token.kind == "number" or token.text in "+-["
         blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
     return blank
+
+
+def without_columns(tokens: list[Token]) -> list[Token]:
+    """A text without the signs that align its equals signs, or begin a line."""
+    ends = Token("end", "", 0, 0)
+    kept = []
+    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
+        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
+        kept += [] if token.text == "&" and aligned else [token]
+    return kept
+
+
+def without_quotes(tokens: list[Token]) -> list[Token]:
+    """A text without the marks of quotation, or Markdown's stars, at both ends."""
+    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^") and tokens[0].kind == "op":
+        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
+        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
+            break
+        tokens = [*tokens[1:last], *tokens[last + 1 :]]
+    return tokens
+
+
+def strip(tokens: list[Token], leading: Collection[str], trailing: Collection[str]) -> list[Token]:
+    """Tokens without such signs, or line breaks, at both ends."""
+    first, last = 0, len(tokens)
+    while first < last and _is_sign(tokens[first], leading):
+        first += 1
+    while first < last and _is_sign(tokens[last - 1], trailing):
+        last -= 1
+    return tokens[first:last]
+
+
+def _is_sign(token: Token, among: Collection[str]) -> bool:
+    return token.kind == "line" or (token.kind == "op" and token.text in among)

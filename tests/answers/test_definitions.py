@@ -19,6 +19,7 @@ CASES = [
     ("cos(u) u', u = x^2, u' = 2x", "cos(x**2)*(2*x)"),
     ("u = x^2, du/dx = 2x, dy/du = cos u, dy/dx = dy/du * du/dx", "cos(x**2)*(2*x)"),
     ("e = exp(-x)\n2e", "2*exp(-x)"),
+    ("let u = 2x+1: 10u^4", "10*(2*x + 1)**4"),
 ]
 
 
@@ -29,7 +30,7 @@ def test_they_are_written_out(typed, understood):
 
 
 @pytest.mark.parametrize(
-    "typed", ["y = 2x, 3x", "[u, u = 2]", "3x, y = 2x", "2u where u", "17 x where s"]
+    "typed", ["y = 2x, 3x", "[u, u = 2]", "3x, y = 2x", "2u where u", "17 x where s", "7 if x = 2x"]
 )
 def test_other_texts_define_nothing(typed):
     """Several answers, a list, a definition without its end: refused."""

@@ -147,6 +147,8 @@ VECTORS = {
     "p·y": "p @ y",
     "⟨p, y⟩ w": "p @ y*w",
     r"\langle p, y\rangle": "p @ y",
+    "2<p,y>p": "2*(p @ y)*p",
+    "(A + 2I) w": "(A + 2*eye(3)) @ w",
     "‖w‖₂": "norm(w)",
     r"\|w\|_2^2": "norm(w)**2",
     "‖A‖_F": "norm(A)",
