@@ -150,6 +150,16 @@ def check_expression(
     return _check(ast.fix_missing_locations(module), passage, declared, vocabulary)
 
 
+def check_module(tree: ast.Module, *, declared: Collection[str], vocabulary: Vocabulary) -> Program:
+    """A tree of Python's own parser as a program without a text; its floats are as written."""
+    copied = copy_tree(tree)
+    for node in ast.walk(copied):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            node.value = Fraction(repr(node.value))  # type: ignore[assignment]
+    passage = Passage("\n" * max((getattr(n, "lineno", 1) for n in ast.walk(copied)), default=1))
+    return _check(ast.fix_missing_locations(copied), passage, declared, vocabulary)
+
+
 def _check(
     tree: ast.Module,
     passage: Passage,

@@ -198,3 +198,55 @@ counted_twice = _row(
     says="A gradient was counted twice.",
     example=(TWICE, "w.grad", "4*w + 6*w**2"),
 )
+
+# -- programs as answers: what is said otherwise in their text ----------------------------------
+
+WRITTEN: dict[str, Mistake] = {}
+
+
+def _written(id: str, says: str, due: str, came: str) -> None:
+    """A row of what a program says, and what it is to say."""
+    WRITTEN[id] = Mistake(id, "written", tuple, says, Example(due, {"instead": came}))
+
+
+_written(
+    "step-upwards",
+    "The step goes up the gradient, and is to go down.",
+    "w -= 0.1 * w.grad",
+    "w += 0.1 * w.grad",
+)
+_written(
+    "growing-total",
+    "What has been added up goes back in every turn: the losses of earlier turns count again.",
+    "loss.backward()",
+    "total.backward()",
+)
+_written(
+    "recorded-late",
+    "It is recorded at another moment of the turn than is due: the step lies between.",
+    "record(loss=loss)",
+    "after the step: record(loss=loss_of(w))",
+)
+_written(
+    "wrong-rate",
+    "A step is as large as another rate makes it than the one that is due.",
+    "w -= 0.1 * w.grad",
+    "w -= 0.01 * w.grad",
+)
+_written("sign-error", "A sign is the other one than is due.", "a - b", "a + b")
+_written("sum-for-mean", "There is a sum where a mean is due.", "mean(r**2)", "sum(r**2)")
+_written("mean-for-sum", "There is a mean where a sum is due.", "sum(r**2)", "mean(r**2)")
+_written("factor-two", "A factor of two is lacking, or is too many.", "2 * r", "r")
+_written("coefficient-slip", "A number is another one than is due.", "1 - h**2", "1 - h**3")
+_written("transposed", "A matrix is the transpose of the one that is due.", "X.T @ D", "X @ D")
+_written("operands-swapped", "The matrices of a product are swapped.", "X.T @ D", "D @ X.T")
+_written("chain-factor-dropped", "A factor of the chain rule is lacking.", "D * (1 - h**2)", "D")
+_written("chain-factor-twice", "There is a factor too many.", "D", "D * h")
+_written("path-dropped", "A term is lacking: one of the ways to the loss.", "a + b", "a")
+_written("term-too-many", "There is a term too many.", "a", "a + b")
+_written("broadcast-not-summed", "A sum over the rows is lacking.", "D.sum(0)", "D")
+_written("mask-wrong", "A comparison is another one than is due.", "x > 0", "x < 0")
+_written("power-dropped", "A power is lacking, or is too many.", "h**2", "h")
+_written("wrong-variable", "Another variable stands here than is due.", "1 - h**2", "1 - z**2")
+_written("quotient-swapped", "A quotient is the other way round.", "a / b", "b / a")
+_written("small-slip", "One small change makes the program right.", "cos(x)", "sin(x)")

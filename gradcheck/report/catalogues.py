@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
-from gradcheck.mistakes.training import TRAINING
+from gradcheck.mistakes.training import TRAINING, WRITTEN
 from gradcheck.mistakes.typing import TYPING
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
@@ -53,7 +53,7 @@ def mistakes_page() -> RenderableType:
     """Every mistake by family: its id, an example of it, the words for the student."""
     lines: list[RenderableType] = []
     family = ""
-    for row in (*sort_rows(), *TRAINING, *TYPING):
+    for row in (*sort_rows(), *TRAINING, *WRITTEN.values(), *TYPING):
         if row.family != family:
             family = row.family
             lines.append(Text(f"{family}\n", style="bold underline"))

@@ -1,11 +1,12 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
 from collections.abc import Callable
+from inspect import signature
 from typing import ClassVar
 
 import numpy as np
 
-from gradcheck.engine.layers import GRUCell, LSTMCell, RNNCell
+from gradcheck.engine.layers import LAYERS, GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.ops import TABLE
@@ -88,7 +89,45 @@ class NLLLoss(Module):
         return pytorchs("nll_loss")(x, y, **self.named)  # type: ignore[misc]
 
 
+class Uninitialized:
+    """A parameter of a lazy layer that has not seen its input."""
+
+    def __repr__(self) -> str:
+        """As PyTorch prints it."""
+        return "<UninitializedParameter>"
+
+
+def _lazy(kind: type[Module], axis: int) -> type[Module]:
+    """A layer that is of a kind from its first input on, whose length along an axis it takes."""
+
+    class Lazy(Module):
+        weight = bias = Uninitialized()
+
+        def __init__(self, *args: Value, **named: Value) -> None:
+            super().__init__()
+            vars(self)["given"] = args, named
+
+        def forward(self, x: Value) -> Value:
+            args, named = vars(self).pop("given")
+            self.__class__ = kind  # type: ignore[assignment]
+            kind.__init__(self, x.shape[axis], *args, **named)  # type: ignore[call-arg]
+            return self(x)
+
+        def __repr__(self) -> str:
+            args, named = vars(self)["given"]
+            bound = signature(kind).bind(0, *args, **named)
+            bound.apply_defaults()
+            given = bound.arguments | {"has_bias": bound.arguments.get("bias", True)}
+            return f"Lazy{kind.__name__}({kind.printed.format_map(given)})"  # type: ignore[attr-defined]
+
+    return Lazy
+
+
 NN: Params = {
+    "LazyBatchNorm1d": _lazy(LAYERS["BatchNorm1d"], 1),
+    "LazyBatchNorm2d": _lazy(LAYERS["BatchNorm2d"], 1),
+    "LazyConv2d": _lazy(LAYERS["Conv2d"], 1),
+    "LazyLinear": _lazy(LAYERS["Linear"], -1),
     "GRU": GRU,
     "LSTM": LSTM,
     "NLLLoss": NLLLoss,

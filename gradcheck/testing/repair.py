@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
+from gradcheck.diagnosis.edits import Edit, SourceWords, fill, stages
 from gradcheck.testing.buffers import is_theirs
-from gradcheck.testing.edits import Edit, SourceWords, fill, stages
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
 

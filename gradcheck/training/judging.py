@@ -6,10 +6,13 @@ repair: with a mistake taken back it gives the right numbers. Else its numbers, 
 those of the reference with a mistake in it.
 """
 
+import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +30,8 @@ from gradcheck.training.making import Replays, replays
 from gradcheck.training.outputs import same
 from gradcheck.training.remarks import describe_ledger
 from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
-from gradcheck.training.student import StudentRun, read_program, run_program
+from gradcheck.training.rewriting import Rewriting, rewritings
+from gradcheck.training.student import StudentRun, read_program, read_tree, run_program
 from gradcheck.values import Array, Numbers
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
@@ -37,6 +41,7 @@ ONLY_HERE = "these are the right numbers at the given point only"
 COPIED = "one-point"  # what is said of such an answer in a word
 LONGEST_REMARK = 2_000
 NOTES = 2
+REWRITINGS, SPENT = 600, 20_000  # that are tried, and operations that they may take
 # A verdict stands whatever happens to its explanation.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 
@@ -64,7 +69,8 @@ class _Reply(NamedTuple):
         """What it leaves against what is due there."""
         due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
-        return compare_values(*_align(run.value, due, _lenient(noise, due)), what=what)
+        found = compare_values(*_align(run.value, due, _lenient(noise, due)), what=what)
+        return replace(found, remarks=(*found.remarks, *_departure(self.part, found)))
 
 
 def judge_program(
@@ -130,6 +136,23 @@ def _beyond(reply: _Reply, other: Reference) -> Comparison:
     return replace(found, remarks=said, tags=(*found.tags, COPIED), point=other.point)
 
 
+def _departure(part: Part, found: Comparison) -> Iterator[str]:
+    """From which call on a series that was recorded is another one."""
+    read: Numbers = part.ask.tree.body[-1] if part.ask else None
+    read, index = getattr(read, "value", None), found.index
+    if isinstance(read, ast.List) and index and index[0] < len(read.elts):
+        read, index = read.elts[index[0]], index[1:]
+    match read:
+        case ast.Attribute(value=ast.Name(id="recorded"), attr=name) if (
+            len(index) == 1 and found.yours is not None
+        ):
+            k = index[0]
+            agree = (
+                "" if not k else f"{name} 0 agrees; " if k == 1 else f"{name} 0 to {k - 1} agree; "
+            )
+            yield f"{agree}{name} {k} is {found.yours:.6g} for {found.expected:.6g}"
+
+
 def _lenient(noise: Numbers, due: Output) -> Numbers:
     """What float64 loses, and what another order of the operations may lose beside."""
     if isinstance(due, list):
@@ -159,9 +182,13 @@ def _explain(
 ) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
-        named = dict(_find_repairs(reply, reference, here)) or _find_replays(reply, reference, here)
+        named: Named = dict(_find_repairs(reply, reference, here))
+        written = None if named else _find_rewriting(reply, reference, here)
+        named = named or _find_replays(reply, reference, here)
+        if written is not None and all(row.verb != "deposit" for row in named):
+            named = {written.mistake: written.span}
         named = named or _in_the_ledger(reply, reference, here)
-        remarks = tuple(dict.fromkeys(_remarks(reply, reference, here)))
+        remarks = tuple(dict.fromkeys((*_cure(written), *_remarks(reply, reference, here))))
     except FAILURES as error:
         failed = f"the diagnosis failed: {error}"
         return replace(found, diagnosis=Diagnosis("unnamed", remarks=(failed,)))
@@ -185,7 +212,7 @@ def _find_repairs(
         if line_of(row.mistake, here) is not None and _is_mended(reply, reference, row, here):
             yield mistake, _place(reply, here, mistake)
         for moved, place in _in_other_orders(reply, reference, row):
-            if _right_everywhere(moved, reference, LedgerVerbs):
+            if _right_everywhere(moved, reference):
                 yield mistake, place
                 break
 
@@ -214,14 +241,55 @@ def _way(row: Repair, here: StudentRun, together: int, n: int) -> LedgerVerbs:
 
 
 def _right_everywhere(
-    reply: _Reply, reference: Reference, verbs: Callable[[], LedgerVerbs]
+    reply: _Reply, reference: Reference, verbs: Callable[[], LedgerVerbs] | None = None
 ) -> bool:
     """Whether a program gives the right numbers at every point, within its share."""
     for each in (reference, *reply.elsewhere()):
-        run = reply.run(each, verbs=verbs(), share=SHARE)
+        how = {"watched": False} if verbs is None else {"verbs": verbs()}
+        run = reply.run(each, share=SHARE, **how)
         if run.failed or reply.compare(each, run).verdict != "right":
             return False
     return True
+
+
+def _find_rewriting(reply: _Reply, reference: Reference, here: StudentRun) -> Rewriting | None:
+    """The first small change of the text that gives the right numbers at every point."""
+    if here.stopped:
+        return None
+    constants = (n for n in ast.walk(reference.problem.program.tree) if isinstance(n, ast.Constant))
+    values: Iterator[Numbers] = (n.value for n in constants)
+    numbers = [float(value) for value in values if _is_real(value)]
+    many = min(REWRITINGS, SPENT // max(here.spent, 1))
+    for found in islice(rewritings(reply.program.source, numbers, _sizes(reference)), many):
+        try:
+            program = read_tree(reference.problem, found.tree)
+        except (TextError, TypeError, ValueError):
+            continue
+        if _right_everywhere(reply._replace(program=program), reference):
+            return found
+    return None
+
+
+def _sizes(reference: Reference) -> list[str]:
+    """The sizes that a mean may have been over, each number once."""
+    found: dict[int, str] = {}
+    for name, value in reference.point.items():
+        for text, size in (
+            (f"len({name})", np.shape(value)[:1]),
+            (f"{name}.size", [np.size(value)]),
+        ):
+            for each in size:
+                found.setdefault(int(each), text)
+    return [text for size, text in found.items() if size > 1]
+
+
+def _is_real(value: Numbers) -> bool:
+    return isinstance(value, int | Fraction) and not isinstance(value, bool)
+
+
+def _cure(written: Rewriting | None) -> Iterator[str]:
+    if written is not None:
+        yield f"every number is right with `{written.new}` in the place of `{written.old}`"
 
 
 def _find_replays(reply: _Reply, reference: Reference, here: StudentRun) -> Named:

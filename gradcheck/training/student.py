@@ -9,6 +9,7 @@ from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfB
 from gradcheck.language import Budget, Program, check_program
 from gradcheck.language.budget import over
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.program import check_module
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, LedgerEntry, LedgerVerbs
 from gradcheck.training.outputs import Output
@@ -74,7 +75,7 @@ class StudentRun:
     """What a program left: what is read at its end, its ledger, its backward calls.
 
     `failed` says why nothing could be read, `stopped` that the allowance was used up, `ended` that
-    the program came to its end. `notes` are PyTorch's warnings.
+    the program came to its end. `notes` are PyTorch's warnings; `spent` counts its operations.
     """
 
     value: Output
@@ -84,6 +85,7 @@ class StudentRun:
     failed: str = ""
     stopped: bool = False
     ended: bool = True
+    spent: int = 0
 
 
 def read_program(problem: Problem, text: str) -> Program:
@@ -97,6 +99,11 @@ def read_program(problem: Problem, text: str) -> Program:
         return check_program(text, declared=names, vocabulary=STUDENTS, file=ANSWER)
     except TextError as error:
         raise TextError([_short(each) for each in error.complaints[:COMPLAINTS]]) from None
+
+
+def read_tree(problem: Problem, tree: ast.Module) -> Program:
+    """The same of a tree, whose text nobody will see."""
+    return check_module(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
 
 
 def _refuse_unseen(text: str) -> None:
@@ -149,19 +156,21 @@ def run_program(
     *,
     verbs: LedgerVerbs = RIGHT,
     share: int = 1,
+    watched: bool = True,
 ) -> StudentRun:
     """Run a program in the place of the reference, and read the part; never raises.
 
-    With `share` 8 it gets an eighth of the allowance.
+    With `share` 8 it gets an eighth of the allowance; one that is not `watched` has no ledger.
     """
-    recorder = Recorder(GradientLedger(verbs, spend=OperationMeter(OPERATIONS // share)))
+    meter = OperationMeter(OPERATIONS // share)
+    recorder = Recorder(GradientLedger(verbs, spend=meter))
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Output = None
     failed, stopped, ended = "", False, False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            names, _ = names_after(answering, point, recorder, budget)
+            names, _ = names_after(answering, point, recorder, budget, watched=watched)
             ended = True
             value, failed = _read(problem, part, names, recorder, budget)
         except TextError as error:
@@ -170,7 +179,7 @@ def run_program(
             failed, stopped = str(error), isinstance(error, OutOfBudget)
     notes = tuple(dict.fromkeys(str(w.message) for w in caught))
     calls, entries = tuple(recorder.calls), tuple(recorder.ledger.entries)
-    return StudentRun(value, entries, calls, notes, failed, stopped, ended)
+    return StudentRun(value, entries, calls, notes, failed, stopped, ended, meter.spent)
 
 
 def _read(

@@ -3,6 +3,7 @@
 import ast
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import SimpleNamespace
@@ -110,15 +111,23 @@ def calls_named(recorder: Recorder) -> tuple[BackwardCall, ...]:
 
 
 def names_after(
-    problem: Problem, point: Point, recorder: Recorder, budget: Budget = ROOMY
+    problem: Problem,
+    point: Point,
+    recorder: Recorder,
+    budget: Budget = ROOMY,
+    *,
+    watched: bool = True,
 ) -> tuple[dict[str, Numbers], TextError | None]:
-    """All variables after the run, and the error it ended in; leaves get their names from them."""
+    """All variables after the run, and the error it ended in; leaves get their names from them.
+
+    A run that is not `watched` leaves no ledger.
+    """
     given = [name for name, entry in problem.inputs.items() if entry.written is None]
     inputs = {name: _input(problem, name, point[name], recorder) for name in given}
     written = [entry for entry in problem.inputs.values() if entry.written is not None]
     recorder.moved = {entry.written: point[entry.name] for entry in written}
     words, ends = context(recorder), asks_error(problem)
-    with recorder.watching():
+    with recorder.watching() if watched else nullcontext():
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words, keep_error=ends
         )

@@ -137,7 +137,7 @@ def test_numbers_alone_do_not_name_what_the_ledger_excludes() -> None:
     problem = asking(loop(LOSS, BACK, STEP, CLEAR), read)
     head = "opt = SGD([w], lr=0.01, momentum=1.0)"
     found = judged(problem, loop("opt.zero_grad()", LOSS, BACK, "opt.step()", head=head))
-    assert (found.verdict, ids(found)) == ("wrong", [])
+    assert (found.verdict, ids(found)) == ("wrong", ["coefficient-slip"])
     forgot = judged(problem, loop(LOSS, BACK, STEP))
     assert ids(forgot) == ["missing-zero-grad"]
 
