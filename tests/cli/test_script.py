@@ -31,6 +31,23 @@ def test_scripts_and_problem_files_are_solved_together(file):
     assert lines[0]["printed"] == "tensor(4.)\n"
     assert [call["line"] for call in lines[0]["calls"]] == [5]
     assert lines[1]["verdict"] == "error"
+    bad = (
+        LESSON
+        + """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+Half.apply(x).backward()
+"""
+    )
+    dissent = spawned("solve", file(bad, "half.py")).stdout
+    assert "4, not 2" in dissent  # the gradient, and what came back
+    assert "line 16, x: reverse" in dissent
     ended = spawned("solve", wrong, sine)
     assert ended.returncode == 1
     assert "grad can be implicitly created only for scalar outputs" in ended.stderr

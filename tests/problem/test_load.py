@@ -103,3 +103,11 @@ def test_commands_take_bare_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "first-derivatives").write_text("id: mine\ninputs: {x: 2.0}\nprogram: x**2\n")
     assert "mine" in CliRunner().invoke(main, ["solve", "first-derivatives"]).output
     assert "does not exist" in CliRunner().invoke(main, ["lint", "no-such-set"]).output
+    close = CliRunner().invoke(main, ["solve", "first-derivates"]).output
+    assert "Did you mean 'first-derivatives'?" in close
+
+
+def test_a_students_answers_are_told_from_problems() -> None:
+    """Where the two files of `grade` are swapped."""
+    with pytest.raises(TextError, match=r"1:1: these are a student's answers .* grade PROBLEMS"):
+        load_text("student: ada\nanswers: {p: 2*x}\n", file="ada.yaml")

@@ -27,6 +27,10 @@ problems:
 - id: total
   inputs: {v: [1.0, 2.0]}
   program: sum(v**3)
+- id: after
+  inputs: {w: 2.0}
+  program: (w**2).backward()
+  ask: {w: w.grad}
 - id: loop
   inputs: {x: 2.0}
   program: |
@@ -84,7 +88,17 @@ $$f(v) = \operatorname{sum}\left(v^{3}\right)$$
 
 - `total`: the gradient by v
 
-## 6. loop (1 point)
+## 6. after (1 point)
+
+```python
+(w**2).backward()
+```
+
+`w = 2`
+
+- `after`: w.grad at the end
+
+## 7. loop (1 point)
 
 ```python
 y = x
