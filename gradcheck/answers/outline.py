@@ -143,7 +143,7 @@ class Outline:
         return token._replace(kind="op", text=sign, spaced=True)
 
     def parse(
-        self, tokens: Sequence[Token], reading: Reading | None = None, *, condition: bool = False
+        self, tokens: Sequence[Token], *, condition: bool = False, single: bool = False
     ) -> ast.expr:
         """The tree of a stretch of tokens."""
         tokens = self.present(tokens)
@@ -153,11 +153,24 @@ class Outline:
                 t._replace(kind="op", text="and") if j else t
                 for t, j in zip(tokens, joins, strict=True)
             ]
-        parser = Parser(reading or self.reading, tokens)
+        parser = Parser(self.reading, tokens, single=single)
         parser.equates = condition
         tree = parser.whole()
         self.read = parser.tokens[:-1]
         return tree
+
+    def try_to_parse(
+        self, tokens: Sequence[Token]
+    ) -> tuple[ast.expr | None, TextError | None, Reading]:
+        """The tree of a step or why it is none, and a reading whose notes are forgotten."""
+        outside = self.reading
+        self.reading = aside = replace(outside, notes=[], doubts=[], powers=[], untaken=None)
+        try:
+            return self.parse(tokens), None, aside
+        except TextError as fault:
+            return None, fault, aside
+        finally:
+            self.reading = outside
 
     def choices(self, tokens: Sequence[Token], *, environment: bool = False) -> ast.expr | None:
         return by_cases(
@@ -173,10 +186,7 @@ class Outline:
         *names, (start, stop) = self.links(tokens)
         for name in names:
             self.leave_out(tokens[slice(*name)])
-        outside, self.reading.single = self.reading.single, True
-        found = self.parse(tokens[start:stop])
-        self.reading.single = outside
-        return found
+        return self.parse(tokens[start:stop], single=True)
 
     # -- lists -------------------------------------------------------------------------------------
 
@@ -597,16 +607,8 @@ class Outline:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
         if len(tokens) < 4 or not self.reading.by:
             return False
-        reading = self.scratch()
-        try:
-            self.parse(tokens, reading)
-        except TextError:
-            return False
-        return reading.untaken is not None
-
-    def scratch(self) -> Reading:
-        """The same reading, whose notes and doubts are forgotten."""
-        return replace(self.reading, notes=[], doubts=[], powers=[], untaken=None)
+        tree, _, aside = self.try_to_parse(tokens)
+        return tree is not None and aside.untaken is not None
 
     def is_name_behind(self, tokens: Sequence[Token]) -> bool:
         """Whether a formula is followed by `= f'(x)`."""
@@ -623,11 +625,7 @@ class Outline:
             if name not in ("", label):
                 self.leave_out(tokens)
                 continue
-            tree, fault = None, None
-            try:
-                tree = self.parse(tokens, self.scratch())
-            except TextError as error:
-                fault = error
+            tree, fault, _ = self.try_to_parse(tokens)
             place = tokens[0].start, tokens[-1].end
             self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
         name, span, line, _ = links[-1]

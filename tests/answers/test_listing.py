@@ -26,6 +26,7 @@ CASES = [
     ("[[1 2]\n [3 4]]", TWO_ROWS),
     ("1 2\n3 4", TWO_ROWS),
     ("tensor([[1, 2],\n        [3, 4]], dtype=torch.float64)", TWO_ROWS),
+    ("tensor([[1, 2],\n        [3, 4],\n        [5, 6]])", "[[1, 2], [3, 4], [5, 6]]"),
     ("tensor([1, -2.5, 3], grad_fn=<MulBackward0>)", THREE),
     ("(1, -2.5, 3)", THREE),
     ("(1, -2.5, 3)^T", THREE),
