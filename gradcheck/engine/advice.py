@@ -89,11 +89,6 @@ def forbidden_view(origin: str) -> str:
     if origin.startswith("no_grad"):
         return NO_GRAD_VIEW
     maker, output = origin.split()
-    if maker == "Function":
-        return (
-            f"Output 0 of {output} is a view and is being modified inplace, past the backward of "
-            "the custom Function: clone() the output"
-        )
     return (
         f"Output {output} of {maker} is a view and is being modified inplace. This view is the "
         "output of a function that returns multiple views: replace the inplace operation by an "

@@ -12,7 +12,6 @@ from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import OUTPUT, Node, form, make_node
 from gradcheck.engine.tensor import Tensor, box, track
-from gradcheck.engine.views import FOREIGN, View
 from gradcheck.ops.row import Op
 from gradcheck.values import Routine, Value
 
@@ -136,7 +135,7 @@ class Function:
         with Recording(False):
             result = cls._forwarded(ctx, args, kwargs)
         values = result if isinstance(result, tuple) else (result,)
-        outputs = tuple(_own(cls, out, args) for out in values)
+        outputs = tuple(_own(out, args) for out in values)
         if MODE.recording and True in wanted:
             live = [_carries_gradient(out, ctx) for out in values]
             _record(cls, ctx, args, outputs, live)
@@ -151,17 +150,10 @@ class Function:
         return result
 
 
-def _own(cls: type[Function], out: Value, args: tuple[Value, ...]) -> Value:
-    """An output as a tensor of its own; memory that it shares must not be written through it."""
-    if not isinstance(out, Tensor):
-        return out
-    view = out._view
-    if view is None and (out._tracked or any(out is arg for arg in args)):
-        view = View(out, None)
-    if view is not None:
-        out = out.detach()
-        out._view = View(view.base, view.path, f"{FOREIGN} {cls.__name__}")
-    return out
+def _own(out: Value, args: tuple[Value, ...]) -> Value:
+    """An output as a tensor of its own, in memory of its own where it is part of an argument."""
+    shared = isinstance(out, Tensor) and (out._tracked or out._view or any(out is a for a in args))
+    return Tensor(np.array(out._value)[()]) if shared else out
 
 
 def _carries_gradient(out: Value, ctx: Context) -> bool:

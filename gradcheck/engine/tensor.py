@@ -551,11 +551,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return len(self._value)
 
     def __contains__(self, element: Value) -> bool:
-        if not isinstance(element, State | int | float | np.number):
-            raise RuntimeError(
-                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
-                f"{type(element)}."
-            )
         return bool(np.any(self == element))
 
     def __repr__(self) -> str:
@@ -570,12 +565,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         MODE.taken += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
-        return twin
-
-    def __copy__(self) -> Self:
-        self._share()
-        twin = self._copy_of(self._value)
-        twin._cell, twin._grad = self._cell, self._grad
         return twin
 
     def __reduce__(self) -> Value:

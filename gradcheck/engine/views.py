@@ -21,7 +21,6 @@ from gradcheck.values import Numbers, Params, Value
 Path = tuple[Value, Op, Params] | None
 """The last step of a path, and the path before it: as short to extend as to begin."""
 
-FOREIGN = "Function"
 READ_ONLY = ("diagonal", "broadcast_to")
 """Rows whose views NumPy protects; a write looks itself whether it would hit an entry twice."""
 
@@ -30,8 +29,7 @@ class View:
     """Whose memory a view looks at (`base`, never a view itself), along which path.
 
     `seen` is the base's node when the view's own node was made; `origin` says how the view came
-    about, where that forbids writing: "no_grad", "Unbind 1" for the second of several outputs,
-    "Function Fn" for what a user's function made of its argument's memory.
+    about, where that forbids writing: "no_grad", "Unbind 1" for the second of several outputs.
     """
 
     __slots__ = ("base", "origin", "path", "seen")
@@ -45,8 +43,6 @@ class View:
 
     def settle(self, view: State) -> None:
         """Bring the view's node up to date with the base."""
-        if self.origin.startswith(FOREIGN):
-            return
         if self.base._tracked:
             view._tracked = True
         if self.base._node is not self.seen:
@@ -91,7 +87,7 @@ def _origin(x: State, row: Op, params: Params) -> str:
     if not MODE.recording:
         return "no_grad"
     before: str = x._view.origin if x._view else ""
-    if before.startswith(FOREIGN) or not before:
+    if not before:
         return ""
     return before if before.startswith("no_grad") else f"{node_name(row, (x,), params)} 0"
 
