@@ -54,7 +54,6 @@ not-flipped                  V                 V[::-1]
 power-dropped                V                 V ** 2
 factor-two                   V                 2 * V
 mask-wrong                   V                 (V > 0)
-power-dropped                F(A)              F(A) ** 2
 ones-for-zeros               A.ones            A.zeros
 zeros-for-ones               A.zeros           A.ones
 ones-for-zeros               A.ones_like       A.zeros_like
@@ -415,7 +414,7 @@ def _compare(node: ast.Compare, words: SourceWords) -> Iterator[tuple[str, ast.A
 def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
     name, inner = _method(node), _inside(node)
     if name in ("mean", "sum"):
-        for factor in words.names if inner is not None else ():
+        for factor in () if inner is None else words.names:
             product = _fill(f"_ * {factor}", _=inner)
             yield "chain-factor-dropped", fill(node, {}, {id(inner): product})
     if name in ALONG:
@@ -509,7 +508,13 @@ def _with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
 
 
 def _in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
-    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y."""
+    """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y.
+
+    And what is called in it, squared.
+    """
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call):
+            yield Edit("power-dropped", call, _fill("_ ** 2", _=call))
     for name in words.names[1:]:
         for other in words.calls:
             if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):

@@ -223,12 +223,12 @@ class Weights:
             place[key] = value
 
     def gradients(self) -> list[Value]:
-        """What backward has left, in the order of the weights."""
+        """What backward has left, in the order of the weights; zeros where it left nothing."""
         place = self.left(self.owner)
         if self.left_keys or not isinstance(place, dict):
             return [place[key] for key in self.left_keys] or list(place)
-        found = [by_name(place, key) for key in self.keys]
-        return [None if g is MISSING else g for g in found]
+        found = zip((by_name(place, key) for key in self.keys), self.values(), strict=True)
+        return [np.zeros(np.shape(held)) if g is MISSING else g for g, held in found]
 
 
 def weights_of(owner: Value, held: Value, left: Value) -> Weights:

@@ -9,13 +9,13 @@ sees them.
 import ast
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 
-from gradcheck.diagnosis.edits import Edit, SourceWords, fill, stages
+from gradcheck.diagnosis.edits import Edit, SourceWords, stages
 from gradcheck.testing.buffers import is_theirs
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
@@ -26,6 +26,7 @@ CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and 
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
 BUILT = (ast.FunctionDef, ast.Lambda)
+Parents = Mapping[int, ast.AST]  # by the nodes' identities, of one tree that is kept
 
 
 @dataclass(frozen=True)
@@ -63,20 +64,19 @@ def find_repair(
         built = definition(function)
         if built is not None:
             words = _words_of(function, built, None if k else forward, pulls)
-            every.append((function, built, stages(built, words)))
-    every.reverse()  # what is called by others is nearer to the mathematics
-    for stage in zip(*(some for _, _, some in every), strict=True):
-        for (function, built, _), edits in zip(every, stage, strict=True):
+            every.append(((function, built, _parents_of(built)), stages(built, words)))
+    for stage in zip(*(some for _, some in every), strict=True):
+        for (place, _), edits in zip(every, stage, strict=True):
             for edit in edits:
-                if _is_right_with(edit, built, function, right):
-                    return _repair(edit, built, function)
+                if _is_right_with(edit, *place, right):
+                    return _repair(edit, *place)
     return None
 
 
 def _is_right_with(
-    edit: Edit, built: Value, function: FunctionType, right: Callable[[], bool]
+    edit: Edit, function: FunctionType, built: Value, parents: Parents, right: Callable[[], bool]
 ) -> bool:
-    was, code = function.__code__, _with_edit(built, edit, function)
+    was, code = function.__code__, _with_edit(edit, function, built, parents)
     if code is None:
         return False
     function.__code__ = code
@@ -94,12 +94,12 @@ def called_by(run: Callable[[], object]) -> list[CodeType]:
         if event == "call":
             found.setdefault(frame.f_code)
 
-    before = sys.getprofile()
-    sys.setprofile(look)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)
+    if sys.getprofile() is None:  # somebody's profiler could not be put back
+        sys.setprofile(look)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
     return list(found)
 
 
@@ -112,12 +112,12 @@ def is_mendable(function: Value) -> bool:
 # -- what is told --------------------------------------------------------------------------------
 
 
-def _repair(edit: Edit, built: Value, function: FunctionType) -> SourceRepair:
+def _repair(edit: Edit, function: FunctionType, built: Value, parents: Parents) -> SourceRepair:
     """The statement's line as it stands in the file, and with the edit."""
-    statement = _statement(edit.old, built)
+    statement = _statement(edit.old, built, parents)
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
     whole = ast.unparse(statement)
-    new = "" if edit.new is None else ast.unparse(_edited(statement, edit))
+    new = "" if edit.new is None else ast.unparse(_edited(statement, edit, parents))
     if isinstance(statement, ast.Lambda):
         whole, new = whole.partition(": ")[2], new.partition(": ")[2]
     old = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
@@ -125,10 +125,11 @@ def _repair(edit: Edit, built: Value, function: FunctionType) -> SourceRepair:
     return SourceRepair(edit.name, file, line, first if new else _cut(old), last)
 
 
-def _statement(node: ast.AST, built: Value) -> Value:
+def _statement(node: ast.AST, built: Value, parents: Parents) -> Value:
     """The innermost statement around a node, or the lambda."""
-    around = [n for n in ast.walk(built) if isinstance(n, ast.stmt) and node in ast.walk(n)]
-    return around[-1] if around else built
+    while not isinstance(node, ast.stmt) and node is not built:
+        node = parents[id(node)]
+    return node
 
 
 def _windows(old: str, new: str) -> tuple[str, str]:
@@ -235,23 +236,43 @@ def _short_texts(built: Value, kinds: Value) -> list[str]:
     return sorted(short, key=lambda text: (len(text), text))[:MOST]
 
 
-def _edited(tree: Value, edit: Edit) -> Value:
+def _edited(tree: Value, edit: Edit, parents: Parents) -> Value:
     """A tree with one edit made; what is beside the way to it is shared."""
-    new = edit.new
+    node, new = edit.old, edit.new
     if new is not None:
-        new = new if hasattr(new, "lineno") else ast.copy_location(new, edit.old)
+        new = new if hasattr(new, "lineno") else ast.copy_location(new, node)
         ast.fix_missing_locations(new)
-    return fill(tree, {}, {id(edit.old): new})
+    while node is not tree:
+        above = parents[id(node)]
+        fields = {name: _other(part, node, new) for name, part in ast.iter_fields(above)}
+        node, new = above, ast.copy_location(type(above)(**fields), above)
+    return new
 
 
-def _with_edit(built: Value, edit: Edit, function: FunctionType) -> CodeType | None:
+def _other(part: Value, node: ast.AST, new: ast.AST | None) -> Value:
+    """A field of a node with another part; of a statement that goes nothing is left."""
+    if not isinstance(part, list):
+        return new if part is node else part
+    if not any(each is node for each in part):
+        return part
+    left = [new if each is node else each for each in part if each is not node or new]
+    return left or [ast.copy_location(ast.Pass(), node)]
+
+
+def _parents_of(built: Value) -> Parents:
+    return {id(part): node for node in ast.walk(built) for part in ast.iter_child_nodes(node)}
+
+
+def _with_edit(
+    edit: Edit, function: FunctionType, built: Value, parents: Parents
+) -> CodeType | None:
     """The code of a function with one edit made; None where it does not compile.
 
     It names the variables of the closure where it cannot come to, for they are to be the same.
     """
     name, free = function.__name__, function.__code__.co_freevars
     held: Value = ast.parse(f"({','.join(free)},)", mode="eval").body if free else None
-    inner: Value = _edited(built, edit)
+    inner: Value = _edited(built, edit, parents)
     fields = dict(ast.iter_fields(inner))
     if isinstance(built, ast.FunctionDef):
         never = ast.parse("if 0: _").body[0]

@@ -135,6 +135,29 @@ def test_a_layer_with_its_weights():
         assert_vjp(it.forward, it.backward, X, params=it.params, grads=lambda: it.grads)
 
 
+def test_a_weight_that_backward_leaves_out_has_a_gradient_of_zero():
+    """Running statistics beside the weights are right so; a weight that is forgotten is not."""
+
+    class Scale:
+        def __init__(self):
+            self.params, self.grads = {"w": np.array([0.5, -1.2]), "mean": np.zeros(2)}, {}
+
+        def forward(self, x):
+            self.x = x
+            return x * self.params["w"]
+
+        def backward(self, dy):
+            self.grads = {} if self.forgets else {"w": (dy * self.x).sum(0)}
+            return dy * self.params["w"]
+
+    it = Scale()
+    it.forgets = False
+    assert assert_vjp(it.forward, it.backward, X[:, :2], params=it.params, grads=lambda: it.grads)
+    it.forgets = True
+    with pytest.raises(GradientError, match=r"d/dw\[\d\] is 0, should be"):
+        assert_vjp(it.forward, it.backward, X[:, :2], params=it.params, grads=lambda: it.grads)
+
+
 def test_a_cotangent_may_have_a_default():
     """`backward(dout=1.0)` of a layer that is the last."""
 
