@@ -4,11 +4,14 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+from click.testing import CliRunner
 
+from gradcheck.cli import main
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import bare
 from gradcheck.opinions.reverse import _replay
 from gradcheck.opinions.tape import Observer, leaves_of
+from gradcheck.problem import Problem
 from gradcheck.verdict.consult import consult
 from tests.support.cases import case
 from tests.support.random_programs import random_case
@@ -25,6 +28,20 @@ def test_six_runs_are_enough_where_all_is_smooth():
 
     assert consult(replace(asked, function=counted)).verdict == "agree"
     assert runs == {"tensor": 1, "symbolic": 1, "ball": 4}
+
+
+def test_solve_runs_a_program_six_times(monkeypatch):
+    """The whole command: nothing is run again for what is shown."""
+    runs, right = [], Problem.outcome_on
+
+    def counted(self, kind, inputs):
+        runs.append(kind)
+        return right(self, kind, inputs)
+
+    monkeypatch.setattr(Problem, "outcome_on", counted)
+    done = CliRunner().invoke(main, ["solve", "-e", "x^3 + 2sin x", "x=2"])
+    assert "3*x**2 + 2*cos(x)" in done.output
+    assert sorted(runs) == ["ball"] * 4 + ["symbolic", "tensor"]
 
 
 def written(x):
