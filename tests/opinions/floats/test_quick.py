@@ -1,15 +1,63 @@
-"""Slopes that are expected: right ones are confirmed by few samples, wrong ones are not."""
+"""The quick look: nine samples where nothing is unusual, four where a slope is expected."""
 
+import math
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
 
 from gradcheck.opinions.floats.lines import draw_directions
-from gradcheck.opinions.floats.quick import look_along
+from gradcheck.opinions.floats.quick import glance, look_along
 from gradcheck.testing.fast import SPARED, fast_verdicts
 from gradcheck.verdict.directions import least_seen, slopes_of
+from tests.support import scanned
 from tests.support.cases import case
+from tests.support.scanned import SMOOTH, Broken, Case, covered, named, true_slope
+
+
+def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
+    """Ordinary functions are settled with nine evaluations."""
+    asked: list[float] = []
+    found = glance(lambda x: asked.append(x) or math.sin(x), 1.0)
+    assert found is not None
+    assert covered(found, mpmath.cos(1))
+    assert len(asked) == 9
+    for f, x, truth in ((math.log, 1e-10, 1e10), (lambda x: x * x, 1e20, 2e20)):
+        there = glance(f, x, abs(x))
+        assert there is not None
+        assert covered(there, mpf(truth))
+
+
+@pytest.mark.parametrize("one", SMOOTH, ids=named)
+def test_a_glance_is_never_surely_wrong(one: Case) -> None:
+    """Its bar covers the derivative, or it leaves the question to the scan.
+
+    Where f has lost all its digits (LOST) nine samples may lie on one stair of the rounding; who
+    asks for a glance must know by other means that it has not.
+    """
+    found = glance(one.f, one.x, max(1.0, abs(one.x)))
+    assert found is None or covered(found, true_slope(one.truth, one.x))
+
+
+@pytest.mark.parametrize("one", scanned.BROKEN, ids=named)
+def test_a_glance_leaves_what_has_no_derivative_to_the_scan(one: Broken) -> None:
+    """At kinks, jumps, vertical tangents and edges the full scan must speak."""
+    assert glance(one.f, one.x, abs(one.x) or 1.0) is None
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(distance=st.floats(1e-9, 0.3))
+def test_a_glance_is_not_fooled_by_a_kink_nearby(distance: float) -> None:
+    """At 1 + d the slope of |x - 1| is 1: that, or no answer."""
+    found = glance(lambda t: abs(t - 1), 1 + distance)
+    assert found is None or covered(found, mpf(1))
+
+
+# -- a slope that is expected ---------------------------------------------------------------------
 
 N = 2_000
 RNG = np.random.default_rng(5)
@@ -46,10 +94,10 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
         chosen = draw_directions(replace(SINES, seed=seed), SPARED)
-        given = slopes_of(planted, 0 * planted, chosen)
+        due = slopes_of(planted, 0 * planted, chosen)
         missed += seen is not None and all(
             abs(float(direction.slope.mid()) - slope) <= float(direction.slope.rad()) + bar
-            for direction, (slope, bar) in zip(seen.directions, given, strict=True)
+            for direction, (slope, bar) in zip(seen.directions, due, strict=True)
         )
     assert missed == 0
 
