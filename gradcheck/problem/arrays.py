@@ -6,6 +6,7 @@ fraction, else to PLACES digits, so that exact answers at it are right.
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from flint import arb, fmpq
@@ -54,6 +55,7 @@ PLACES, BITS = 60, 400  # twice the digits to which an answer is compared
 SIMPLE = 10**20  # denominators up to which a number is told from all that are not rational
 
 
+@lru_cache(maxsize=1_000)  # the form of a file is checked first, then it is read
 def formula_value(text: str) -> Fraction | None:
     """The value of a formula such as `1/3` or `sqrt(2)/2`; None where it is none, or no number."""
     from gradcheck.answers import read_formula  # noqa: PLC0415 - most files hold none
