@@ -146,8 +146,8 @@ class Parser(Calls):
             self.note(f"{self.text(start)}{token.text} is read as ({echo(left)})/{token.text}")
         if sign.text == "/" and self.sees("/"):
             raise self.fault_here("a number, a name or a bracket")
-        if rank == SUM:
-            self.beside = self.shape(left) if self.arrays else None
+        if rank == SUM and self.arrays:
+            self.beside = self.shape(left)
         right = self.factor(rank + 1)
         if sign.text == "⊙":
             while self.factor_starts() or self.sees("@"):  # what stands together holds together
@@ -194,18 +194,15 @@ class Parser(Calls):
         divided = self.ends_with_quotient(left, start)
         raised = (
             token.kind == "word"
-            and not token.spaced
+            and not (token.spaced or self.reading.silent)
             and self.bare_exponent(("number", "word"), -1)
             and not self.function_comes()
         )
         right = self.factor(PRODUCT + 1)
         left = self.operand(left)
         product = self.multiply_matrices(left, right, start)
-        if (
-            product is None
-            and is_turned(left) + is_turned(right)
-            and self.may_be_arrays(left, right)
-        ):
+        turned = product is None and is_turned(left) + is_turned(right)
+        if turned and self.may_be_arrays(left, right):
             entrywise = "factors side by side are multiplied entry by entry"
             self.note(f"{entrywise}; a matrix product is written @")
         if (divided or raised) and self.is_short(start):
