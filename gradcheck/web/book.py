@@ -1,28 +1,53 @@
 """The ledger behind the pages: one thread writes it, and commits an attempt before the reply."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from gradcheck.batch.attempts import (
-    Attempt,
-    Posed,
-    enrol,
-    find_judged,
-    find_unanswered,
-    history,
-    keep,
-    marks,
-)
 from gradcheck.batch.collect import about
-from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger
-from gradcheck.batch.questions import fingerprint
-from gradcheck.batch.work import Asking
+from gradcheck.batch.ledger import FULL, NAME, JudgedAnswer, Ledger
+from gradcheck.batch.questions import fingerprint, pack_answer, question
+from gradcheck.batch.work import Asking, pack
+from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.record import Part
 from gradcheck.problem.variants import draw_of
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A part of a problem with the fingerprint of that problem."""
+
+    problem: Problem
+    fingerprint: str
+    part: Part
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a student tried at a part, and how it was judged; `at` in UTC."""
+
+    problem: str
+    part: str
+    verdict: str
+    line: str
+    at: str
+
+    @property
+    def answer(self) -> Any:
+        """What was typed."""
+        return json.loads(self.line)["answer"]
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The mistakes that fit, by their ids."""
+        return tuple(each["id"] for each in json.loads(self.line)["mistakes"] or ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +79,6 @@ class Course:
         """How workers are told of a problem, or of a variant of it."""
         return replace(self.askings[problem.id], draw=draw_of(problem))
 
-    def everything(self) -> list[Posed]:
-        """Every part of every problem."""
-        ids = self.problems.items()
-        return [Posed(p, self.fingerprints[id], part) for id, p in ids for part in p.parts]
-
     def beside(self, id: str) -> tuple[Problem | None, Problem | None]:
         """The problems before and after one in its set."""
         for _, own in self.sets:
@@ -70,6 +90,20 @@ class Course:
 
 
 Found = TypeVar("Found")
+Given = ParamSpec("Given")
+
+
+def in_thread(
+    method: Callable[Concatenate["Book", Given], Found],
+) -> Callable[Concatenate["Book", Given], Coroutine[Any, Any, Found]]:
+    """A method that is done by the thread of the ledger, and awaited."""
+
+    @wraps(method)
+    async def wait(book: "Book", /, *given: Given.args, **named: Given.kwargs) -> Found:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(book.thread, lambda: method(book, *given, **named))
+
+    return wait
 
 
 class Book:
@@ -80,57 +114,111 @@ class Book:
         self.path = directory / NAME if directory else None
         self.thread = ThreadPoolExecutor(1, "ledger")
 
-    async def _do(self, task: Callable[..., Found], *given: Any) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self.thread, task, *given)
-
-    async def open(self, course: Course) -> None:
-        """Open it, and put the problems in."""
-        await self._do(self._open, course)
-
-    def _open(self, course: Course) -> None:
+    @in_thread
+    def open(self, course: Course) -> None:
+        """Open it, and put the problems in; the answer to each of their parts is missing."""
         self.ledger = Ledger(self.path)
+        self.missing = []
         for id, problem in course.problems.items():
-            self.ledger.add_problem(id, course.fingerprints[id], about(problem))
+            print_ = course.fingerprints[id]
+            self.ledger.add_problem(id, print_, about(problem))
+            for part in problem.parts:
+                number = self._settle(Posed(problem, print_, part), None, _missing(problem, part))
+                self.missing.append((id, part.name, number))
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
-        self.ledger.know("feedback", self.ledger.fact("feedback") or "full")
-        self.missing = find_unanswered(self.ledger, course.everything())
+        self.ledger.know("feedback", self.ledger.fact("feedback") or FULL)
         self.ledger.know("complete", "yes")
         self.ledger.know("seal", "")  # until the server ends
         self.ledger.save()
 
-    async def close(self) -> None:
-        """Commit, and let the thread go."""
-        await self._do(self._close)
-        self.thread.shutdown()
-
+    @in_thread
     def _close(self) -> None:
         self.ledger.seal()
         self.ledger.close()
 
-    async def find_judged(self, posed: Posed, answer: str) -> JudgedAnswer | None:
-        """The judgement of an answer, as `packed`, that somebody has given before."""
-        return await self._do(lambda: find_judged(self.ledger, posed, answer))
+    async def close(self) -> None:
+        """Commit, and let the thread go."""
+        await self._close()
+        self.thread.shutdown()
 
-    async def keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
-        """Keep an attempt; it is committed when this returns."""
-        await self._do(self._keep, student, posed, answer, judged)
+    @in_thread
+    def find_judged(self, posed: Posed, answer: Any) -> JudgedAnswer | None:
+        """The judgement of an answer that somebody has given before."""
+        return self._find(posed, pack_answer(answer))
 
-    def _keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
+    @in_thread
+    def keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
+        """Keep an attempt, committed when this returns; what was right once stays the answer."""
         try:
-            enrol(self.ledger, student, self.missing)
-            keep(self.ledger, student, posed, answer, judged)
+            self._enrol(student)
+            self._keep(student, posed, answer, judged)
+            self.ledger.save()
         except BaseException:  # half an attempt is none
             self.ledger.db.rollback()
             raise
 
-    async def marks(self, student: str) -> dict[tuple[str, str], str]:
-        """The verdicts that count, by problem and part."""
-        if not student:
-            return {}
-        found = await self._do(lambda: list(marks(self.ledger, student)))
-        return {(problem, part): verdict for problem, part, verdict in found}
+    @in_thread
+    def marks(self, student: str) -> dict[tuple[str, str], str]:
+        """The verdicts of a student's answers that count, by problem and part."""
+        sql = (
+            "SELECT answers.problem, answers.part, verdict FROM answers JOIN questions"
+            " ON number = question WHERE student = ? AND verdict != 'missing'"
+        )
+        rows = self.ledger.db.execute(sql, (student,))
+        return {(problem, part): verdict for problem, part, verdict in rows}
 
-    async def history(self, student: str) -> Sequence[Attempt]:
+    @in_thread
+    def history(self, student: str) -> Sequence[Attempt]:
         """All that a student tried, the oldest first."""
-        return await self._do(lambda: list(history(self.ledger, student))) if student else []
+        sql = (
+            "SELECT problem, part, verdict, line, at FROM attempts JOIN questions"
+            " ON questions.number = question WHERE student = ?"
+            " AND line IS NOT NULL ORDER BY attempts.number"
+        )
+        return [Attempt(*row) for row in self.ledger.db.execute(sql, (student,))]
+
+    def _find(self, posed: Posed, packed: str) -> JudgedAnswer | None:
+        hash = question(posed.fingerprint, posed.part.name, packed)
+        sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line NOT NULL"
+        row = self.ledger.db.execute(sql, (hash,)).fetchone()
+        return JudgedAnswer(*row) if row else None
+
+    def _enrol(self, student: str) -> None:
+        """Put a student into the ledger to whom everything is missing; once."""
+        db = self.ledger.db
+        if not db.execute("SELECT 1 FROM students WHERE name = ?", (student,)).fetchone():
+            self.ledger.add_student(student, "", "")
+            rows = ((student, *row) for row in self.missing)
+            db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)", rows)
+
+    def _keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
+        db, place = self.ledger.db, (posed.problem.id, posed.part.name)
+        number = self._settle(posed, answer, judged)
+        standing = (
+            "SELECT verdict FROM answers JOIN questions ON number = question"
+            " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
+        )
+        before = db.execute(standing, (student, *place)).fetchone()
+        if judged.verdict == "right" or before != ("right",):
+            self.ledger.take(student, place[0], posed.fingerprint, {place[1]: answer})
+        last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
+        if db.execute(last, (student,)).fetchone() != (number,):  # a hint is no new attempt
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
+            db.execute(sql, (student, number, now))
+
+    def _settle(self, posed: Posed, answer: Any, judged: JudgedAnswer) -> int:
+        """Put a judgement where no other is; the number of the question."""
+        packed = pack_answer(answer)
+        number = self.ledger.number(posed.problem.id, posed.fingerprint, posed.part.name, packed)
+        if self._find(posed, packed) is None:
+            self.ledger.settle([judged._replace(number=number)])
+        return number
+
+
+def _missing(problem: Problem, part: Part) -> JudgedAnswer:
+    """The judgement of no answer, which needs no judge."""
+    worth = problem.points * part.weight
+    base = Judgement("", problem.id, part.name, None, "missing", 0.0, worth)
+    return pack(0, base, "")

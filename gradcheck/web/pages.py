@@ -14,7 +14,6 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from gradcheck.batch.attempts import Posed
 from gradcheck.batch.roster import NoName
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
@@ -23,6 +22,7 @@ from gradcheck.report.judgements import restrict
 from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
+from gradcheck.web.book import Posed
 from gradcheck.web.plot import plot
 from gradcheck.web.pool import RanAway, WorkerFault
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, find_made, like, next_for

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from gradcheck.batch.attempts import Attempt, Posed
 from gradcheck.batch.ledger import JudgedAnswer
 from gradcheck.batch.questions import fingerprint, pack_answer
 from gradcheck.batch.roster import Roster
@@ -19,7 +18,7 @@ from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import draw_of, plain, with_draw
 from gradcheck.web import work
-from gradcheck.web.book import Book, Course
+from gradcheck.web.book import Attempt, Book, Course, Posed
 from gradcheck.web.pool import Pool, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
@@ -80,10 +79,9 @@ class Practice:
             tried = await self.book.history(student)
             beside = {each.part: each.answer for each in tried if each.problem == posed.problem.id}
             answer = among(posed.problem, part, {**beside, part: answer})
-        text = pack_answer(answer)
-        judged = await self.book.find_judged(posed, text)
+        judged = await self.book.find_judged(posed, answer)
         if judged is None:
-            judged = await self._ask_worker(sender, posed, text)
+            judged = await self._ask_worker(sender, posed, pack_answer(answer))
         if student:
             await self.book.keep(student, posed, answer, judged)
         return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}

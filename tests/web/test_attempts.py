@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from gradcheck.web.book import Book
+from gradcheck.web.book import Book, in_thread
 from tests.support.batches import report
 from tests.support.practising import COURSE, RIGHT, WRONG, served
 
@@ -106,14 +106,14 @@ def test_progress_outlives_the_server(visited):
 
 def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
     """The student learns that nothing was kept, and nobody is told of a fault of ours."""
-    opened = Book._open
+    opened = Book.open.__wrapped__
 
     def small(book, course):
         opened(book, course)
         pages = book.ledger.db.execute("PRAGMA page_count").fetchone()[0]
         book.ledger.db.execute(f"PRAGMA max_page_count = {pages}")
 
-    monkeypatch.setattr(Book, "_open", small)
+    monkeypatch.setattr(Book, "open", in_thread(small))
     with served(tmp_path) as client:
         as_ada(client)
         long = " + ".join(["x"] * 400)

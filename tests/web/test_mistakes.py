@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from gradcheck.batch.attempts import Attempt
 from gradcheck.practice import next_problem
+from gradcheck.web.book import Attempt
 from gradcheck.web.practice import ORDER, find_made
 from tests.support.batches import report
 from tests.support.practising import RIGHT, WRONG, served
