@@ -16,6 +16,7 @@ from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.marking import mark
+from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.problem.variants import Draw, with_draw
 from gradcheck.report.judgements import line
@@ -57,7 +58,7 @@ def prepare_here(asking: Asking) -> str:
         ready(asking)
     except NoKey as error:
         return str(error)
-    except GradcheckError as error:
+    except (GradcheckError, NotScalar) as error:
         return f"{asking.problem}: {error}"
     except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
         return f"{asking.problem}: {OURS}: {type(error).__name__}: {error}"
