@@ -7,7 +7,6 @@ the whole, which no wrong step would give.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, reachable, walk
 from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Edge
+from gradcheck.mistakes.norms import subsets
 from gradcheck.opinions.tape import Tape
 from gradcheck.ops import TABLE
 from gradcheck.values import Params, Routine, Value
@@ -194,12 +194,6 @@ def _is_unit(x: Value, y: Value) -> Params | None:
 def _unit_pull(g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value) -> Value:
     """What is left of the cotangent across the direction, over the length."""
     return (g - y * np.sum(g * y, axis=axis, keepdims=True)) / scale
-
-
-def subsets(axes: int) -> Iterator[tuple[int, ...]]:
-    """Every choice of axes, the smaller ones first."""
-    for count in range(1, axes + 1):
-        yield from combinations(range(axes), count)
 
 
 def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:

@@ -109,15 +109,18 @@ class Prepared:
         return [g[part] for g in self.right]
 
     @cached_property
-    def pairs(self) -> Mapping[str, tuple[Array, Array]]:
-        """Two acts and their gradients (pair, point, entry), where the program is small enough.
+    def pairs(self) -> Mapping[str, MistakeTable]:
+        """Two acts, by their numbers in `made`, and their gradients; made where no one is enough.
 
-        The numbers of the acts in `made`, and flat gradients; made where no single act is enough.
+        Where the program is small enough.
         """
-        found: dict[str, tuple[Array, Array]] = {}
+        found: dict[str, MistakeTable] = {}
         with np.errstate(all="ignore"):
             for line in self.alone:
-                found |= _pairs_of(self.made, line)
+                who, rows = _pairs_of(self.made, line)
+                for name, part in line.slices.items() if len(who) else ():
+                    scale = scale_of(flat(self.right_of(name)))
+                    found[name] = table(who, rows[:, :, part], scale)
         return found
 
     @cached_property
@@ -131,15 +134,6 @@ class Prepared:
                     scale = scale_of(flat(self.right_of(name)))
                     found[name] = table(np.array(who), rows[:, :, part], scale)
         return found
-
-    @cached_property
-    def pair_tables(self) -> dict[str, MistakeTable]:
-        """The prepared pairs of each part, likewise."""
-        return {
-            part: table(np.arange(len(who)), rows, scale_of(flat(self.right_of(part))))
-            for part, (who, rows) in self.pairs.items()
-            if len(who)
-        }
 
 
 def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Prepared:
@@ -212,17 +206,15 @@ def _pairs_up(made: Made) -> bool:
     return telling and place is not None and not place.chained
 
 
-def _pairs_of(made: Sequence[Made], line: ScalarLine) -> Mapping[str, tuple[Array, Array]]:
-    """Two of the mistakes made on a line."""
+def _pairs_of(made: Sequence[Made], line: ScalarLine) -> tuple[Array, Array]:
+    """The numbers of two of the mistakes made on a line, and derivatives (B, P, size)."""
     at = [(n, each.rule) for n, each in enumerate(made) if each.line is line and _pairs_up(each)]
     table = calculus.pairs(line, [act for _, act in at if act is not None], PAIRED)
     if table is None:
-        return {}
+        return np.empty((0, 2)), np.empty(0)
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
     numbers = np.array([n for n, _ in at])
-    who = np.stack([numbers[first], numbers[second]], axis=1)
-    flat = table[first, second]
-    return {name: (who, flat[:, :, part]) for name, part in line.slices.items()}
+    return np.stack([numbers[first], numbers[second]], axis=1), table[first, second]
 
 
 def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[PreparedTerm, ...]:
@@ -308,12 +300,9 @@ def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[H
     """Two wrong rules at two nodes, from the prepared table."""
     if np.shape(prepared.right[0][part]) != wanted.shape:
         return
-    seen = set()
-    for n in fitting(prepared.pair_tables.get(part), wanted):
-        i, j = sorted(prepared.pairs[part][0][n])
-        if (i, j) not in seen:
-            seen.add((i, j))
-            yield _pair(prepared.made[i], prepared.made[j])
+    found = fitting(prepared.pairs.get(part), wanted)
+    for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):
+        yield _pair(prepared.made[i], prepared.made[j])
 
 
 def _one_and_the_whole(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:

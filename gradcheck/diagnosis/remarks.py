@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.diagnosis.blocks import subsets
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.diagnosis.preparing import Prepared
 from gradcheck.diagnosis.tables import GivenAnswer, equal, off, ratio, room, scale_of
+from gradcheck.mistakes.norms import subsets
 from gradcheck.mistakes.sums import constant_added
 from gradcheck.mistakes.whole_answer import not_summed
 from gradcheck.values import Array

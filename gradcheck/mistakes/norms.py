@@ -52,11 +52,11 @@ def _count(e: Edge) -> float:
 
 def other_axes(e: Edge) -> Numbers:
     """Every choice of axes but those that were normalised."""
-    return [c for c in _subsets(np.ndim(e.y)) if c != e.params["axis"]]
+    return [c for c in subsets(np.ndim(e.y)) if c != e.params["axis"]]
 
 
-def _subsets(axes: int) -> list[tuple[int, ...]]:
-    """Every choice of axes."""
+def subsets(axes: int) -> list[tuple[int, ...]]:
+    """Every choice of axes, the smaller ones first."""
     return [c for k in range(1, axes + 1) for c in combinations(range(axes), k)]
 
 
