@@ -1,13 +1,13 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import ClassVar
 
 import numpy as np
 
 from gradcheck.engine.layers import LAYERS, GRUCell, LSTMCell, RNNCell
-from gradcheck.engine.modules import Module
+from gradcheck.engine.modules import Module, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
@@ -123,7 +123,55 @@ def _lazy(kind: type[Module], axis: int) -> type[Module]:
     return Lazy
 
 
+class ParameterList(Module):
+    """Parameters by their places."""
+
+    count: int
+
+    def __init__(self, values: Sequence[Value] = ()) -> None:
+        """Those of a list."""
+        super().__init__()
+        vars(self)["count"] = 0
+        for each in values:
+            self.append(each)
+
+    def append(self, value: Value) -> "ParameterList":
+        """One more."""
+        setattr(self, str(self.count), mark(value))
+        vars(self)["count"] += 1
+        return self
+
+    def __getitem__(self, place: int) -> Value:
+        return getattr(self, str(range(self.count)[place]))
+
+    def __len__(self) -> int:
+        return self.count
+
+
+class ParameterDict(Module):
+    """Parameters by their names."""
+
+    def __init__(self, values: Params | None = None) -> None:
+        """Those of a dict."""
+        super().__init__()
+        self.update(values or {})
+
+    def update(self, values: Params) -> None:
+        """More, or others."""
+        for name, value in values.items():
+            setattr(self, name, mark(value))
+
+    def keys(self) -> list[str]:
+        """The names."""
+        return [name for name, _ in self.named_parameters()]
+
+    def __getitem__(self, name: str) -> Value:
+        return getattr(self, name)
+
+
 NN: Params = {
+    "ParameterDict": ParameterDict,
+    "ParameterList": ParameterList,
     "LazyBatchNorm1d": _lazy(LAYERS["BatchNorm1d"], 1),
     "LazyBatchNorm2d": _lazy(LAYERS["BatchNorm2d"], 1),
     "LazyConv2d": _lazy(LAYERS["Conv2d"], 1),
@@ -253,10 +301,16 @@ OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
 SCHEDULERS: Params = {"StepLR": StepLR}
 
 
+def _modules(self: Module) -> dict[str, Module]:
+    """The modules that it holds itself, by their names."""
+    return {name: held for name, held in vars(self).items() if isinstance(held, Module)}
+
+
 def equip() -> None:
     """Give modules and optimizers these methods in this process."""
     for name, method in METHODS.items():
         if not hasattr(Module, name):
             setattr(Module, name, method)
+    Module._modules = property(_modules)  # type: ignore[attr-defined]
     Optimizer.param_groups = property(_groups)  # type: ignore[attr-defined]
     Optimizer.state_dict, Optimizer.load_state_dict = _state, _restore  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from types import ModuleType
 
 from gradcheck.engine.tensor import Tensor
+from gradcheck.nn import init
 from gradcheck.scripts import extras, loading, tensors
 from gradcheck.values import Params, Value
 
@@ -25,6 +26,7 @@ MODULES: Mapping[str, str] = {
     "torch.nn.modules": "gradcheck.nn",
     "torch.optim": "gradcheck.optim",
     "torch.autograd": "gradcheck.autograd",
+    "torch.autograd.function": "gradcheck.autograd",
     "torch.autograd.functional": "gradcheck.autograd.functional",
     "torch.linalg": "gradcheck.linalg",
     "torch.special": "gradcheck.special",
@@ -34,6 +36,11 @@ MODULES: Mapping[str, str] = {
 OWN: Mapping[str, Params] = {
     "torch": tensors.TORCH,
     "torch.nn": extras.NN,
+    "torch.nn.init": {
+        name[:-1]: getattr(init, name)
+        for name in dir(init)
+        if name.endswith("l_") or name.endswith("m_")
+    },
     "torch.optim": extras.OPTIM,
     "torch.optim.lr_scheduler": extras.SCHEDULERS,
     "torch.autograd": {"Variable": tensors.variable},
@@ -42,6 +49,7 @@ OWN: Mapping[str, Params] = {
     "torch.utils.data": loading.DATA,
     "torch.cuda": tensors.CUDA,
     "torch.backends": {},
+    "torch.backends.mps": {"is_available": lambda: False, "is_built": lambda: False},
     "torch.backends.cudnn": {"deterministic": True, "benchmark": False},
     "torch.accelerator": tensors.CUDA,
 }

@@ -17,6 +17,7 @@ from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
+from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.values import Params, Routine, Value
 
@@ -205,6 +206,20 @@ def _picking(name: str) -> Routine:
     return pick
 
 
+def _spread(name: str) -> Routine:
+    """`x.std()`, `x.var(0, unbiased=False)`: divided by n - 1 where nothing else is said."""
+    plain = TABLE[name]
+
+    def spread(
+        x: Value, dim: Value = None, unbiased: bool = True, *, keepdim: bool = False, **how: Value
+    ) -> Value:
+        dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+        correction = how.pop("correction", int(unbiased))
+        return plain(x, axis=how.pop("axis", dim), correction=correction, keepdims=keepdim, **how)
+
+    return spread
+
+
 def _transpose(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     """`x.transpose(0, 1)`, `x.transpose(dim0=0, dim1=1)`."""
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
@@ -238,12 +253,14 @@ ASKED: Mapping[str, Routine] = {
 """What NumPy answers; methods of tensors too."""
 
 PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median")}
+SPREADS = {name: _spread(name) for name in ("std", "var")}
 
 TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: _maker(name, make) for name, make in FACTORIES.items()},
     **{name: _boxing(function) for name, function in ASKED.items()},
     **PICKING,
+    **SPREADS,
     "transpose": _transpose,
     "ScriptGenerator": ScriptGenerator,
     "Size": TorchSize,
@@ -266,6 +283,7 @@ TORCH: dict[str, Value] = {
     "pi": pi,
     "save": save,
     "set_default_dtype": lambda dtype: None,
+    "set_default_tensor_type": lambda kind: None,
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
     "DoubleTensor": partial(_typed_tensor, FLOAT),
@@ -317,6 +335,21 @@ def _filling(draw: Routine) -> Callable[..., Tensor]:
     return fill
 
 
+def _new(name: str) -> Routine:
+    """`x.new_ones(2, 3)`: what is made has nothing of the tensor but its kind."""
+    return lambda self, *args, **named: TORCH[name](*args, **named)
+
+
+def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
+    """`x.scatter_(1, labels, 1)`."""
+    places = list(np.indices(index.shape))
+    places[dim] = bare(index)
+    self[tuple(places)] = (
+        src[tuple(map(slice, index.shape))] if isinstance(src, Tensor) else float(src)
+    )
+    return self
+
+
 def _comparison(name: str) -> Callable[[Tensor, Value], Value]:
     ask, equality = TORCH[name], {"eq": False, "ne": True}
 
@@ -332,6 +365,7 @@ METHODS: Params = {
     **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     **{name: TORCH[name] for name in ASKED},
     **PICKING,
+    **SPREADS,
     "transpose": _transpose,
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
@@ -345,8 +379,9 @@ METHODS: Params = {
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
     "multinomial": multinomial,
-    "new_zeros": lambda self, *args, **named: TORCH["zeros"](*args, **named),
+    **{f"new_{name}": _new(name) for name in ("empty", "full", "ones", "tensor", "zeros")},
     "normal_": _filling(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
+    "scatter_": _scatter,
     "to": _to,
     "type": _type,
     "uniform_": _filling(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),

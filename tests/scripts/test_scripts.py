@@ -168,6 +168,42 @@ SAME = {
         (y ** 2).sum().backward()
         print(x.grad)
     """,
+    "spread": """
+        x = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], requires_grad=True)
+        print(x.std(), x.var(1, unbiased=False), torch.std(x, dim=1), x.var(False))
+        x.std(dim=0, keepdim=True).sum().backward()
+        print(x.grad)
+    """,
+    "lists of parameters": """
+        class Net(nn.Module):
+            def __init__(self, *layers):
+                super().__init__()
+                for k, layer in enumerate(layers):
+                    self.add_module(str(k), layer)
+                self.ws = nn.ParameterList([nn.Parameter(torch.ones(2, 2)) for _ in range(2)])
+                self.by = nn.ParameterDict({"a": nn.Parameter(torch.ones(2))})
+
+            def forward(self, x):
+                for layer in list(self._modules.values())[:1]:
+                    x = layer(x)
+                return x @ self.ws[0] @ self.ws[-1] * self.by["a"]
+
+        net = Net(nn.ReLU())
+        print([name for name, _ in net.named_parameters()], len(net.ws))
+        y = torch.zeros(3, 2).scatter_(1, torch.tensor([[0], [1], [1]]), 1)
+        net(y + y.new_ones(3, 2)).sum().backward()
+        print(y, net.ws[0].grad, net.by["a"].grad)
+    """,
+    "lazy layers": """
+        net = nn.Sequential(nn.LazyLinear(2), nn.ReLU(), nn.LazyLinear(1, bias=False))
+        print(net, net[0].weight)
+        net(torch.ones(3, 4))
+        with torch.no_grad():
+            for p in net.parameters():
+                p.fill_(0.5)
+        net(torch.ones(3, 4)).sum().backward()
+        print(net, net[0].weight.grad)
+    """,
 }
 HEAD = "import torch\nimport torch.nn as nn\n"
 
