@@ -189,6 +189,8 @@ def _function(name: str) -> Routine:
         raise LookupError(name)
 
     def function(*args: float) -> float:
+        if any(isinstance(each, complex) for each in args):  # a root of a negative number
+            raise ValueError(name)
         with np.errstate(all="ignore"):
             return float(row.forward(*args))
 

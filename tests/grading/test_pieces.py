@@ -113,3 +113,9 @@ def test_of_working_the_line_that_does_not_hold_is_looked_at(answer, line, befor
     ready = key(question("sin(x^2)", [], ["x"]))
     start, end = standing(ready, ready.problem.parts[0], answer, line)
     assert (answer[:start], answer[start:end]) == (before, place)
+
+
+@pytest.mark.parametrize("typed", ["2x + sinc((x-9)^0.3)", "relu((x-9)^(1/3))"])
+def test_a_root_of_a_negative_number_is_no_value(typed: str) -> None:
+    """Python's power gives a complex number there, which a function of reals must not take."""
+    assert marked("x**2 + x**3", typed).verdict != "right"
