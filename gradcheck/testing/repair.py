@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING
 
-from gradcheck.diagnosis.edits import Edit, SourceWords, stages
 from gradcheck.testing.buffers import is_theirs
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
+
+if TYPE_CHECKING:
+    from gradcheck.diagnosis.edits import Edit, SourceWords
 
 LONGEST = 56  # characters of a line of source in a message
 NOBODY = "?"  # the cotangent of a function that has none
@@ -59,6 +62,8 @@ def find_repair(
     computes, if it is one expression of the same names, may be what is missing; the first of
     functions that `pulls` has a cotangent first.
     """
+    from gradcheck.diagnosis.edits import stages  # noqa: PLC0415 - only where something is wrong
+
     every = []
     for k, function in enumerate(functions):
         built = definition(function)
@@ -74,7 +79,7 @@ def find_repair(
 
 
 def _is_right_with(
-    edit: Edit, function: FunctionType, built: Value, parents: Parents, right: Callable[[], bool]
+    edit: "Edit", function: FunctionType, built: Value, parents: Parents, right: Callable[[], bool]
 ) -> bool:
     was, code = function.__code__, _with_edit(edit, function, built, parents)
     if code is None:
@@ -112,7 +117,7 @@ def is_mendable(function: Value) -> bool:
 # -- what is told --------------------------------------------------------------------------------
 
 
-def _repair(edit: Edit, function: FunctionType, built: Value, parents: Parents) -> SourceRepair:
+def _repair(edit: "Edit", function: FunctionType, built: Value, parents: Parents) -> SourceRepair:
     """The statement's line as it stands in the file, and with the edit."""
     statement = _statement(edit.old, built, parents)
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
@@ -185,8 +190,10 @@ def _holds(node: Value, code: CodeType, places: list[Value]) -> bool:
 
 def _words_of(
     function: FunctionType, built: Value, forward: Routine | None, pulls: bool
-) -> SourceWords:
+) -> "SourceWords":
     """The names of a backward pass, its short calls, and short parts of the value."""
+    from gradcheck.diagnosis.edits import SourceWords  # noqa: PLC0415
+
     code = function.__code__
     grown = {ast.unparse(n.value) for n in _walk(built, ast.Attribute) if n.attr in GROWING}
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
@@ -236,7 +243,7 @@ def _short_texts(built: Value, kinds: Value) -> list[str]:
     return sorted(short, key=lambda text: (len(text), text))[:MOST]
 
 
-def _edited(tree: Value, edit: Edit, parents: Parents) -> Value:
+def _edited(tree: Value, edit: "Edit", parents: Parents) -> Value:
     """A tree with one edit made; what is beside the way to it is shared."""
     node, new = edit.old, edit.new
     if new is not None:
@@ -264,7 +271,7 @@ def _parents_of(built: Value) -> Parents:
 
 
 def _with_edit(
-    edit: Edit, function: FunctionType, built: Value, parents: Parents
+    edit: "Edit", function: FunctionType, built: Value, parents: Parents
 ) -> CodeType | None:
     """The code of a function with one edit made; None where it does not compile.
 

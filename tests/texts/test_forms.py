@@ -221,8 +221,7 @@ def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
     point = given_point(given)
     found = formulas(given, point, reverse(given.case(point)).gradients)
     parts = {part.name for part in given.parts}
-    assert parts == set(found.texts) == set(found.signs)
-    assert set(found.latex) == (set() if name == "einsum" else parts)  # quotation marks are primes
+    assert parts == set(found.texts) == set(found.signs) == set(found.latex)
 
 
 @pytest.mark.parametrize(
