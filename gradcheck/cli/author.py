@@ -62,9 +62,13 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
+    sys.exit(lint_all(problems(paths), self_tests_only))
+
+
+def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
+    """Print the findings of every problem; the exit code of the command."""
     out = screen()
     found = 0
-    chosen = problems(paths)
     for problem in chosen:
         try:
             wrong, facts = _lint(problem, self_tests_only)
@@ -80,7 +84,7 @@ def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
         for line in wrong + facts:
             out.print(line)
     out.print(f"{pluralize(len(chosen), 'problem')}, {pluralize(found, 'finding')}")
-    sys.exit(FINDINGS if found else CLEAN)
+    return FINDINGS if found else CLEAN
 
 
 def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:

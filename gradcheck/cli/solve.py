@@ -26,6 +26,7 @@ gradcheck solve -e 'x^3 + 2sin x' x=2"""
     metavar="DIR",
     help="Draw recorded series, errors against steps, kinks and graphs into DIR.",
 )
+@click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @as_json_lines
 def solve(  # noqa: PLR0917 - click gives them by name
     paths: tuple[str, ...],
@@ -36,6 +37,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     steps: bool,
     entries: bool,
     plot: Path | None,
+    lint: bool,
     as_json: bool,
 ) -> None:
     """Ask three opinions for a gradient; say where they agree.
@@ -66,7 +68,12 @@ def solve(  # noqa: PLR0917 - click gives them by name
         chosen = [variant_for(problem, student) for problem in chosen]
     from gradcheck.cli.solutions import solve_all  # noqa: PLC0415 - after malformed files
 
-    sys.exit(max([*ran, solve_all(chosen, steps, entries, as_json, plot)]))
+    codes = [*ran, solve_all(chosen, steps, entries, as_json, plot)]
+    if lint and not as_json:
+        from gradcheck.cli.author import lint_all  # noqa: PLC0415
+
+        lint_all(chosen, self_tests_only=False)
+    sys.exit(max(codes))
 
 
 def _run_scripts(paths: tuple[str, ...], as_json: bool) -> list[int]:

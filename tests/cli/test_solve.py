@@ -150,3 +150,10 @@ def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "agree" in done.stdout
+
+
+def test_solve_lints_only_where_it_is_asked_to(file) -> None:
+    """`--lint` adds the findings; without it the linter does not run."""
+    path = file("id: p\ninputs: {x: 1.0}\nprogram: x**2\n")
+    assert "finding" in run("solve", path, "--lint").output
+    assert "finding" not in run("solve", path).output
