@@ -4,11 +4,13 @@ import re
 
 import numpy as np
 import pytest
+from flint import arb
 
+from gradcheck.opinions.opinion import Direction, Opinion, estimate
 from gradcheck.opinions.reverse import once
 from gradcheck.testing import GradientError, assert_gradient, check
 from gradcheck.verdict.consult import consult
-from gradcheck.verdict.directions import locate
+from gradcheck.verdict.directions import least_seen, locate
 from tests.support.cases import case
 
 RNG = np.random.default_rng(11)
@@ -109,3 +111,18 @@ def test_a_large_black_box_locates_a_wrong_claim():
     wrong[123] += 1e-3
     with pytest.raises(GradientError, match=r"x\[123\]"):
         assert_gradient(closed, x, gradient=wrong)
+
+
+def test_the_stated_power_pays_for_the_bars_of_the_gradient_and_of_its_product():
+    """By hand: the slope along u strays by |u| times each entry's bar, and by rounding of g · u."""
+    ones = np.ones(100)
+    along = Opinion("differences", directions=(Direction({"x": ones}, arb(0)),))
+
+    def seen(value, error):
+        mine = Opinion("reverse", gradients={"x": estimate(value * ones, error * ones)})
+        return least_seen([along, mine])
+
+    one_sure, every_bar = seen(0.0, 1e-9), 2 * 100 * 1e-9
+    assert one_sure == pytest.approx(every_bar / 1e-6)  # one direction alone: a chance of 1e-6
+    rounding = 2 * 16 * np.finfo(float).eps * np.sqrt(100) * 1e8
+    assert seen(1e8, 1e-9) - one_sure == pytest.approx(rounding / 1e-6, rel=1e-3)
