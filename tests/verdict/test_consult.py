@@ -1,5 +1,7 @@
 """The verdict where a function is not smooth, not defined, or loses its digits in float64."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -246,6 +248,15 @@ def test_one_opinion_is_no_verdict():
     found = read(case(lambda x: x, x=1.0), [alone, *silent])
     assert found.verdict == "undecided"
     assert "symbolic and differences abstain: cannot" in found.notes[0]
+
+
+@pytest.mark.parametrize(("method", "verdict"), [("scan", "undecided"), ("balls", "agree")])
+def test_floats_alone_do_not_settle_a_choice_that_exact_numbers_leave_open(method, verdict):
+    """Reverse mode and a scan of floats take the same branch; balls that have a slope decided."""
+    open_choice = Opinion("symbolic", abstains="Undecided: is it above zero?")
+    mine, scanned = opinions(reverse=(1.0, 2.0, 1e-15), differences=(1.0, 2.0, 1e-12))
+    given = [mine, open_choice, replace(scanned, method=method)]
+    assert read(case(lambda x: x, x=1.0), given).verdict == verdict
 
 
 @pytest.mark.parametrize("odd", ["reverse", "symbolic", "differences"])
