@@ -375,6 +375,8 @@ def test_what_a_program_is_asked_at_its_end_is_seen_far_out_too(part, answer, ve
         (SQUARES, "2*x*((x > 7) + (x <= 7))", "right"),
         (SQUARES, "2*x*erf(10^5*abs(x))", "wrong"),
         (SQUARES, "2*x + 10^(-500)", "needs-review"),
+        (SQUARES, "2*x + (x > 10^12)", "wrong"),
+        (SQUARES, "2*x + (x > 10^40)", "needs-review"),
         (LAYER, "2*X.T @ maximum(X @ w, -500)", "wrong"),
         (LAYER, "2*X.T @ (X @ w) * (w[0] < 100)", "wrong"),
         (LAYER, "2*X.T @ (relu(X @ w) - relu(-X @ w))", "right"),
@@ -386,14 +388,18 @@ def test_answers_of_arrays_are_seen_where_their_rule_changes(text, answer, verdi
 
 
 @pytest.mark.parametrize(
-    ("program", "answer"),
+    ("program", "answer", "verdict"),
     [
-        ("x**2", "2x + (x > 500)"),
-        ("x**2", "2x*(x < 5000)"),
-        ("x**2", "clip(2x, -1000, 1000)"),
-        ("relu(x)", "(x > 10^-6)"),
-        ("relu(x)", "(x > -10^-9)"),
+        ("x**2", "2x + (x > 500)", "wrong"),
+        ("x**2", "2x*(x < 5000)", "wrong"),
+        ("x**2", "clip(2x, -1000, 1000)", "wrong"),
+        ("x**2", "2x + (x > 10^12)", "wrong"),
+        ("x**2", "2x + (x > 10^40)", "needs-review"),
+        ("x**2", "2x + max(0, x - 10^40)", "needs-review"),
+        ("x**2", "2x + 10^40*(abs(x) - sqrt(x^2))", "right"),
+        ("relu(x)", "(x > 10^-6)", "wrong"),
+        ("relu(x)", "(x > -10^-9)", "wrong"),
     ],
 )
-def test_comparisons_that_are_numbers_are_seen_too(program, answer):
-    assert judged(scalar(program), answer).verdict == "wrong"
+def test_comparisons_that_are_numbers_are_seen_too(program, answer, verdict):
+    assert judged(scalar(program), answer).verdict == verdict

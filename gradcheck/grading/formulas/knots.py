@@ -30,7 +30,7 @@ from gradcheck.values import Array
 BITS = 128
 MOST = 12
 CROSSINGS, HALVINGS = 3, 20
-LARGEST = 10**9
+LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
 Side = tuple[int, int]
 
@@ -100,8 +100,14 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 break
         if left:
             return min(left)
-    pieces = (piece for tree in ready.trees for piece in _fold(tree))
-    return next((echo(node) for node, value in pieces if 0 < abs(value) < TINY), "")
+    seen = {side for spot in spots for side in _sides_at(ready.lines, spot)}
+    if any((knot, -side) not in seen for knot, side in seen):
+        far_out = [x for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
+        return far_out[0].text if far_out else ""
+    tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
+    knots = filter(_is_knotted, (node for tree in ready.trees for node in ast.walk(tree)))
+    far = (piece for knot in knots for piece, value in _fold(knot) if abs(value) >= LARGEST)
+    return next((echo(node) for node in (*tiny, *far)), "")
 
 
 def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
@@ -132,7 +138,6 @@ BESIDES = (Fraction(65, 64), Fraction(63, 64), Fraction(1, 2))
 VISITED, SCALES = (24, 6), (6, 2)  # points, and of what is large
 LARGE = 100  # entries
 SATURATING = 99  # a factor beyond which a function may rise from 0 to 1 between two points
-HUGE = arb(10) ** 100
 TINY = arb(10) ** -400  # no number of digits that is looked at shows such a summand
 
 
@@ -154,13 +159,14 @@ def distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     nodes = [node for tree in trees for node in ast.walk(tree)]
     numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
     knots = _typed(filter(_is_knotted, nodes))
-    numbers += [n for n in knots if n < LARGEST and n not in COMMON]
+    numbers += [n for n in knots if n not in COMMON]
     for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
         yield _all_at(key, sign * number * factor, turned=turned)
 
 
 def _typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
-    return sorted({abs(Fraction(middle(value))) for node in nodes for _, value in _fold(node)})
+    values = (value for node in nodes for _, value in _fold(node) if abs(value) < LARGEST)
+    return sorted({abs(Fraction(middle(value))) for value in values})
 
 
 def _is_knotted(node: ast.AST) -> bool:
@@ -188,9 +194,7 @@ def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb]]:
             yield from _fold(piece)
         return
     with suppress(GradcheckError, Undecided), precision(BITS):
-        value = line.value({}, BITS)
-        if abs(value) < HUGE:
-            yield node, value
+        yield node, line.value({}, BITS)
 
 
 def _sides_at(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
