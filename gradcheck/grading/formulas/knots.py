@@ -101,9 +101,9 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
         if left:
             return min(left)
     seen = {side for spot in spots for side in _sides_at(ready.lines, spot)}
-    if any((knot, -side) not in seen for knot, side in seen):
-        far_out = [x for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
-        return far_out[0].text if far_out else ""
+    far_out = [x.text for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
+    if far_out and any((knot, -side) not in seen for knot, side in seen):
+        return far_out[0]
     tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
     knots = filter(_is_knotted, (node for tree in ready.trees for node in ast.walk(tree)))
     far = (piece for knot in knots for piece, value in _fold(knot) if abs(value) >= LARGEST)
