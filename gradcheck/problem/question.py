@@ -19,6 +19,7 @@ from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
 ID = "question"
 WORD = re.compile(r"[A-Za-z]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
+DERIVED = re.compile(r"\s*d\s*/\s*d([A-Za-z]\w*)\s*(?=[\s(\[{|])")  # d/dx in front of it
 COMMAND = re.compile(r"\\[A-Za-z]+")
 FUNCTIONS = FORMULAS.functions
 LETTERS = frozenset(name for name in VOCABULARY.callables() if len(name) == 1)
@@ -34,6 +35,8 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     may be a program or typed mathematics (`x^3 + 2sin x`). Raises TextError.
     """
     inputs = {each.name: each for each in map(_input, given)}
+    if "d" not in inputs and (derived := DERIVED.match(expression)):
+        expression, wrt = expression[derived.end() :], wrt or [derived[1]]
     program = _program(expression, inputs)
     free = sorted(_needed_names(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
