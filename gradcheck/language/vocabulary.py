@@ -66,7 +66,7 @@ class Vocabulary:
         return self.functions | self.aliases.keys() | BUILTINS
 
 
-def nearest(name: str, known: Collection[str], alike: float = 0.6) -> str:
+def nearest(name: str, known: Collection[str], alike: float = 0.66) -> str:
     """`did you mean ...?` for the known name closest to an unknown one, else nothing."""
     folded = {each.lower(): each for each in sorted(known, reverse=True)}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=alike)

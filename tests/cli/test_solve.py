@@ -61,7 +61,7 @@ def test_solve_with_the_numbers_of_a_student(file):
         (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
         (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
         (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1  for x < 0"),
-        (["d/dt (a t^2)", "t=3"], "d/dt = 2*a*t"),
+        (["d/dt (a t^2)", "t=3", "a=5"], "d/dt = 10*t"),
     ],
 )
 def test_solve_takes_an_expression(words, said):
