@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +16,6 @@ import pytest
 from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW
 from gradcheck.batch.run import OVER_BUDGET
 from gradcheck.batch.work import TOO_LARGE
-from tests.benchmarks import batch as course
 from tests.support.batches import SET, calls, grade, lines, made, outputs
 from tests.support.killed import (
     PATIENCE,
@@ -28,10 +27,9 @@ from tests.support.killed import (
     wait_until,
     worker,
 )
-from tests.support.sweeping import at_most, cases
+from tests.support.sweeping import at_most
 
 STUDENTS = 150
-COURSE = ("set.json", "all")  # what tests.benchmarks.batch writes into a room
 POISON = """
 import os
 from gradcheck.batch import work, workers
@@ -75,13 +73,16 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.sampled(2)
-def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs):
-    """`kill -9` of the whole group: nothing judged twice, nothing lost; again and again below."""
-    out = f"killed-{jobs}"
-    with ended(command(room, out, "--jobs", jobs)) as process:
-        wait_until(partial(far_enough, process, room / out, random.Random(jobs).randint(1, 90)))
+@pytest.mark.parametrize(
+    ("jobs", "kills"), [("2", 1), *(pytest.param(n, 10, marks=pytest.mark.sweep) for n in "12")]
+)
+def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs, kills):
+    """`kill -9` of the whole group, again and again: nothing judged twice, nothing lost."""
+    out, dice = f"killed-{jobs}-{kills}", random.Random(jobs)
+    for _ in range(kills):
+        more = judged(room / out) + dice.randint(1, 90 if kills == 1 else at_most(60))
+        with ended(command(room, out, "--jobs", jobs)) as process:
+            wait_until(partial(far_enough, process, room / out, more))
     assert judged(room / out) > 0
     assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
     assert outputs(room / out) == outputs(room / "whole")
@@ -101,10 +102,20 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
-@pytest.mark.parametrize("jobs", [pytest.param("1", marks=pytest.mark.sweep), "2"])
-def test_what_no_worker_survives_is_left_to_a_person(tmp_path, jobs):
+def test_what_no_worker_survives_is_left_to_a_person(tmp_path):
     """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
-    survived(tmp_path, "--jobs", jobs)
+    survived(tmp_path, "--jobs", "2")
+
+
+def told_by(directory: Path, code: str, *how: str) -> list[dict]:
+    """The lines of `grade --json` where its processes begin with a code of ours."""
+    words = ["grade", str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
+    found = subprocess.run(
+        [sys.executable, "-m", "gradcheck", *words],
+        env=poisoned(directory, code), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert found.returncode == 3, found.stderr
+    return lines(found.stdout)
 
 
 def survived(directory: Path, *how: str) -> None:
@@ -113,17 +124,8 @@ def survived(directory: Path, *how: str) -> None:
     names = [f"s{k}" for k in range(40)]
     rows = [f"{name},{bad.get(name, f'{k}x')}" for k, name in enumerate(names)]
     made(directory, {"set.yaml": SET, "a.csv": "\n".join(["student,line", *rows])})
-    words = [str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
-    found = subprocess.run(
-        [sys.executable, "-m", "gradcheck", "grade", *words],
-        env=poisoned(directory, POISON),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-    assert found.returncode == 3, found.stderr
-    told = {t["student"]: t for t in lines(found.stdout) if t["problem"] == "line"}
+    found = told_by(directory, POISON, *how)
+    told = {t["student"]: t for t in found if t["problem"] == "line"}
     review = {name: told[name] for name in names if told[name]["verdict"] == "needs-review"}
     assert {name: line["answer"] for name, line in review.items()} == bad
     assert review["s17"]["remarks"] == [GIVEN_UP]
@@ -146,13 +148,8 @@ def test_a_student_has_a_budget(tmp_path):
             ",".join(["ada", *(f"{2 * k}x" for k in range(2, 8))]),
         ]),
     })  # fmt: skip
-    code = f"{POISON}from gradcheck.batch import run\nrun.BUDGET = 1.2\nrun.SIZE = 1\n"
-    words = [str(tmp_path / "set.yaml"), str(tmp_path / "a.csv"), "--json"]
-    found = subprocess.run(
-        [sys.executable, "-m", "gradcheck", "grade", *words],
-        env=poisoned(tmp_path, code), capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    told = lines(found.stdout)
+    budget = "from gradcheck.batch import run\nrun.BUDGET = 1.2\nrun.SIZE = 1\n"
+    told = told_by(tmp_path, POISON + budget)
     assert {t["verdict"] for t in told if t["student"] == "ada"} == {"right"}
     why = [t["remarks"][0] for t in told if t["student"] == "eve"]
     slow = [words for words in why if words.startswith(TOO_SLOW)]
@@ -203,11 +200,13 @@ def test_a_cluster_has_the_same_limits(tmp_path, address):
         survived(tmp_path, "--scheduler", address)
 
 
+GIVEN = {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"}
+
+
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
     """Where nothing answers, and what is missing."""
     monkeypatch.setattr("gradcheck.batch.cluster.PATIENCE", "1s")
-    made(tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"})
-    words: Sequence[object] = (tmp_path / "set.yaml", tmp_path / "a.csv")
+    words = [made(tmp_path, GIVEN) / name for name in GIVEN]
     found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
     assert found.exit_code == 2
     assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
@@ -224,61 +223,11 @@ def test_a_cluster_without_certificates_is_warned_of(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(distributed, "Client", client)
     files = [tmp_path / name for name in ("ca.pem", "cert.pem", "key.pem")]
-    made(
-        tmp_path, {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"} | {f.name: "" for f in files}
-    )
-    words = (tmp_path / "set.yaml", tmp_path / "a.csv", "--scheduler", "tls://127.0.0.1:1")
+    made(tmp_path, GIVEN | {f.name: "" for f in files})
+    words = [*(tmp_path / name for name in GIVEN), "--scheduler", "tls://127.0.0.1:1"]
     assert "whoever reaches this scheduler can run code" in grade(*words).stderr
-    found = grade(*words, "--tls", *files)
-    assert "whoever reaches" not in found.stderr
+    assert "whoever reaches" not in grade(*words, "--tls", *files).stderr
     security = given["security"]
     assert security.require_encryption
     told = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
     assert told == list(map(str, files))
-
-
-# -- a course that is killed again and again -------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """20,000 answers to twenty problems, and what an unbroken run makes of them."""
-    directory = tmp_path_factory.mktemp("course")
-    course.write(directory / "all", course.choose(directory), at_most(1_000))
-    assert command(directory, "whole", given=COURSE).wait() == 0
-    return directory
-
-
-def kill_at_random(room: Path, out: str, how: Sequence[str], dice: random.Random) -> None:
-    """Kill a run after some seconds, or after so many further answers."""
-    end = time.monotonic() + dice.uniform(0.5, 8.0)
-    count = judged(room / out) + dice.randint(1, 1_000)
-    counting = dice.random() < 0.7
-    with ended(command(room, out, *how, given=COURSE)) as run:
-        while not (far_enough(run, room / out, count) if counting else time.monotonic() > end):
-            time.sleep(0.05)
-
-
-def unhurt(large: Path, *how: str) -> None:
-    """Kill a run of the course at random moments, and let the last one end."""
-    out = f"out{how[0]}{how[1][0]}"
-    for seed in cases(10):
-        kill_at_random(large, out, how, random.Random(seed))
-    assert command(large, out, *how, given=COURSE).wait() == 0
-    assert outputs(large / out) == outputs(large / "whole")
-    assert set(calls(large / out)) == {1}
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_course_survives_ten_kills(large, jobs):
-    """Of the whole process group: the same bytes, nothing judged twice, nothing lost."""
-    unhurt(large, "--jobs", jobs)
-
-
-@dask
-@pytest.mark.sweep
-def test_a_course_on_a_cluster_survives_ten_kills(large, tmp_path, address):
-    """Of the command; two workers go on."""
-    with ended(worker(address, tmp_path)), ended(worker(address, tmp_path)):
-        unhurt(large, "--scheduler", address)

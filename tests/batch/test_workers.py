@@ -20,7 +20,6 @@ SHORT = Limits(seconds=0.3, memory=1 << 27)
 
 
 def doubled(values: list[int]) -> list[int]:
-    """An ordinary task."""
     return [2 * value for value in values]
 
 
@@ -38,17 +37,10 @@ def waiting() -> None:
         threading.Event().wait()
 
 
-def hungry() -> int:
-    """An item that wants a gigabyte."""
+def hungry(size: int) -> int:
+    """An item that wants so many bytes."""
     with item():
-        return len(b"x" * (1 << 30))
-
-
-def hungry_outside() -> int:
-    """A task that wants a gigabyte, and is not within an item; nor is it after one."""
-    with item():
-        pass
-    return len(b"x" * 1000)
+        return len(b"x" * size)
 
 
 def dying(inside: bool) -> Iterator[str]:
@@ -63,7 +55,6 @@ def dying(inside: bool) -> Iterator[str]:
 
 
 def slow_in_all() -> int:
-    """Many items, none of which is too slow."""
     for _ in range(3):
         with item():
             end = time.process_time() + 0.15
@@ -73,8 +64,33 @@ def slow_in_all() -> int:
 
 
 def failing() -> None:
-    """A fault of ours."""
     raise LookupError("no such part")
+
+
+class Evil:
+    """What a stranger's code would like the parent to load."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, ("touch taken-over",)
+
+
+def write(path: str) -> None:
+    """What whoever takes over a worker would do."""
+    with Path(path).open("w") as file:
+        file.write("x" * 10_000)
+
+
+def reach(port: int) -> None:
+    socket.create_connection(("127.0.0.1", port), 5).close()
+
+
+KNOWN: list[int] = []
+
+
+def learn(number: int) -> list[int]:
+    """What a process knows from now on."""
+    KNOWN.append(number)
+    return KNOWN
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +108,13 @@ def beside(request, nursery) -> Iterator[Worker]:
 
 
 def test_a_task_comes_back(beside):
-    """Its result, again and again from the same process."""
+    """Again and again from the same process; what limits there are is counted by item."""
     assert beside.ask(doubled, [1, 2]) == [2, 4]
     first = beside.process.pid
+    assert beside.ask(slow_in_all) == 3, "three items of half the time each"
     assert beside.ask(os.getpid) == first != os.getpid()
+    with item():  # in this process an item is no more than its body
+        assert doubled([1]) == [2]
 
 
 @pytest.mark.parametrize(
@@ -119,61 +138,28 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
     """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
-    beside = Worker(nursery, Limits(seconds=0.05))
-    with pytest.raises(WorkerLost, match=r"0\.05 seconds") as found:
-        beside.ask(waiting)
+    with closing(Worker(nursery, Limits(seconds=0.05))) as beside:
+        with pytest.raises(WorkerLost, match=r"0\.05 seconds") as found:
+            beside.ask(waiting)
     assert (found.value.inside, found.value.overtime) == (True, True)
-    beside.close()
 
 
-def test_memory_is_bounded_within_items(beside):
-    """A MemoryError, which costs the task alone; the process goes on."""
-    with pytest.raises(RuntimeError, match="MemoryError"):
-        beside.ask(hungry)
-    assert beside.ask(hungry_outside) == 1000
-
-
-def test_time_is_counted_by_item(beside):
-    """Three items of half the time each."""
-    assert beside.ask(slow_in_all) == 3
-
-
-def test_a_fault_is_told_by_its_name(beside):
-    """As a RuntimeError: an exception of any class may not travel."""
-    with pytest.raises(RuntimeError, match="LookupError: no such part"):
-        beside.ask(failing)
-
-
-class Evil:
-    """What a stranger's code would like the parent to load."""
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        """A command."""
-        return os.system, ("touch taken-over",)
-
-
-def test_what_comes_back_is_json(beside):
-    """Nothing that a process sends is ever executed here: what is no JSON is a fault."""
-    with pytest.raises(RuntimeError, match="not JSON serializable"):
-        beside.ask(Evil)
-
-
-def written(path: str) -> None:
-    """A file, by whoever takes over a worker."""
-    with Path(path).open("w") as file:
-        file.write("x" * 10_000)
-
-
-def test_a_worker_writes_no_file(beside, tmp_path):
+@pytest.mark.parametrize(
+    ("task", "given", "says"),
+    [
+        (hungry, (1 << 30,), "MemoryError"),
+        (failing, (), "LookupError: no such part"),  # an exception of any class may not travel
+        (Evil, (), "not JSON serializable"),  # nothing that a process sends is executed here
+        (write, ("taken-over",), "OSError"),
+    ],
+)
+def test_a_fault_costs_the_task_alone(beside, tmp_path, task, given, says):
+    """It is told by its name, and the process goes on."""
     path = tmp_path / "taken-over"
-    with pytest.raises(RuntimeError, match="OSError"):
-        beside.ask(written, str(path))
+    with pytest.raises(RuntimeError, match=says):
+        beside.ask(task, *((str(path),) if task is write else given))
     assert not path.exists() or path.stat().st_size == 0
-
-
-def reached(port: int) -> None:
-    """The network, by the same."""
-    socket.create_connection(("127.0.0.1", port), 5).close()
+    assert beside.ask(hungry, 1000) == 1000
 
 
 def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
@@ -181,7 +167,7 @@ def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
     if not shutil.which("unshare") or subprocess.run(words, check=False).returncode:
         pytest.skip("this system forbids namespaces")
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RuntimeError):
-        beside.ask(reached, server.getsockname()[1])
+        beside.ask(reach, server.getsockname()[1])
 
 
 def test_a_program_from_standard_input_has_workers():
@@ -195,12 +181,6 @@ def test_a_program_from_standard_input_has_workers():
     words = [sys.executable, "-"]
     found = subprocess.run(words, input=program, capture_output=True, text=True, check=True)
     assert found.stdout == "True\n"
-
-
-def test_outside_of_workers_nothing_is_limited():
-    """An item in this process is no more than its body."""
-    with item():
-        assert doubled([1]) == [2]
 
 
 def test_a_worker_is_an_executor(nursery):
@@ -220,33 +200,24 @@ def test_a_worker_is_an_executor(nursery):
     assert isinstance(stuck.exception(), WorkerLost)
 
 
-KNOWN: list[int] = []
-
-
-def learned(number: int) -> list[int]:
-    """What a process knows from now on."""
-    KNOWN.append(number)
-    return KNOWN
-
-
 def test_workers_of_a_nursery_know_what_it_has_prepared():
     """Each for itself from then on, and another one in the place of one that was killed."""
     with closing(Nursery()) as nursery:
-        assert nursery.ask(learned, 1) == [1]
+        assert nursery.ask(learn, 1) == [1]
         with closing(Worker(nursery, SHORT)) as one, closing(Worker(nursery, SHORT)) as two:
-            assert (one.ask(learned, 2), two.ask(learned, 3)) == ([1, 2], [1, 3])
+            assert (one.ask(learn, 2), two.ask(learn, 3)) == ([1, 2], [1, 3])
             for task, given in ((endless, 1), (dying, True), (dying, False)):
                 with pytest.raises(WorkerLost) as found:
                     one.ask(task, given)
                 assert found.value.overtime is (task is endless)
-            assert (one.ask(learned, 4), two.ask(learned, 5)) == ([1, 4], [1, 3, 5])
+            assert (one.ask(learn, 4), two.ask(learn, 5)) == ([1, 4], [1, 3, 5])
             os.kill(nursery.process.pid, 9)
-            assert two.ask(learned, 6) == [1, 3, 5, 6], "it goes on without the nursery"
+            assert two.ask(learn, 6) == [1, 3, 5, 6], "it goes on without the nursery"
             for ended in (two.process, nursery.process):
                 os.kill(ended.pid, 9)
             with pytest.raises(WorkerLost):
-                two.ask(learned, 7)
-            assert two.ask(learned, 8) == [8], "and another nursery takes the place"
+                two.ask(learn, 7)
+            assert two.ask(learn, 8) == [8], "and another nursery takes the place"
 
 
 def test_a_worker_is_ended_while_it_starts():

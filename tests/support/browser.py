@@ -8,6 +8,9 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -29,6 +32,40 @@ def running(course: Path, directory: Path) -> Iterator[str]:
         process.wait(20)
         assert process.stdout
         process.stdout.close()
+
+
+@contextmanager
+def driven() -> Iterator[Any]:
+    """The browser; where it is not here, the test is skipped."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if not CHROMIUM:
+        pytest.skip("no chromium is here: no page was looked at")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Any, home: str, path: str, faults: list[str], **how: Any) -> Iterator[Any]:
+    """A page; what it asks of others than home, or complains of, is a fault."""
+
+    def seen(request: Any) -> None:
+        if not request.url.startswith(home):
+            faults.append(f"asked {request.url}")
+
+    def said(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            faults.append(message.text)
+
+    context = browser.new_context(viewport={"width": 1280, "height": 860}, base_url=home, **how)
+    page = context.new_page()
+    page.on("request", seen)
+    page.on("console", said)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(path)
+    yield page
+    context.close()
 
 
 def axe() -> str:

@@ -1,19 +1,18 @@
 """The pages in a real browser: wide and narrow, light and dark, by keyboard, without script."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.support.browser import CHROMIUM, axe, running
+from tests.support.browser import axe, driven, opened, running
 from tests.support.practising import COURSE, RIGHT, WRONG
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium is here: no page was looked at")
 
 WINDOWS = [(390, "dark"), (1280, "light")]
 ASKED = "/free?f=x^3%2B2sin+x&answer=3x^2-2cos+x"
 PAGES = ["/", "/p/cubic", "/p/vector", "/p/write", "/free", ASKED, "/mistakes"]
-WIDE = {"width": 1280, "height": 860}
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 TOLD = ("Sign error", "In your answer", "the wrong way round")
 
@@ -34,38 +33,18 @@ def address(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with driven() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
-def opened(browser, address):
+def visit(browser, address):
     """A function that opens a page; whatever it complains of, or asks others for, is a failure."""
-    contexts, faults = [], []
-
-    def seen(request):
-        if not request.url.startswith(address):
-            faults.append(f"asked {request.url}")
-
-    def said(message):
-        if message.type in ("error", "warning"):
-            faults.append(message.text)
-
-    def opening(path, **how):
-        context = browser.new_context(viewport=WIDE, base_url=address, **how)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", seen)
-        page.on("console", said)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto(path)
-        return page
-
-    yield opening
-    for context in contexts:
-        context.close()
+    faults = []
+    with ExitStack() as open_pages:
+        yield lambda path, **how: open_pages.enter_context(
+            opened(browser, address, path, faults, **how)
+        )
     assert faults == []
 
 
@@ -77,10 +56,10 @@ def in_windows(page):
         yield width, scheme
 
 
-def test_every_page_fits_and_axe_finds_nothing_serious(opened):
+def test_every_page_fits_and_axe_finds_nothing_serious(visit):
     """On every page, and where an answer is explained; without axe-core the widths alone."""
     script = axe()
-    page = opened("/")
+    page = visit("/")
     as_grace(page)
     found = []
     for path in PAGES:
@@ -127,8 +106,8 @@ def as_grace(page):
         page.keyboard.press("Enter")
 
 
-def test_the_echo_follows_what_is_typed(opened):
-    page = opened("/p/cubic")
+def test_the_echo_follows_what_is_typed(visit):
+    page = visit("/p/cubic")
     page.fill("textarea", "2x cos(x^2)")
     page.wait_for_selector("#part-1-echo math")
     assert page.text_content("#part-1-echo math msup") == "x2"
@@ -142,8 +121,8 @@ def test_the_echo_follows_what_is_typed(opened):
     assert page.locator(f"#{described}").count() == 1
 
 
-def test_a_wrong_answer_is_explained_step_by_step(opened):
-    page = opened("/p/cubic")
+def test_a_wrong_answer_is_explained_step_by_step(visit):
+    page = visit("/p/cubic")
     page.fill("textarea", WRONG)
     press(page, "Check")
     playwright.expect(page.locator("h3.verdict")).to_have_text("Not right")
@@ -162,9 +141,9 @@ def test_a_wrong_answer_is_explained_step_by_step(opened):
     playwright.expect(page.locator("svg.graph")).to_contain_text("x.grad 11.17")
 
 
-def test_with_the_keyboard_alone(opened):
+def test_with_the_keyboard_alone(visit):
     """From the top: the name, the first problem, an answer, its verdict, a hint."""
-    page = opened("/")
+    page = visit("/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "To the content"
     for _ in range(4):
@@ -189,8 +168,8 @@ def test_with_the_keyboard_alone(opened):
     playwright.expect(page.locator(".mistakes")).to_contain_text("Sign error")
 
 
-def test_a_grid_by_arrows(opened):
-    page = opened("/p/vector")
+def test_a_grid_by_arrows(visit):
+    page = visit("/p/vector")
     page.click("text=Fill in 2 entries instead")
     page.focus("[name=cell-0]")
     page.keyboard.type("6")
@@ -200,8 +179,8 @@ def test_a_grid_by_arrows(opened):
     playwright.expect(page.locator("h3.verdict")).to_have_text("Right")
 
 
-def test_a_function_of_ones_own(opened):
-    page = opened("/free")
+def test_a_function_of_ones_own(visit):
+    page = visit("/free")
     page.fill("#f", "x^3 + 2sin x")
     page.wait_for_selector("#f-echo math")
     page.fill("#answer", WRONG)
@@ -212,8 +191,8 @@ def test_a_function_of_ones_own(opened):
     assert "answer=3x" in page.url
 
 
-def test_without_script(opened):
-    page = opened("/", java_script_enabled=False)
+def test_without_script(visit):
+    page = visit("/", java_script_enabled=False)
     page.fill("#name", "Bob")
     press(page, "Keep my progress")
     page.click("text=A cubic and a sine")
