@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW
 from gradcheck.batch.run import OVER_BUDGET
 from gradcheck.batch.work import TOO_LARGE
-from tests.support.batches import SET, calls, grade, lines, made, outputs
+from tests.support.batches import SET, calls, expect, grade, lines, made, outputs
 from tests.support.killed import (
     PATIENCE,
     cluster,
@@ -112,7 +111,7 @@ def told_by(directory: Path, code: str, *how: str) -> list[dict]:
     words = ["grade", str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
     found = subprocess.run(
         [sys.executable, "-m", "gradcheck", *words],
-        env=poisoned(directory, code), capture_output=True, text=True, timeout=PATIENCE, check=False,
+        env=poisoned(directory, code), capture_output=True, text=True, timeout=PATIENCE, check=False
     )  # fmt: skip
     assert found.returncode == 3, found.stderr
     return lines(found.stdout)
@@ -207,8 +206,7 @@ def test_no_scheduler_is_told(tmp_path, monkeypatch):
     """Where nothing answers, and what is missing."""
     monkeypatch.setattr("gradcheck.batch.cluster.PATIENCE", "1s")
     words = [made(tmp_path, GIVEN) / name for name in GIVEN]
-    found = grade(*words, "--scheduler", "tcp://127.0.0.1:1")
-    assert found.exit_code == 2
+    found = expect(grade(*words, "--scheduler", "tcp://127.0.0.1:1"), 2)
     assert "127.0.0.1:1" in found.stderr or "gradcheck[cluster]" in found.stderr
 
 

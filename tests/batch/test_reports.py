@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.report.pages import page_name
-from tests.support.batches import CLASS_ANSWERS, SET, grade, made, outputs, report
+from tests.support.batches import CLASS_ANSWERS, SET, expect, grade, made, outputs, report
 from tests.support.browser import driven, opened
 
 STUDENT = "quentin.moreau@example.edu"
@@ -23,8 +23,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nasty = {"student": "W" * 190, "answers": {**typed, "three-shells": [[1e300] * 40] * 9}}
     made(directory, {"more/nasty.json": json.dumps(nasty)})
     problems, *rest = CLASS_ANSWERS
-    found = grade(problems, directory / "more", *rest, "-o", directory / "out", "--jobs", 1)
-    assert found.exit_code == 0
+    expect(grade(problems, directory / "more", *rest, "-o", directory / "out", "--jobs", 1), 0)
     return directory / "out"
 
 
@@ -35,7 +34,7 @@ def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
         files[f"in/{name}.json"] = json.dumps({"answers": {"sine-of-square": "cos(x^2)"}})
     made(tmp_path, files)
     keep = ("--roster", tmp_path / "roster.csv", "-o", tmp_path / "out", "--jobs", 1)
-    assert grade(CLASS_ANSWERS[0], tmp_path / "in", *keep, "--anonymous").exit_code == 0
+    expect(grade(CLASS_ANSWERS[0], tmp_path / "in", *keep, "--anonymous"), 0)
     page = (tmp_path / "out/index.html").read_text()
     assert "cos(x^2)" in page
     assert not re.search("ada|bertha|cecil", page.split("</style>")[-1])
@@ -45,13 +44,13 @@ def test_the_pages_are_those_of_the_ledger(graded):
     """Rendered again, they are the same bytes."""
     before = outputs(graded)
     shutil.rmtree(graded / "students")
-    assert report(graded).exit_code == 0
+    expect(report(graded), 0)
     assert outputs(graded) == before
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle", "csv"])
 def test_a_gradebook_has_a_row_a_student(graded, tmp_path, form):
-    assert report(graded, "--as", form, "-o", tmp_path / "out.csv").exit_code == 0
+    expect(report(graded, "--as", form, "-o", tmp_path / "out.csv"), 0)
     assert (tmp_path / "out.csv").read_text().count("@example.edu") == 40
 
 
@@ -59,9 +58,7 @@ def test_an_export_of_canvas_comes_back_filled_in(graded, tmp_path):
     head = "Student,ID,SIS Login ID,Homework (9)"
     made(tmp_path, {"export.csv": f"{head}\nQ,7,{STUDENT},\n"})
     words = ["--as", "canvas", "--points", tmp_path / "export.csv", "-o", tmp_path / "new.csv"]
-    found = report(graded, *words)
-    assert found.exit_code == 0
-    assert "students of the batch are not in the export" in found.stderr
+    expect(report(graded, *words), 0, "students of the batch are not in the export")
     told, row = (tmp_path / "new.csv").read_text().splitlines()
     assert told == head
     assert re.fullmatch(rf"Q,7,{re.escape(STUDENT)},[\d.]+", row)
@@ -74,7 +71,7 @@ def test_moodle_tells_each_student(graded, tmp_path):
     words = ["--as", "moodle", "--points", tmp_path / "m.csv", "-o", tmp_path / "new.csv"]
 
     def comments(*more):
-        assert report(graded, *words, *more).exit_code == 0
+        expect(report(graded, *words, *more), 0)
         with (tmp_path / "new.csv").open() as file:
             return [row["Feedback comments"] for row in csv.DictReader(file)]
 
@@ -88,7 +85,7 @@ def test_moodle_tells_each_student(graded, tmp_path):
 
 def test_gradescope(graded, tmp_path):
     """A results.json for each student, whose tests sum to the points; an export has no columns."""
-    assert report(graded, "--as", "gradescope", "-o", tmp_path / "gs").exit_code == 0
+    expect(report(graded, "--as", "gradescope", "-o", tmp_path / "gs"), 0)
     assert len(list((tmp_path / "gs").iterdir())) == 41
     told = json.loads((tmp_path / "gs" / page_name(STUDENT).replace(".html", ".json")).read_text())
     assert len(told["tests"]) == 10
@@ -96,16 +93,12 @@ def test_gradescope(graded, tmp_path):
     assert {test["status"] for test in told["tests"]} <= {"passed", "failed"}
     made(tmp_path, {"export.csv": "Student,Homework\n"})
     words = ["--as", "gradescope", "--points", tmp_path / "export.csv", "-o", tmp_path / "new"]
-    found = report(graded, *words)
-    assert found.exit_code == 2
-    assert "--points goes with canvas, moodle, csv, not with gradescope" in found.stderr
+    expect(report(graded, *words), 2, "--points goes with canvas, moodle, csv, not with gradescope")
     assert not (tmp_path / "new").exists()
 
 
 def test_a_directory_without_a_batch_is_told_what_makes_one(tmp_path):
-    found = report(tmp_path)
-    assert found.exit_code == 2
-    assert "gradcheck grade" in found.stderr
+    expect(report(tmp_path), 2, "gradcheck grade")
 
 
 def test_what_a_person_has_to_decide_is_listed(graded, tmp_path):
@@ -115,7 +108,7 @@ def test_what_a_person_has_to_decide_is_listed(graded, tmp_path):
     answer = "6x + 1/(sin(x)^2 + cos(x)^2 - 1)"
     made(tmp_path, {"set.yaml": SET, "ada.yaml": f"student: ada\nanswers: {{line: {answer}}}\n"})
     words = [tmp_path / "set.yaml", tmp_path / "ada.yaml", "-o", tmp_path / "out", "--jobs", 1]
-    assert grade(*words).exit_code == 3
+    expect(grade(*words), 3)
     assert answer in (tmp_path / "out" / "index.html").read_text().partition(heading)[2]
 
 

@@ -20,6 +20,7 @@ from tests.support.batches import (
     CLASS_ANSWERS,
     SET,
     calls,
+    expect,
     grade,
     lines,
     made,
@@ -42,7 +43,7 @@ def here(tmp_path: Path) -> Path:
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, graded into the directory `out`."""
     place = made(tmp_path_factory.mktemp("first"), FILES)
-    assert run(place).exit_code == 0
+    expect(run(place), 0)
     return place
 
 
@@ -131,8 +132,7 @@ def test_grade_diff_says_who_gains_or_loses_what_and_why(ran, name):
     files, said = DIFFS[name]
     before, two = outputs(ran / "out"), "SELECT COUNT(*) FROM questions WHERE problem = 'two'"
     made(ran, files)
-    again = run(ran, "--diff")
-    assert again.exit_code == 0, again.stderr
+    again = expect(run(ran, "--diff"), 0)
     assert said in again.stdout
     assert ("->" in again.stdout) == ("->" in said)
     assert set(calls(ran / "out")) == {1}
@@ -160,7 +160,7 @@ def test_only_and_problem_grade_these_again_and_keep_the_others(ran):
     words = [ran / "set.yaml", ran / "answers"]
     alone = grade(*words, "--only", "bob", "--problem", "two", "--json")
     assert [t["part"] for t in lines(alone.stdout)] == ["x", "y"]
-    assert grade(*words, "--problem", "zzz").exit_code == 2
+    expect(grade(*words, "--problem", "zzz"), 2)
 
 
 def test_no_text_of_a_stranger_commands_the_terminal(tmp_path):
@@ -168,18 +168,19 @@ def test_no_text_of_a_stranger_commands_the_terminal(tmp_path):
     made(tmp_path, {"set.yaml": SET, "answers/\x1b[2Ja.yaml": "answers: ["})
     text = '{"student": "b", "answers": {"\\u001b[31m": 1, "line": "\\u001b[2J x \\u202e"}}'
     made(tmp_path, {"answers/b.json": text})
-    found = grade(tmp_path / "set.yaml", tmp_path / "answers")
-    assert found.exit_code == 3
+    found = expect(grade(tmp_path / "set.yaml", tmp_path / "answers"), 3)
     assert not set("\x1b\u202e") & set(found.output)
 
 
 def test_a_roster_says_who_is_missing(here):
     """Who handed nothing in has a page and no points; who is not on it is told."""
     made(here, {"roster.csv": "student,name\nbob,Bob B.\ncy,Cy C.\n"})
-    found = run(here, "--roster", here / "roster.csv", "--json", "--fail-under", "0.1")
-    assert found.exit_code == 1
-    assert "nothing was handed in by 1: cy" in found.stderr
-    assert "ada is not on the roster" in found.stderr
+    found = expect(
+        run(here, "--roster", here / "roster.csv", "--json", "--fail-under", "0.1"),
+        1,
+        "nothing was handed in by 1: cy",
+        "ada is not on the roster",
+    )
     assert [t["verdict"] for t in lines(found.stdout) if t["student"] == "cy"] == ["missing"] * 3
     assert "Cy C." in (here / "out" / "index.html").read_text()
 
@@ -195,13 +196,12 @@ def test_one_person_under_many_names(here):
         "export.csv": "Student,ID,Homework (7)\nL.,101,\nB.,102,\n",
     }
     made(here, files)
-    found = run(here, here / "form.csv", "--roster", here / "roster.csv")
-    assert found.exit_code == 0
+    found = expect(run(here, here / "form.csv", "--roster", here / "roster.csv"), 0)
     assert "not on the roster" not in found.stderr
     rows = (here / "out/grades.csv").read_text().splitlines()
     assert rows[1:] == ['"ada","2","1","3","3","0"', '"bob","2","0.5","2.5","3","0"']
     words = ["--as", "canvas", "--points", here / "export.csv", "-o", here / "filled.csv"]
-    assert report(here / "out", *words).exit_code == 0
+    expect(report(here / "out", *words), 0)
     assert (here / "filled.csv").read_text().splitlines()[1:] == ["L.,101,3", "B.,102,2.5"]
 
 
@@ -225,8 +225,7 @@ def test_which_attempt_counts_and_until_when(tmp_path, late, words, scores):
     """The last, the first, or of each problem that with most points; half is lost when late."""
     text = SET.replace("title: Two", f"title: Two\nlate: {late}")
     made(tmp_path, {"set.yaml": text, "form.csv": TWICE})
-    found = grade(tmp_path / "set.yaml", tmp_path / "form.csv", *words.split(), "--json")
-    assert found.exit_code == 0
+    found = expect(grade(tmp_path / "set.yaml", tmp_path / "form.csv", *words.split(), "--json"), 0)
     line, two, _ = lines(found.stdout)
     assert (line["score"], two["score"]) == scores
     told = "handed in late: 50% of the points are lost" in (two["remarks"] or [])
@@ -255,11 +254,11 @@ def test_a_mark_stands_whatever_is_graded_again(ran):
     assert '"bob","1.5","2","3.5"' in (ran / "out" / "grades.csv").read_text()
     (page,) = (ran / "out" / "students").glob("bob-*.html")
     assert "marked by a person: the idea &lt;is&gt; right" in page.read_text()
-    assert report(ran / "out").exit_code == 0
+    expect(report(ran / "out"), 0)
     execute(ran, "UPDATE marks SET points = 2")
     assert "damaged" in report(ran / "out").stderr
     execute(ran, "UPDATE marks SET points = 1.5")
-    assert marked(ran, *place, "--undo").exit_code == 0
+    expect(marked(ran, *place, "--undo"), 0)
     made(ran, {"set.yaml": SET})
     run(ran)
     assert outputs(ran / "out") == before
@@ -277,8 +276,7 @@ def test_a_mark_stands_whatever_is_graded_again(ran):
     ],
 )
 def test_a_mark_that_cannot_be(first, words, said):
-    found = marked(first, *words.split())
-    assert found.exit_code == 2
+    found = expect(marked(first, *words.split()), 2)
     assert said in found.output
 
 
@@ -305,8 +303,7 @@ def test_what_was_not_asked_is_told(here):
     kink = "- {id: kink, inputs: {x: 0.0}, program: abs(x)}\n"
     ada = "answers: {kink: 1, line: 2, two: {z: 1}, other: 3, two.y: x^2}"
     made(here, {"set.yaml": SET + kink, "answers/ada.yaml": ada})
-    found = run(here, "--json")
-    assert found.exit_code == 3
+    found = expect(run(here, "--json"), 3)
     for words in (
         "not graded: kink: kink at the given point",
         "`kink` is not graded",
@@ -332,8 +329,7 @@ def test_a_strange_name_is_told_once(here):
     files = {"form.csv": "student,line,shoe,two.z\n" + rows, "many.json": many, "slip.yaml": slip}
     made(here, others | files)
     given = [here / name for name in ("set.yaml", "form.csv", "answers")]
-    found = grade(*given, here / "many.json", here / "slip.yaml", "--json")
-    assert found.exit_code == 3
+    found = expect(grade(*given, here / "many.json", here / "slip.yaml", "--json"), 3)
     told = [line for line in found.stderr.splitlines() if "asked" in line]
     assert [line.partition("form.csv")[2] for line in told[:2]] == [
         ": the column `shoe` was not asked",
@@ -360,8 +356,7 @@ def test_feedback_holds_for_the_files_too(ran):
 def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The sample class, graded in this process: its directory, and what was shown."""
     out = tmp_path_factory.mktemp("sample")
-    found = grade(*CLASS_ANSWERS, "-o", out, "--jobs", 1)
-    assert found.exit_code == 0
+    found = expect(grade(*CLASS_ANSWERS, "-o", out, "--jobs", 1), 0)
     return out, found.stdout
 
 
@@ -370,15 +365,14 @@ def test_processes_give_the_same_bytes(sample, tmp_path, monkeypatch):
     monkeypatch.setattr("gradcheck.batch.outputs.WORTH", 0)
     monkeypatch.setattr("gradcheck.batch.outputs.SLICE", 7)
     (one, _), two = sample, tmp_path
-    assert grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2).exit_code == 0
+    expect(grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2), 0)
     assert outputs(one) == outputs(two)
     assert len(list((one / "students").iterdir())) == 40
     assert set(calls(one)) == set(calls(two)) == {1}
     in_the_way = next((two / "students").iterdir())
     in_the_way.unlink()
     in_the_way.mkdir()
-    told = grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2)
-    assert told.exit_code == 2
+    told = expect(grade(*CLASS_ANSWERS, "-o", two, "--jobs", 2), 2)
     assert in_the_way.name in told.stderr
     assert "what was judged before is kept" in told.stderr
 
@@ -411,14 +405,12 @@ def test_submissions_are_committed_as_they_are_read(here, monkeypatch):
         taken(self, each)
 
     monkeypatch.setattr(Collector, "_take", dying)
-    found = grade(*words)
-    assert found.exit_code == 2
-    assert "the disk is gone" in found.stderr
+    found = expect(grade(*words), 2, "the disk is gone")
     assert 310 - AT_ONCE / 3 - 1 < len(read) < 310, "others see what was committed"
     monkeypatch.undo()
     found = grade(*words, "--only", "s399")
     assert (found.exit_code, "run it again without --only" in found.stderr) == (2, True)
-    assert grade(*words).exit_code == 0
+    expect(grade(*words), 0)
     assert len(kept(here)) == 1200
 
 
@@ -435,9 +427,8 @@ def test_a_second_process_is_refused(here):
     assert holder.stdout.readline() == "held\n"
     refused = run(here)
     holder.communicate("")
-    assert refused.exit_code == 2
-    assert f"process {holder.pid} on " in refused.stderr
-    assert run(here).exit_code == 0
+    expect(refused, 2, f"process {holder.pid} on ")
+    expect(run(here), 0)
 
 
 def test_a_full_disk_loses_nothing(ran, monkeypatch):
@@ -457,16 +448,18 @@ def test_a_full_disk_loses_nothing(ran, monkeypatch):
     assert full.exit_code == 2
     assert "disk is full" in full.stderr
     assert "is kept" in full.stderr
-    assert run(ran).exit_code == 0
+    expect(run(ran), 0)
     assert set(calls(ran / "out")) == {1}
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a place that root cannot write")
 def test_a_read_only_directory_is_told(here):
     """Plainly, before anything is judged."""
-    refused = grade(here / "set.yaml", here / "answers", "-o", "/proc/self/out")
-    assert refused.exit_code == 2
-    assert "/proc/self/out: cannot be written" in refused.stderr
+    expect(
+        grade(here / "set.yaml", here / "answers", "-o", "/proc/self/out"),
+        2,
+        "/proc/self/out: cannot be written",
+    )
 
 
 def in_the_way(here):
@@ -492,8 +485,7 @@ def torn(here):
 )
 def test_a_ledger_that_is_not_understood_is_left_alone(ran, harm, said):
     harm(ran)
-    refused = run(ran)
-    assert refused.exit_code == 2
+    refused = expect(run(ran), 2)
     assert said in refused.stderr
 
 
@@ -519,15 +511,13 @@ def test_a_damaged_judgement_is_made_again(ran, text, at, bit):
     """It is said, nothing else is judged, and the results are the same bytes."""
     before, count = outputs(ran / "out"), sum(calls(ran / "out"))
     flip(ran, text, at, bit)
-    told = report(ran / "out")
-    assert told.exit_code == 2
-    assert "1 judgement in the ledger damaged - `gradcheck grade` judges again" in told.stderr
-    again = run(ran)
-    assert again.exit_code == 0, again.stderr
-    assert "1 judgement in the ledger damaged: judged again" in again.stderr
+    expect(
+        report(ran / "out"), 2, "1 judgement in the ledger damaged - `gradcheck grade` judges again"
+    )
+    expect(run(ran), 0, "1 judgement in the ledger damaged: judged again")
     assert outputs(ran / "out") == before
     assert sum(calls(ran / "out")) <= count + 1
-    assert report(ran / "out").exit_code == 0
+    expect(report(ran / "out"), 0)
 
 
 @pytest.mark.parametrize(
@@ -539,18 +529,16 @@ def test_a_damaged_row_is_read_again(ran, change):
     execute(ran, f"UPDATE {change}")
     assert "damaged" in report(ran / "out").stderr
     assert "damaged" in run(ran, "--only", "ada").stderr
-    assert run(ran).exit_code == 0
+    expect(run(ran), 0)
     assert outputs(ran / "out") == before
-    assert report(ran / "out").exit_code == 0
+    expect(report(ran / "out"), 0)
 
 
 def test_a_choice_is_refused_where_an_answer_is_damaged(ran):
     """The others' answers are in their submissions alone."""
     flip(ran, b'"6x"', 1, 0)
-    found = run(ran, "--only", "bob")
-    assert found.exit_code == 2
-    assert "its file is damaged: run it again without --only" in found.stderr
-    assert run(ran).exit_code == 0
+    expect(run(ran, "--only", "bob"), 2, "its file is damaged: run it again without --only")
+    expect(run(ran), 0)
 
 
 NAMES = [
@@ -572,7 +560,7 @@ def test_names_are_safe_everywhere(tmp_path):
     for k, name in enumerate([*NAMES, "a" * 200]):
         typed = {"student": name, "answers": {"line": "</code><script>"}}
         made(tmp_path, {f"answers/{k}.json": json.dumps(typed)})
-    assert run(tmp_path).exit_code == 0
+    expect(run(tmp_path), 0)
     pages = list((tmp_path / "out" / "students").iterdir())
     assert len(pages) == len(NAMES) + 1
     assert all(set(page.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.") for page in pages)

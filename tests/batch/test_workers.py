@@ -138,9 +138,11 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
     """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
-    with closing(Worker(nursery, Limits(seconds=0.05))) as beside:
-        with pytest.raises(WorkerLost, match=r"0\.05 seconds") as found:
-            beside.ask(waiting)
+    with (
+        closing(Worker(nursery, Limits(seconds=0.05))) as beside,
+        pytest.raises(WorkerLost, match=r"0\.05 seconds") as found,
+    ):
+        beside.ask(waiting)
     assert (found.value.inside, found.value.overtime) == (True, True)
 
 

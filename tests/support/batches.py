@@ -70,3 +70,10 @@ def calls(directory: Path) -> Sequence[int]:
     """How often the judge was asked about each distinct answer."""
     with closing(sqlite3.connect(directory / "results.sqlite")) as ledger:
         return [count for (count,) in ledger.execute("SELECT calls FROM questions")]
+
+
+def expect(found: Result, code: int, *words: str) -> Result:
+    """What a command left, which ended with this code and said these words."""
+    assert found.exit_code == code, found.output
+    assert [each for each in words if each not in found.output] == [], found.output
+    return found
