@@ -130,9 +130,7 @@ def _finding_line(problem: Problem, finding: Finding) -> Text:
 
 def _fact_line(finding: Finding) -> Text:
     """What is so in every such problem: said, and not counted."""
-    names = ", ".join(finding.ids)
-    between = " gives the answers of " if finding.kind == "fact" else ": " if names else ""
-    return Text(f"  {names}{between}{finding.why}", style="dim")
+    return Text(f"  {': '.join(filter(None, [', '.join(finding.ids), finding.why]))}", style="dim")
 
 
 def _check_variants(problem: Problem) -> Iterator[Text]:

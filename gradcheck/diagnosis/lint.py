@@ -29,8 +29,7 @@ class Finding:
     """Mistakes that cannot be seen (`kind` "invisible"), or not be told apart ("alike").
 
     `cure` says what to change; it is empty where no choice of values would help. `count` is the
-    number of sites; `why` the fact of mathematics behind it, where there is one. A mistake of
-    `kind` "fact" gives the answers of something that is no mistake, which `why` then names.
+    number of sites; `why` the fact of mathematics behind it, where there is one.
     """
 
     kind: str

@@ -15,7 +15,9 @@ class Deposit:
     """A gradient g of the `leaf`-th leaf arrives where `held` is held (None: nothing).
 
     `divisor` is the k of `loss / k` (1 where the loss is not divided), `loss` where that stands in
-    the text, `together` the number of gradients that the fullest window adds up.
+    the text, `together` the number of gradients that the fullest window adds up. `last` is what was
+    done to the leaf's `.grad` before ("add", "clear", "step", "held back" a clearing that was not
+    done), `number` counts the deposits from 0.
     """
 
     leaf: int
@@ -24,6 +26,8 @@ class Deposit:
     divisor: float
     together: int
     loss: tuple[int, int] | None = None
+    last: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,7 @@ class Clear:
 
     leaf: int
     held: Numbers
+    last: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from gradcheck.plots.graph import NothingToDraw, dot_text, graph_of
 from gradcheck.plots.picture import graph_svg
 from gradcheck.problem import Problem
 from gradcheck.training import Reference
-from gradcheck.training.series import series
 from gradcheck.verdict.consult import Verdict
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -130,9 +129,9 @@ def _unfollowed() -> str:
 
 
 def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
-    from gradcheck.plots.curves import trace_svg  # noqa: PLC0415
+    from gradcheck.plots.curves import series_of, trace_svg  # noqa: PLC0415
 
-    found = series(problem, reference.point, reference.trace.together)
+    found = list(series_of(reference))
     for one, safe in zip(found, distinct(one.name for one in found), strict=True):
         yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
 

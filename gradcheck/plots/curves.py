@@ -13,19 +13,19 @@ from io import BytesIO
 import matplotlib
 import numpy as np
 from flint import arb
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from gradcheck.errors import GradcheckError
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
 from gradcheck.opinions.floats.lines import on_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, number
-from gradcheck.training.outputs import Output
-from gradcheck.training.series import Series
+from gradcheck.training import Output, Reference
+from gradcheck.training.making import replays
+from gradcheck.training.outputs import departs, same
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
 
@@ -43,44 +43,31 @@ LOOK: dict[Value, Value] = {
     "font.sans-serif": ["DejaVu Sans"],
     "axes.titlesize": 10.0,
     "figure.titlesize": 11.0,
-    "text.parse_math": False,
     "axes.grid": True,
     "grid.color": "#DDDDDD",
     "legend.frameon": False,
 }
-RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 @contextmanager
-def _figure(heading: str, height: float = HIGH) -> Iterator[Figure]:
+def _figure(heading: str) -> Iterator[Figure]:
     """An empty figure with a heading, whatever a program has set for its own plots."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(LOOK)
-        figure = Figure(figsize=(WIDE / INCH, height / INCH), facecolor="white")
+        figure = Figure(figsize=(WIDE / INCH, HIGH / INCH), facecolor="white")
         figure.set_layout_engine("constrained")
         figure.suptitle(textwrap.fill(heading, LETTERS), weight="bold")
         yield figure
 
 
-def _svg(figure: Figure, title: str, description: str) -> str:
+def _svg(figure: Figure, title: str, *description: str) -> str:
     """The figure as SVG: the same bytes for the same figure, with words for those who listen."""
-    words = {"Title": title, "Description": description, "Creator": "gradcheck", "Date": None}
+    told = ". ".join([title, *description]) + "."
+    words = {"Title": title, "Description": told, "Creator": "gradcheck", "Date": None}
     data = BytesIO()
     figure.savefig(data, format="svg", metadata=words)
     return data.getvalue().decode()
-
-
-def _logarithmic(axes: Axes, axis: Axis) -> None:
-    """Logarithms on one of the axes, their ticks written as 10⁻¹⁶ in plain letters."""
-    (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
-    axis.set_major_locator(LogLocator(10.0, numticks=9))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power_of_ten(value)))
-
-
-def _power_of_ten(value: float) -> str:
-    return f"10{str(int(f'{value:.0e}'.split('e')[1])).translate(RAISED)}"
 
 
 # -- difference quotients --------------------------------------------------------------------------
@@ -124,9 +111,14 @@ def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
     index = _steepest(verdict, part)
     f, x = on_entry(case, part, index)
-    sides = _sides(verdict, part, index, f, x)
+    sides = _sides(verdict, part, index)
     steps = max(1.0, abs(x)) * 10.0 ** np.linspace(-DECADES, 0, DECADES * PER_DECADE + 1)
-    curves = tuple(_curve(hand, f, x, slope, steps) for hand, slope in sides.items())
+    found = [_curve(hand, f, x, slope, steps) for hand, slope in sides.items()]
+    if not found[0].steps.size:  # an end of the domain has one side
+        found = [_curve(hand, f, x, sides["central"], steps) for hand in ("left", "right")]
+    curves = tuple(curve for curve in found if curve.steps.size)
+    if not curves:
+        raise NothingToDraw("the program has no finite value around the point")
     slope = next(iter(sides.values()))
     label = f"{part}[{', '.join(map(str, index))}]" if index else part
     entries = int(np.prod(np.shape(case.inputs[part])))
@@ -145,9 +137,7 @@ def _steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
     return tuple(int(k) for k in np.unravel_index(np.argmax(known), known.shape))
 
 
-def _sides(
-    verdict: Verdict, part: str, index: tuple[int, ...], f: Function, x: float
-) -> dict[str, arb]:
+def _sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:
     """Which quotients have a slope to tend to, and that slope."""
     seen = verdict.opinions["differences"]
     slope = seen.slopes.get((part, index), Slope("smooth", math.nan, math.nan))
@@ -158,10 +148,7 @@ def _sides(
     ball = next((ball for ball in balls if ball.is_finite()), None)
     if ball is None or slope.kind not in ("smooth", "unresolved", "one-sided"):
         raise NothingToDraw(slope.detail or "there is no finite slope")
-    if slope.kind != "one-sided":
-        return {"central": ball}
-    aside = x + max(1.0, abs(x)) * 2.0**-26
-    return {"right" if math.isfinite(_value(f, aside)) else "left": ball}
+    return {"central": ball}
 
 
 def _value(f: Function, t: float) -> float:
@@ -177,10 +164,7 @@ def _curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve
     here, (_, quotient) = _value(f, x), QUOTIENTS[hand]
     found = [(h, quotient(_value(f, x - h), here, _value(f, x + h), h)) for h in map(float, steps)]
     told = [(h, float(abs(arb(q) - slope.mid()).mid())) for h, q in found if math.isfinite(q)]
-    if not told:
-        raise NothingToDraw("the program has no finite value around the point")
-    taken, errors = np.array(told).T
-    return Curve(hand, taken, errors)
+    return Curve(hand, *np.array(told).reshape(-1, 2).T)
 
 
 def floor_of(found: Differences) -> float:
@@ -193,31 +177,52 @@ def differences_svg(problem: str, found: Differences) -> str:
     """The V as SVG."""
     which = f", the steepest of {found.entries} entries" if found.entries > 1 else ""
     heading = f"{problem}: difference quotients for d/d{found.label}{which}"
-    said = [heading, f"The slope is {number(found.slope)}"]
+    said = [f"The slope is {number(found.slope)}"]
     floor = floor_of(found)
     with _figure(heading) as figure:
         axes = figure.subplots()
-        for axis in (axes.xaxis, axes.yaxis):
-            _logarithmic(axes, axis)
-        axes.set_xlabel("step h")
-        axes.set_ylabel("error of the slope, |quotient − slope|")
+        axes.set(xlabel="step h", ylabel="error of the slope, |quotient − slope|")
         for curve, colour, mark in zip(found.curves, COLOURS, MARKS, strict=False):
             step, error = (number(each, 2) for each in curve.best)
             words = f"{QUOTIENTS[curve.hand][0]}: best {error} at h = {step}"
             errors = np.maximum(curve.errors, floor)
-            axes.plot(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
+            axes.loglog(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
             said.append(f"{curve.hand} difference {words}")
         if found.bar > floor:
             axes.axhline(found.bar, color=GREY, ls=":", label="error bar of the slope itself")
         axes.set_ylim(floor / 2, None)
         figure.legend(loc="outside lower left")
-        return _svg(figure, heading, ". ".join(said) + ".")
+        return _svg(figure, heading, *said)
 
 
 # -- recorded series -------------------------------------------------------------------------------
 
-ENTRIES, FEW = 6, 12  # of arrays with more entries the 2-norm is drawn; steps with a tick each
+ENTRIES = 6  # of arrays with more entries the 2-norm is drawn
+CALLS = "calls of record(), counted from 0"
 UNCHANGED = "no mistake of the training loop that gradcheck knows changes it"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What `record(name=...)` noted, call by call; and with the first mistake that changes it."""
+
+    name: str
+    right: Output
+    mistake: Mistake | None = None
+    wrong: Output = None
+
+
+def series_of(reference: Reference) -> Iterator[Series]:
+    """Every recorded series of a program."""
+    problem, point, trace = reference.problem, reference.point, reference.trace
+    made = [r for row in TRAINING for r in replays(problem, point, trace, row)]
+    for name, right in trace.recorded.items():
+        wrong = (r for r in made if not same(r.recorded.get(name), right))
+        first = next(wrong, None)
+        if first is None:
+            yield Series(name, right)
+        else:
+            yield Series(name, right, first.mistake, first.recorded.get(name))
 
 
 def trace_svg(problem: str, series: Series) -> str:
@@ -226,63 +231,47 @@ def trace_svg(problem: str, series: Series) -> str:
     Raises NothingToDraw where its entries are not alike numbers.
     """
     heading = f"{problem}: the recorded series {series.name}"
-    right, parting = _lines(series, series.right), None
+    right, parting = _lines(series.name, series.right), departs(series.wrong, series.right)
     runs = {"the program as it is": right}
     if series.mistake is None:
         runs = {f"the program as it is\n{UNCHANGED}": right}
     else:
-        at = ""
-        if series.parting is not None:
-            parting = _steps(series, series.right)[series.parting]
-            at = f"parts at {series.variable or 'call'} = {parting:g} "
+        at = "" if parting is None else f"parts at call {parting} "
         title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
-        runs[title] = _lines(series, series.wrong)
+        runs[title] = _lines(series.name, series.wrong)
     with _figure(heading) as figure:
         rows: Value = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
         for axes, (title, lines) in zip(rows[0], runs.items(), strict=True):
-            axes.set_title(title)
-            counted = f"{series.variable}, as the program counts"
-            axes.set_xlabel(counted if series.counter else "calls of record(), counted from 0")
-            for steps, values in right.values() if lines is not right else ():
-                axes.plot(steps, values, color=GREY, lw=1.2, ls=":")
+            axes.set(title=title, xlabel=CALLS)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            for values in right.values() if lines is not right else ():
+                axes.plot(values, color=GREY, lw=1.2, ls=":")
             for (label, line), colour, mark in zip(lines.items(), COLOURS, MARKS, strict=False):
-                axes.plot(*line, color=colour, marker=mark, label=label)
-                if len(line[0]) <= FEW:
-                    axes.set_xticks(line[0])
-            axes.xaxis.set_major_formatter("{x:g}")
+                axes.plot(line, color=colour, marker=mark, label=label)
             if parting is not None:
                 axes.axvline(parting, color="#000000", lw=1.0, ls="--")
-        rows[0][0].set_ylabel(_entries_of(series))
-        if spans_decades([values for lines in runs.values() for _, values in lines.values()]):
-            _logarithmic(rows[0][0], rows[0][0].yaxis)
-        if len(right) > 1:
+        several = len(right) > 1
+        size = np.asarray(series.right)[0].size
+        norm = f"{series.name}: 2-norm of its {size} entries"
+        rows[0][0].set_ylabel(f"entries of {series.name}" if several else next(iter(right)) or norm)
+        if spans_decades([values for lines in runs.values() for values in lines.values()]):
+            rows[0][0].set_yscale("log")
+        if several:
             figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
-        said = [heading, *(title.replace("\n", ". ") for title in runs)]
-        return _svg(figure, heading, ". ".join(said) + ".")
+        return _svg(figure, heading, *(title.replace("\n", ". ") for title in runs))
 
 
-def _lines(series: Series, value: Output) -> dict[str, tuple[Floats, Floats]]:
-    """The steps and the values of each entry by its label; of many entries their 2-norm."""
+def _lines(name: str, value: Output) -> dict[str, Floats]:
+    """The values of each entry by its label; of many entries their 2-norm, without one."""
     if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
-        raise NothingToDraw(f"{series.name} is not a number, or an array of one shape, each time")
-    steps, flat = _steps(series, value), value.reshape(len(value), -1)
-    if value.ndim == 1 or flat.shape[1] > ENTRIES:
-        whole = value if value.ndim == 1 else np.linalg.norm(flat, axis=1)
-        return {"": (steps, whole)}
-    labels = [f"{series.name}[{', '.join(map(str, i))}]" for i in np.ndindex(value.shape[1:])]
-    return {label: (steps, entry) for label, entry in zip(labels, flat.T, strict=True)}
-
-
-def _steps(series: Series, value: Value) -> Floats:
-    counter = series.counter if len(series.counter or ()) == len(value) else None
-    return np.array(counter or range(len(value)), dtype=np.float64)
-
-
-def _entries_of(series: Series) -> str:
-    value = np.asarray(series.right)
-    if value[0].size > ENTRIES:
-        return f"{series.name}: 2-norm of its {value[0].size} entries"
-    return series.name if value.ndim == 1 else f"entries of {series.name}"
+        raise NothingToDraw(f"{name} is not a number, or an array of one shape, each time")
+    flat = value.reshape(len(value), -1)
+    if value.ndim == 1:
+        return {name: value}
+    if flat.shape[1] > ENTRIES:
+        return {"": np.linalg.norm(flat, axis=1)}
+    labels = [f"{name}[{', '.join(map(str, i))}]" for i in np.ndindex(value.shape[1:])]
+    return dict(zip(labels, flat.T, strict=True))
 
 
 def spans_decades(lines: Sequence[Floats]) -> bool:

@@ -2,16 +2,16 @@
 
 What it leaves at its end is held against what the reference leaves, at the given point and at
 others, so that numbers copied into a program are not an answer. What is wrong with it is proven by
-repair: with a mistake taken back it gives the right numbers. Else its numbers, or its ledger, are
-those of the reference with a mistake in it.
+repair: with a mistake taken back it gives the right numbers. Else its ledger is that of the
+reference with a mistake in it.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -21,18 +21,14 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake
-from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Part
 from gradcheck.training import Output, Reference
 from gradcheck.training.comparison import FACTOR, Comparison, Span, compare_values
-from gradcheck.training.ledger import LedgerEntry, LedgerVerbs, scopes, statement
-from gradcheck.training.making import Replays, replays
+from gradcheck.training.ledger import EVERYWHERE, RIGHT, LedgerEntry, LedgerVerbs, hear, statement
 from gradcheck.training.outputs import same
-from gradcheck.training.remarks import describe_ledger
-from gradcheck.training.repairs import BY_MISTAKE, Repair, line_of
-from gradcheck.training.rewriting import Rewriting, rewritings
+from gradcheck.training.repairs import rewritings, undo_verbs
 from gradcheck.training.student import StudentRun, read_program, read_tree, run_program
-from gradcheck.values import Array, Numbers
+from gradcheck.values import Numbers
 
 SHARE = 8  # a repair has this part of the allowance: a mistake does not make a program slow
 LENIENT = 1e-9  # programs differ in the order of their operations
@@ -45,7 +41,6 @@ REWRITINGS, SPENT = 600, 20_000  # that are tried, and operations that they may 
 # A verdict stands whatever happens to its explanation.
 FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 
-Moves = dict[str, list[tuple[str, Array]]]  # what was added and stepped, by leaf
 Named = Mapping[Mistake, Span | None]  # a mistake that was made, and where
 
 
@@ -182,13 +177,9 @@ def _explain(
 ) -> Comparison:
     """A wrong program with its diagnosis, and where in its text each mistake was made."""
     try:
-        named: Named = dict(_find_repairs(reply, reference, here))
-        written = None if named else _find_rewriting(reply, reference, here)
-        named = named or _find_replays(reply, reference, here)
-        if written is not None and all(row.verb != "deposit" for row in named):
-            named = {written.mistake: written.span}
-        named = named or _in_the_ledger(reply, reference, here)
-        remarks = tuple(dict.fromkeys((*_cure(written), *_remarks(reply, reference, here))))
+        named, cure = _find_repairs(reply, reference, here)
+        named = named or _find_replays(reference, here)
+        remarks = tuple(dict.fromkeys((*cure, *_remarks(reference, here))))
     except FAILURES as error:
         failed = f"the diagnosis failed: {error}"
         return replace(found, diagnosis=Diagnosis("unnamed", remarks=(failed,)))
@@ -201,73 +192,49 @@ def _explain(
 
 def _find_repairs(
     reply: _Reply, reference: Reference, here: StudentRun
-) -> Iterator[tuple[Mistake, Span | None]]:
-    """The mistakes without which the program gives the right numbers at every point."""
+) -> tuple[Named, tuple[str, ...]]:
+    """The mistakes without which the program gives the right numbers at every point.
+
+    All verbs of the ledger that mend it, or else the first change of its text, with that.
+    """
     if reply.run(reference, share=SHARE).stopped:
-        return
-    for mistake in sorted(TRAINING, key=lambda row: -row.common):
-        row = BY_MISTAKE.get(mistake)
-        if row is None:
-            continue
-        if line_of(row.mistake, here) is not None and _is_mended(reply, reference, row, here):
-            yield mistake, _place(reply, here, mistake)
-        for moved, place in _in_other_orders(reply, reference, row):
-            if _right_everywhere(moved, reference):
-                yield mistake, place
-                break
-
-
-def _in_other_orders(
-    reply: _Reply, reference: Reference, row: Repair
-) -> Iterator[tuple[_Reply, Span]]:
-    """The program as a repair writes it, and what that moved."""
-    for text, place in row.texts(reply.program):
-        with suppress(TextError):
-            yield reply._replace(program=read_program(reference.problem, text)), place
-
-
-def _is_mended(reply: _Reply, reference: Reference, row: Repair, here: StudentRun) -> bool:
-    """Whether one way to undo a mistake makes the program right."""
-    together = reference.trace.together
-    ways = range(len(row.ways(here, together)))
-    return any(
-        _right_everywhere(reply, reference, partial(_way, row, here, together, n)) for n in ways
-    )
-
-
-def _way(row: Repair, here: StudentRun, together: int, n: int) -> LedgerVerbs:
-    """The n-th way anew: verbs remember one run."""
-    return row.ways(here, together)[n]
-
-
-def _right_everywhere(
-    reply: _Reply, reference: Reference, verbs: Callable[[], LedgerVerbs] | None = None
-) -> bool:
-    """Whether a program gives the right numbers at every point, within its share."""
-    for each in (reference, *reply.elsewhere()):
-        how = {"watched": False} if verbs is None else {"verbs": verbs()}
-        run = reply.run(each, share=SHARE, **how)
-        if run.failed or reply.compare(each, run).verdict != "right":
-            return False
-    return True
-
-
-def _find_rewriting(reply: _Reply, reference: Reference, here: StudentRun) -> Rewriting | None:
-    """The first small change of the text that gives the right numbers at every point."""
-    if here.stopped:
-        return None
-    constants = (n for n in ast.walk(reference.problem.program.tree) if isinstance(n, ast.Constant))
-    values: Iterator[Numbers] = (n.value for n in constants)
-    numbers = [float(value) for value in values if _is_real(value)]
+        return {}, ()
+    named = dict[Mistake, Span | None]()
+    for mistake, verbs in undo_verbs(here, reference.trace.together):
+        places: list[Span | None] = []
+        heard = hear(verbs, EVERYWHERE, lambda given, place: places.append(place))  # noqa: B023
+        if mistake not in named and _is_mended(reply, reference, heard, places):
+            named[mistake] = statement(reply.program, places[0])
+    if named or here.stopped:
+        return named, ()
+    values: list[Numbers] = [
+        n.value for n in ast.walk(reference.problem.program.tree) if isinstance(n, ast.Constant)
+    ]
+    numbers = [float(value) for value in values if type(value) in (int, Fraction)]
     many = min(REWRITINGS, SPENT // max(here.spent, 1))
     for found in islice(rewritings(reply.program.source, numbers, _sizes(reference)), many):
-        try:
+        with suppress(TextError, TypeError, ValueError):
             program = read_tree(reference.problem, found.tree)
-        except (TextError, TypeError, ValueError):
-            continue
-        if _right_everywhere(reply._replace(program=program), reference):
-            return found
-    return None
+            if _is_mended(reply._replace(program=program), reference):
+                return {found.mistake: found.span}, (f"every number is right with {found.cure}",)
+    return {}, ()
+
+
+def _is_mended(
+    reply: _Reply,
+    reference: Reference,
+    verbs: LedgerVerbs = RIGHT,
+    places: Sequence[Span | None] | None = None,
+) -> bool:
+    """Whether a program gives the right numbers at every point, within its share.
+
+    Verbs that come to nothing else at the first point mend nothing: `places` hears of them.
+    """
+    for each in (reference, *reply.elsewhere()):
+        run = reply.run(each, share=SHARE, verbs=verbs, watched=places is not None)
+        if run.failed or reply.compare(each, run).verdict != "right" or places == []:
+            return False
+    return True
 
 
 def _sizes(reference: Reference) -> list[str]:
@@ -283,102 +250,41 @@ def _sizes(reference: Reference) -> list[str]:
     return [text for size, text in found.items() if size > 1]
 
 
-def _is_real(value: Numbers) -> bool:
-    return isinstance(value, int | Fraction) and not isinstance(value, bool)
-
-
-def _cure(written: Rewriting | None) -> Iterator[str]:
-    if written is not None:
-        yield f"every number is right with `{written.new}` in the place of `{written.old}`"
-
-
-def _find_replays(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
-    """The mistakes that give these numbers at every point, made in the reference.
-
-    Those that the ledger shows come before those that it does not.
-    """
-    if here.failed:
+def _find_replays(reference: Reference, here: StudentRun) -> Named:
+    """The mistakes that add and step the same when they are made in the reference."""
+    mine = _moves(here.entries) if here.ended else []
+    if not mine or same(mine, _moves(reference.trace.entries)):
         return {}
-    explained = reference.mistaken.explain(reply.part.name, reply.value(reference, here))
-    kept = [h.mistake for h in explained.hypotheses if _possible(h.mistake, here)]
-    for other in reply.elsewhere() if kept else ():
-        run = reply.run(other)
-        if not run.failed:
-            kept = [mistake for mistake in kept if _gives(mistake, reply, other, run)]
-    shown = [mistake for mistake in kept if line_of(mistake, here)]
-    return {mistake: _place(reply, here, mistake) for mistake in shown or kept}
-
-
-def _gives(mistake: Mistake, reply: _Reply, reference: Reference, run: StudentRun) -> bool:
-    """Whether a mistake made in the reference gives what a program leaves, at a point."""
-    yours, right = reply.value(reference, run), reference.trace
-    return any(
-        same(yours, replay.values[reply.part.name])
-        for scope in scopes(mistake.verb, right.entries)
-        for replay in replays(reference.problem, reference.point, right, mistake, scope)
-    )
-
-
-def _in_the_ledger(reply: _Reply, reference: Reference, here: StudentRun) -> Named:
-    """The mistakes that add and step the same, made in the reference."""
-    found = _same_ledger(reference.mistaken, here.entries) if here.ended else []
-    return {m: _place(reply, here, m) for m in found if _possible(m, here)}
-
-
-def _same_ledger(mistaken: Replays, entries: Sequence[LedgerEntry]) -> list[Mistake]:
-    """The mistakes whose ledger this is, made at the fewest places."""
-    mine, right = _moves(entries), _moves(mistaken.right.entries)
-    if not mine or _move_alike(mine, right):
-        return []
-    fits = [replay for replay in mistaken.replays if _move_alike(mine, _moves(replay.entries))]
+    fits = [r for r in reference.mistaken.replays if same(mine, _moves(r.entries))]
     cheapest = min((replay.scope.cost for replay in fits), default=0)
-    return list(dict.fromkeys(r.mistake for r in fits if r.scope.cost == cheapest))
+    return {r.mistake: None for r in fits if r.scope.cost == cheapest}
 
 
-def _moves(entries: Sequence[LedgerEntry]) -> Moves:
-    """What was added to each leaf and by what it was stepped, in order, up to the last step."""
-    found: Moves = {}
-    for entry in entries:
-        if entry.amount is not None and np.any(entry.amount):
-            found.setdefault(entry.leaf.name, []).append((entry.verb, entry.amount))
-    return {name: _up_to_the_last_step(moves) for name, moves in found.items()}
+def _moves(entries: Sequence[LedgerEntry]) -> Output:
+    """What was added and stepped, in order, up to the last step that moves something."""
+    moves = [(e.verb, e.amount) for e in entries if e.amount is not None and np.any(e.amount)]
+    last = max((k + 1 for k, (verb, _) in enumerate(moves) if verb == "step"), default=0)
+    return [amount for _, amount in moves[:last]]
 
 
-def _up_to_the_last_step(moves: list[tuple[str, Array]]) -> list[tuple[str, Array]]:
-    """Without the gradients that nobody steps; all of them where nobody ever steps."""
-    last = max((k + 1 for k, (verb, _) in enumerate(moves) if verb == "step"), default=len(moves))
-    return moves[:last]
+# -- what the ledger shows -------------------------------------------------------------------------
+
+COUNTED = {
+    "add": "gradients that come to {leaf}",
+    "clear": "clearings of `.grad` of {leaf}",
+    "step": "steps that move {leaf}",
+}
 
 
-def _move_alike(a: Moves, b: Moves) -> bool:
-    return a.keys() == b.keys() and all(
-        len(a[name]) == len(b[name])
-        and all(v == w and same(x, y) for (v, x), (w, y) in zip(a[name], b[name], strict=True))
-        for name in a
-    )
-
-
-def _possible(mistake: Mistake, here: StudentRun) -> bool:
-    """Whether the ledger does not prove that the mistake was not made."""
-    row = BY_MISTAKE.get(mistake)
-    if row is None or not row.shown or not here.entries:
-        return True
-    return line_of(row.mistake, here) is not None
-
-
-def _place(reply: _Reply, here: StudentRun, mistake: Mistake) -> Span | None:
-    """The statement of the student's text in which a mistake was made."""
-    line = line_of(mistake, here)
-    return None if line is None else statement(reply.program, line.span)
-
-
-def _remarks(reply: _Reply, reference: Reference, here: StudentRun) -> Iterator[str]:
-    """What the ledger shows and the reference's does not; PyTorch's warnings."""
-    due = reference.trace
+def _remarks(reference: Reference, here: StudentRun) -> Iterator[str]:
+    """How often the ledger's verbs were said, where that is not as often as is due; warnings."""
     if not here.stopped:
-        yield from describe_ledger(here, due.entries, due.calls, partial(_line, reply.program))
+        came, due = (
+            Counter((entry.verb, entry.leaf.name) for entry in entries)
+            for entries in (here.entries, reference.trace.entries)
+        )
+        for (verb, leaf), wanted in due.items():
+            if here.ended and came[verb, leaf] != wanted:
+                words = COUNTED[verb].format(leaf=leaf)
+                yield f"{came[verb, leaf]} {words}, {wanted} in a program that is right"
     yield from (f"PyTorch warns: {note}" for note in here.notes[:NOTES])
-
-
-def _line(program: Program, span: Span | None) -> str:
-    return "" if span is None else f" (line {program.source.count(chr(10), 0, span[0]) + 1})"

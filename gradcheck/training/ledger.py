@@ -37,6 +37,7 @@ class Holder:
     tensor: Tensor
     number: int
     name: str = ""
+    last: str = ""  # what was last done to its `.grad`, or was not: "held back"
 
     @property
     def value(self) -> Array:
@@ -94,6 +95,28 @@ class LedgerVerbs:
 RIGHT = LedgerVerbs()
 
 
+def hear(
+    verbs: LedgerVerbs, scope: "Scope", differ: Callable[[Numbers, Span], None]
+) -> LedgerVerbs:
+    """The verbs, at a scope; `differ` hears of what, and where, they come to something else."""
+
+    def say(name: str) -> Callable[[Numbers], Numbers]:
+        right, way, counter = getattr(RIGHT, name), getattr(verbs, name), Occasions()
+
+        def said(argument: Numbers) -> Numbers:
+            due, here = right(argument), counter.next(executing(), argument.leaf)
+            if way is right or not scope.covers(here):
+                return due
+            came = way(argument)
+            if not np.array_equal(came, due):
+                differ(argument, here.place)
+            return came
+
+        return said
+
+    return LedgerVerbs(say("deposit"), say("clear"), say("write"))
+
+
 def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Numbers]:
     """What was held after each line of a verb."""
     return [entry.total for entry in entries if entry.verb == verb]
@@ -118,6 +141,7 @@ class GradientLedger:
     pending: list[tuple[Holder, Array | None, Array]] = field(default_factory=list)
     fullest: int = 0
     idle_clears: int = 0
+    deposits: int = 0
     _by_memory: dict[int, Holder] = field(default_factory=dict)
     _keeping: int = 0
 
@@ -205,7 +229,8 @@ class GradientLedger:
             self._enter("clear", holder, None, np.zeros(holder.tensor.shape))
 
     def _is_cleared(self, holder: Holder) -> bool:
-        cleared = self.verbs.clear(Clear(holder.number, holder.held))
+        cleared = self.verbs.clear(Clear(holder.number, holder.held, holder.last))
+        holder.last = "clear" if cleared else "held back"
         if cleared:
             self.windows[holder] = 0
         return cleared
@@ -225,8 +250,21 @@ class GradientLedger:
 
     def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
         call = self.calls[-1]
-        arriving = Deposit(holder.number, before, g, call.divisor, self.together, call.made)
-        total = np.asarray(self.verbs.deposit(arriving))
+        total = np.asarray(
+            self.verbs.deposit(
+                Deposit(
+                    holder.number,
+                    before,
+                    g,
+                    call.divisor,
+                    self.together,
+                    call.made,
+                    holder.last,
+                    self.deposits,
+                )
+            )
+        )
+        holder.last, self.deposits = "add", self.deposits + 1
         if self.verbs is not RIGHT:
             _overwrite(holder.tensor._grad, total)
         self.windows[holder] = self.windows.get(holder, 0) + 1
@@ -240,6 +278,7 @@ class GradientLedger:
         step = Write(holder.number, before, after, previous, window, self.together)
         value = np.asarray(self.verbs.write(step))
         self.previous[holder] = after - before
+        holder.last = holder.last if holder.last == "held back" else "step"
         self.windows[holder] = 0
         if self.verbs is not RIGHT:
             _overwrite(holder.tensor, value)

@@ -11,9 +11,8 @@ import numpy as np
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.ledger import LedgerEntry, totals
-from gradcheck.training.making import Replay, replays
+from gradcheck.training.making import Replay, reason, replays
 from gradcheck.training.outputs import Output, leaves, near
 from gradcheck.training.preparing import Reference
 
@@ -40,7 +39,7 @@ def blind(reference: Reference) -> tuple[Finding, ...]:
     ]
     seen = [replay for replay in made if not _same(replay, reference.trace.values)]
     hidden = [r for r in made if all(r.mistake is not other.mistake for other in seen)]
-    return (*_find_hidden(reference, hidden), *_alike(seen), *_innocents(reference, seen))
+    return (*_find_hidden(reference, hidden), *_alike(seen))
 
 
 def _could_be_made(reference: Reference, replay: Replay) -> bool:
@@ -61,15 +60,8 @@ def _find_hidden(reference: Reference, made: Sequence[Replay]) -> Iterator[Findi
         firsts.setdefault(replay.mistake, replay)
     for replay in firsts.values():
         cure = ASK.get(_differing(replay.entries, reference.trace.entries), ANOTHER_STEP)
-        yield Finding(
-            "invisible", (replay.mistake,), _place(replay), cure, 1, _why(reference, replay)
-        )
-
-
-def _why(reference: Reference, replay: Replay) -> str:
-    """The fact by which a mistake takes the right steps."""
-    found = equivalent_loop(reference.problem, reference.point, reference.trace, replay.entries)
-    return f"it takes the same steps as {found.name}" if found else ""
+        place = replay.places[0] if len(replay.places) == 1 else None
+        yield Finding("invisible", (replay.mistake,), place, cure)
 
 
 def _alike(seen: Sequence[Replay]) -> Iterator[Finding]:
@@ -105,15 +97,3 @@ def _differing(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tu
         not near(totals(some, verb), totals(others, verb)) for verb in ("add", "step")
     )
     return gradients, parameters
-
-
-def _innocents(reference: Reference, seen: Sequence[Replay]) -> Iterator[Finding]:
-    """Mistakes whose answers are those of a loop without one."""
-    for replay in seen:
-        found = equivalent_loop(reference.problem, reference.point, reference.trace, replay.entries)
-        if found and _same(replay, found.values):
-            yield Finding("fact", (replay.mistake,), _place(replay), "", 1, found.name)
-
-
-def _place(replay: Replay) -> tuple[int, int] | None:
-    return replay.places[0] if len(replay.places) == 1 else None

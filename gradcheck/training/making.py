@@ -1,33 +1,29 @@
 """The training loop with one verb of the ledger said wrong, and what an answer owes to it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
-from gradcheck.language import executing
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
-from gradcheck.training.facts import equivalent_loop, reason
 from gradcheck.training.ledger import (
     EVERYWHERE,
     RIGHT,
     LedgerEntry,
-    LedgerVerbs,
-    Occasions,
     Scope,
     Span,
+    hear,
     occasions,
     scopes,
     statement,
 )
 from gradcheck.training.outputs import Output, departs, same
 from gradcheck.training.trace import Trace, trace
-from gradcheck.values import Numbers
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -44,6 +40,7 @@ class Replay:
     values: Mapping[str, Output]
     entries: tuple[LedgerEntry, ...]
     places: tuple[Span, ...]
+    recorded: Mapping[str, Output]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +51,6 @@ class Replays:
     point: Point
     right: Trace
     replays: tuple[Replay, ...] = ()
-    said: dict[Replay, tuple[str, ...]] = field(default_factory=dict)
 
     @np.errstate(all="ignore")
     def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
@@ -70,20 +66,10 @@ class Replays:
         return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
 
     def _remarks(self, found: Sequence[Sequence[Replay]]) -> Iterator[str]:
-        """On which occasion alone; why several fit; which right loop takes the same steps."""
+        """On which occasion alone; why several fit."""
         for fits in found:
             yield from self._alone(fits)
         yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
-        for fits in found:
-            if fits[0].scope == EVERYWHERE:
-                yield from self._innocent(fits[0])
-
-    def _innocent(self, replay: Replay) -> tuple[str, ...]:
-        if replay not in self.said:
-            found = equivalent_loop(self.problem, self.point, self.right, replay.entries)
-            words = f"{replay.mistake.id} takes the same steps as {found.name}" if found else ""
-            self.said[replay] = (words,) if words else ()
-        return self.said[replay]
 
     def _alone(self, fits: Sequence[Replay]) -> Iterator[str]:
         """Which time alone, or which leaf's; nothing where several would do."""
@@ -121,31 +107,24 @@ def replays(
     """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
         spans: list[Span] = []
-        verbs = _wrong_verbs(row, way, scope, spans)
+        of_loss = row.operand is not None
+        verbs = hear(
+            replace(RIGHT, **{row.verb: way}),
+            scope,
+            lambda given, place: spans.append(given.loss if of_loss else place),  # noqa: B023
+        )
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
             continue
         places = tuple(dict.fromkeys(statement(problem.program, span) for span in spans))
-        yield Replay(row, scope, found.values, found.entries, places)
+        yield Replay(row, scope, found.values, found.entries, places, found.recorded)
 
 
-def _wrong_verbs(
-    row: Mistake, way: Callable[[Numbers], Numbers], scope: Scope, spans: list[Span]
-) -> LedgerVerbs:
-    """The verbs with one of them said wrong at a scope; `spans` hears where that matters."""
-    right, counter = getattr(RIGHT, row.verb), Occasions()
-
-    def wrong(argument: Numbers) -> Numbers:
-        due, here = right(argument), counter.next(executing(), argument.leaf)
-        if not scope.covers(here):
-            return due
-        came = way(argument)
-        if not np.array_equal(came, due):
-            spans.append(here.place if row.operand is None else argument.loss)
-        return came
-
-    return replace(RIGHT, **{row.verb: wrong})
+def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
+    """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
+    ids = {row.id for row in rows}
+    return (said for row in rows for other, said in row.alike.items() if other in ids)
 
 
 def _distinct(fits: Sequence[Replay]) -> list[list[Replay]]:

@@ -1,101 +1,62 @@
-"""Proof by repair: a student's own program, run again with a mistake taken back.
+"""Proof by repair: a student's own program, run again with one mistake taken back.
 
-A repair says the ledger's verbs so that one mistake is undone; if the program then gives the
-right numbers, that mistake is what was wrong with it. Each row also finds in a ledger the line at
-which the mistake was made.
+A verb of the ledger is said so that the mistake is undone, or the text is changed in one place, or
+in every place alike. If the program then gives the right numbers, that mistake was wrong with it.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import count
+from itertools import chain, count
 
-from gradcheck.documents.passage import where_is
-from gradcheck.engine.tape import Step
-from gradcheck.language import Program
+from gradcheck.diagnosis.edits import Edit, SourceWords, fill, stages
+from gradcheck.documents.passage import Passage, where_is
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
-from gradcheck.mistakes.training import Deposit, Write
-from gradcheck.training.ledger import RIGHT, BackwardCall, Holder, LedgerEntry, LedgerVerbs
+from gradcheck.mistakes.training import WRITTEN, Deposit
+from gradcheck.ops import TABLE
+from gradcheck.training.ledger import RIGHT, Holder, LedgerVerbs
 from gradcheck.training.student import StudentRun
 from gradcheck.values import Numbers
 
-Lines = Sequence[LedgerEntry]  # of one leaf, in the order of the run
+# -- verbs of the ledger -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Repair:
-    """One mistake undone: `ways` give the verbs that undo it, `scope` the line that made it.
+def undo_verbs(run: StudentRun, full: int) -> Iterator[tuple[Mistake, LedgerVerbs]]:
+    """The verbs that take back one mistake each.
 
-    `ways(run, together)` is told the run that came out wrong, and how many gradients the fullest
-    window of the reference adds up. `texts` are the program in another order, and what was moved.
-    `shown` says that a ledger without such a line proves that the mistake was not made.
+    `run` came out wrong; `full` gradients are added up in the fullest window of the reference.
     """
+    windows, again = _windows(run, full), _repeated_deposits(run)
 
-    mistake: Mistake
-    ways: Callable[[StudentRun, int], Sequence[LedgerVerbs]]
-    scope: Callable[[Lines, StudentRun], LedgerEntry | None]
-    texts: Callable[[Program], Iterator[tuple[str, tuple[int, int]]]] = lambda program: iter(())
-    shown: bool = False
+    def weigh(factor: Callable[[int], float]) -> LedgerVerbs:
+        def deposit(d: Deposit) -> Numbers:
+            return RIGHT.deposit(replace(d, g=d.g * factor(windows.get(d.number, full))))
 
+        return replace(RIGHT, deposit=deposit)
 
-# -- verbs that know what was last done to the leaf ------------------------------------------------
+    def afresh_after(verb: str) -> Callable[[Deposit], Numbers]:
+        return lambda d: d.g if d.last == verb else RIGHT.deposit(d)
 
+    def once(d: Deposit) -> Numbers:
+        return d.held if d.number in again and d.held is not None else RIGHT.deposit(d)
 
-@dataclass
-class _Past:
-    """The verb that was last said to each leaf."""
-
-    last: dict[int, str]
-
-    def deposit(self, say: Callable[[str, Deposit], Numbers], d: Deposit) -> Numbers:
-        """What `.grad` holds, given what was done before."""
-        before, self.last[d.leaf] = self.last.get(d.leaf, ""), "add"
-        return say(before, d)
-
-    def clear(self, say: Callable[[str], bool], c: Numbers) -> bool:
-        """Whether a clearing is done; one that is not leaves its mark too."""
-        done = say(self.last.get(c.leaf, ""))
-        self.last[c.leaf] = "clear" if done else "held back"
-        return done
-
-    def write(self, w: Write) -> Numbers:
-        """A step as it comes."""
-        if self.last.get(w.leaf) != "held back":
-            self.last[w.leaf] = "step"
-        return w.after
+    kept = replace(RIGHT, clear=lambda c: c.last != "add")
+    yield training.missing_zero_grad, replace(RIGHT, deposit=afresh_after("step"))
+    yield training.overwritten_grad, kept
+    yield training.unscaled_accumulation, weigh(lambda n: 1 / full)
+    yield training.unscaled_accumulation, weigh(lambda n: 1 / n)
+    yield training.scaled_twice, weigh(lambda n: full)
+    yield training.scaled_twice, weigh(lambda n: n)
+    yield training.partial_window, weigh(lambda n: full / n)
+    yield training.partial_window, weigh(lambda n: n / full)
+    yield training.zeroed_before_step, replace(kept, deposit=afresh_after("held back"))
+    yield training.counted_twice, replace(RIGHT, deposit=once)
 
 
-def _verbs(
-    deposit: Callable[[str, Deposit], Numbers] = lambda before, d: RIGHT.deposit(d),
-    clear: Callable[[str], bool] = lambda before: True,
-) -> LedgerVerbs:
-    past = _Past({})
-    return LedgerVerbs(partial(past.deposit, deposit), partial(past.clear, clear), past.write)
-
-
-def _afresh_after(verb: str) -> Callable[[str, Deposit], Numbers]:
-    """The first gradient after a verb finds nothing."""
-    return lambda before, d: d.g if before == verb else RIGHT.deposit(d)
-
-
-def _scale(factor: float) -> LedgerVerbs:
-    """Every gradient times a factor."""
-    return replace(RIGHT, deposit=lambda d: RIGHT.deposit(replace(d, g=d.g * factor)))
-
-
-def _weigh_gradients(factors: Mapping[int, float]) -> LedgerVerbs:
-    """The deposits of some numbers, counted from 0, times a factor each."""
-    counter = count()
-
-    def deposit(d: Deposit) -> Numbers:
-        return RIGHT.deposit(replace(d, g=d.g * factors.get(next(counter), 1.0)))
-
-    return replace(RIGHT, deposit=deposit)
-
-
-def _short_windows(run: StudentRun, full: int) -> Mapping[int, int]:
-    """The deposits of windows that are not full, by number, and how many there are in theirs."""
+def _windows(run: StudentRun, full: int) -> Mapping[int, int]:
+    """How many gradients are added up where a deposit is, by its number, `full` at most."""
     windows: dict[Holder, list[int]] = {}
     found: dict[int, int] = {}
     number = count()
@@ -104,188 +65,240 @@ def _short_windows(run: StudentRun, full: int) -> Mapping[int, int]:
             windows.setdefault(entry.leaf, []).append(next(number))
         else:
             window = windows.pop(entry.leaf, [])
-            found |= dict.fromkeys(window, len(window)) if len(window) < full else {}
+            found |= dict.fromkeys(window, min(len(window), full))
     return found
-
-
-def _without(numbers: frozenset[int]) -> LedgerVerbs:
-    """The deposits of those numbers, counted from 0, are not made."""
-    counter = count()
-
-    def deposit(d: Deposit) -> Numbers:
-        left_out = next(counter) in numbers and d.held is not None
-        return d.held if left_out else RIGHT.deposit(d)
-
-    return replace(RIGHT, deposit=deposit)
-
-
-# -- where a ledger shows a mistake ----------------------------------------------------------------
-
-
-def _never_cleared(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-    """A gradient that is added to one that was stepped already."""
-    stepped = held = False
-    for line in lines:
-        if line.verb == "add":
-            if held and stepped:
-                return line
-            held, stepped = True, False
-        else:
-            stepped = line.verb == "step"
-            held = held and stepped
-    return None
-
-
-def _between(*verbs: str) -> Callable[[Lines, StudentRun], LedgerEntry | None]:
-    """The second of some verbs that follow one another."""
-
-    def scope(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-        said = [line.verb for line in lines]
-        starts = range(len(said) - len(verbs) + 1)
-        return next((lines[k + 1] for k in starts if said[k : k + len(verbs)] == [*verbs]), None)
-
-    return scope
-
-
-def _find_accumulated(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-    """The first of several gradients that are added up."""
-    second = _between("add", "add")(lines, run)
-    return next(line for line in lines if line.verb == "add") if second else None
-
-
-def _short_window(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-    """The last step, or the last gradient if it is never stepped."""
-    ends = [line for line in lines if line.verb in ("step", "add")]
-    return ends[-1] if any(line.verb == "step" for line in ends) else None
-
-
-def _before_backward(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-    """A step that no gradient has come for."""
-    ready = False
-    for line in lines:
-        if line.verb == "step" and not ready:
-            return line
-        ready = line.verb == "add"
-    return None
-
-
-def find_repeated(calls: Sequence[BackwardCall]) -> Iterator[BackwardCall]:
-    """Backward calls on a value that has gone back before."""
-    seen: set[Step] = set()
-    for call in calls:
-        if call.start in seen:
-            yield call
-        seen.add(call.start)
-
-
-def _again(lines: Lines, run: StudentRun) -> LedgerEntry | None:
-    """A gradient that comes from such a call."""
-    numbers = {call.number for call in find_repeated(run.calls)}
-    return next((line for line in lines if line.verb == "add" and line.event in numbers), None)
 
 
 def _repeated_deposits(run: StudentRun) -> frozenset[int]:
-    numbers = {call.number for call in find_repeated(run.calls)}
+    """The deposits of backward calls on a value that has gone back before."""
+    starts = [call.start for call in run.calls]
+    again = {call.number for k, call in enumerate(run.calls) if call.start in starts[:k]}
     added = [entry for entry in run.entries if entry.verb == "add"]
-    return frozenset(k for k, entry in enumerate(added) if entry.event in numbers)
+    return frozenset(k for k, entry in enumerate(added) if entry.event in again)
 
 
-# -- a step in the wrong place: lines in another order ---------------------------------------------
+# -- texts ---------------------------------------------------------------------------------------
+
+FIRST = (
+    "step-upwards",
+    "growing-total",
+    "wrong-rate",
+    "sign-error sum-for-mean mean-for-sum factor-two transposed operands-swapped",
+    "power-dropped quotient-swapped mask-wrong coefficient-slip term-too-many",
+    "wrong-variable counted-twice chain-factor-twice elementwise-for-matmul",
+    "broadcast-not-summed summed-over-wrong-axis",
+    "chain-factor-dropped",
+)
+"""In which order the changes of a text are tried; others come last."""
+EVERYWHERE = ("step-upwards", "wrong-rate")  # what is done in every step alike
+MULTIPLES = {-1.0: "sign-error", 2.0: "factor-two", 0.5: "factor-two"}
+CALLED = {
+    "constant-factor-lost": "sum-for-mean",  # the divisors here are sizes
+    "power-increased": "power-dropped",
+    "another-name": "wrong-variable",
+    "wrong-tensor-in-derivative": "wrong-variable",
+}
+NOBODY = "?"  # a program has no cotangent
+SPELLED = FORMULAS.functions & TABLE.keys()
 
 
-def step_after_backward(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The program with a step moved behind the backward call that follows it, and that step."""
-    lines = program.source.split("\n")
-    for body in _bodies(program.tree):
-        for k, step in enumerate(body):
-            later = [each for each in body[k + 1 :] if _goes_back(each)]
-            if later and _is_a_step(step) and not _goes_back(step) and _alone(step, body):
-                yield _swap(lines, step, later[0]), program.passage.span(where_is(step))
+@dataclass(frozen=True)
+class Rewriting:
+    """A program as it may have been meant, and the statement that is said otherwise."""
+
+    mistake: Mistake
+    tree: ast.Module
+    span: tuple[int, int]
+    cure: str
 
 
-def _bodies(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iterator[Rewriting]:
+    """The changes to a text, those of its order first.
+
+    `numbers` may stand where others do, by `sizes` values may be divided.
+    """
+    passage, plain = Passage(source), ast.parse(source)
+    variables = _variables(plain)
+    tree = _SpellOut().visit(plain)
+    for name, statement, cure in _moves(tree):
+        row = WRITTEN.get(name, training.step_before_backward)
+        yield Rewriting(row, tree, passage.span(where_is(statement)), cure)
+    statements = _statements(tree)
+    for name, places in _changes(tree, variables, sorted(set(numbers)), tuple(sizes)):
+        old = statements[next(iter(places))]
+        new = fill(ast.Module([old], []), {}, places).body[0]
+        cure = f"`{_line(new)}` in the place of `{_line(old)}`"
+        row = WRITTEN.get(name, WRITTEN["small-slip"])
+        yield Rewriting(row, fill(tree, {}, places), passage.span(where_is(old)), cure)
+
+
+class _SpellOut(ast.NodeTransformer):
+    """`np.mean(x)` for `mean(x)`: the rows of edits know functions by their modules."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in SPELLED:
+            named = ast.Attribute(ast.Name("np", ast.Load()), node.func.id, ast.Load())
+            node.func = ast.copy_location(named, node.func)
+        return node
+
+
+def _changes(
+    tree: ast.Module, variables: tuple[str, ...], numbers: Sequence[float], sizes: tuple[str, ...]
+) -> Iterator[tuple[str, dict[int, Numbers]]]:
+    """The names of changes, and what stands instead of which nodes, by their identities."""
+    nodes = list(ast.walk(tree))
+    steps = {id(n) for step in nodes if _is_rate(step) for n in ast.walk(step)}
+    totals = {id(n): n for n in nodes if _is_total(n, tree)}
+    whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
+    edits = list(chain(*stages(whole, SourceWords(NOBODY, variables, divisors=sizes))))
+    for node in nodes:
+        if isinstance(node, ast.BinOp):
+            edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in variables]
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            others = [number for number in numbers if number != node.value]
+            edits += [Edit("coefficient-slip", node, ast.Constant(number)) for number in others]
+    found = [(_name(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits]
+    alike: dict[object, list[Edit]] = defaultdict(list)
+    for name, edit in found:
+        if name in EVERYWHERE:
+            alike[name, _difference(edit)].append(edit)
+    for (name, _), group in alike.items():  # type: ignore[misc]
+        if len(group) > 1:
+            yield name, {id(edit.old): edit.new for edit in group}
+    ranks = {name: k for k, names in enumerate(FIRST) for name in names.split()}
+    for name, edit in sorted(found, key=lambda each: ranks.get(each[0], len(FIRST))):
+        yield name, {id(edit.old): edit.new}
+
+
+def _name(edit: Edit, in_step: bool, is_total: bool) -> str:
+    """What an edit is called; of a number that is a multiple of the other, which multiple."""
+    if is_total and edit.name == "another-name":
+        return "growing-total"
+    if in_step and edit.name == "sign-error":
+        return "step-upwards"
+    match edit.old, edit.new:
+        case ast.Constant(), ast.Constant() if in_step:
+            return "wrong-rate"
+        case ast.Constant(value=int() | float() as old), ast.Constant(
+            value=int() | float() as new
+        ) if old:
+            return MULTIPLES.get(new / old, edit.name)
+    return CALLED.get(edit.name, edit.name)
+
+
+def _difference(edit: Edit) -> object:
+    """What is the same of edits that say the same thing in different places."""
+    old, new = edit.old, edit.new
+    if isinstance(new, ast.Constant):
+        return new.value
+    left = [getattr(node, "left", None) for node in (old, new)]
+    return type(old), type(new), type(getattr(new, "op", None)), left[0] is left[1]
+
+
+def _is_rate(node: ast.AST) -> bool:
+    """`w -= 0.1 * w.grad`, `w = w - lr * g`, a variable less a product; and `lr=0.1`."""
+    match node:
+        case ast.keyword(arg="lr"):
+            return True
+        case ast.AugAssign(op=ast.Add() | ast.Sub(), value=value):
+            return "grad" in ast.unparse(value) or isinstance(value, ast.BinOp)
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                value = value.func.value  # `(w + 0.1 * g).detach()`
+            said = ast.unparse(value)
+            stepped = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub)
+            return stepped and name in said and "*" in said
+    return False
+
+
+def _is_total(node: ast.AST, tree: ast.Module) -> bool:
+    """The `total` of `total.backward()` where that is added up turn by turn."""
+    if not isinstance(node, ast.Name):
+        return False
+    name, text = node.id, ast.unparse(tree)
+    grows = f"{name} = {name} + " in text or f"{name} += " in text
+    calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))
+    backs = [f for f in calls if isinstance(f, ast.Attribute) and f.attr == "backward"]
+    return grows and any(f.value is node for f in backs)
+
+
+def _variables(tree: ast.Module) -> tuple[str, ...]:
+    """The names that are read or given a value, and not called."""
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
+    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
+    return tuple(dict.fromkeys(names))
+
+
+# -- statements in another order -------------------------------------------------------------------
+
+
+def _moves(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
+    """What is recorded at another moment of a turn, and steps that come after backward.
+
+    A variable is recorded as it is then computed, too. The tree is changed while it is looked at.
+    """
+    for body in _bodies(tree):
+        order = list(body)
+        values = {ast.unparse(s.targets[0]): s.value for s in order if isinstance(s, ast.Assign)}
+        for here, statement in enumerate(order):
+            rest = [*order[:here], *order[here + 1 :]]
+            ways, places = [statement], list[int]()
+            name = "recorded-late" if "record" in _called(statement) else "step-before-backward"
+            if name == "recorded-late" and isinstance(statement, ast.Expr):
+                ways.append(_computed_anew(statement, values))
+                places = list(range(len(order)))
+            elif _is_step(statement):
+                behind = (k + 1 for k, each in enumerate(rest) if "backward" in _called(each))
+                places = [k for k in behind if k > here][:1]
+            for said in ways:
+                for k in places:
+                    body[:] = [*rest[:k], said, *rest[k:]]
+                    where = f"before `{_line(rest[k])}`" if k < len(rest) else "at the turn's end"
+                    yield name, statement, f"`{_line(said)}` {where}"
+                    body[:] = order
+
+
+def _computed_anew(record: ast.Expr, values: Mapping[str, ast.expr]) -> ast.stmt:
+    """`record(loss=mean(r**2))` for `record(loss=loss)`."""
+    given = [k.value for n in ast.walk(record) if isinstance(n, ast.Call) for k in n.keywords]
+    anew = {id(v): values[ast.unparse(v)] for v in given if ast.unparse(v) in values}
+    made: ast.stmt = fill(ast.Module([record], []), {}, anew).body[0]
+    return made
+
+
+def _is_step(node: ast.stmt) -> bool:
+    """`optimizer.step()`, or a block in which variables are changed in place."""
+    inside = isinstance(node, ast.With) and any(isinstance(n, ast.AugAssign) for n in node.body)
+    called = _called(node)
+    return (inside or "step" in called) and "backward" not in called
+
+
+def _called(node: ast.AST) -> set[str]:
+    """The names of the functions and methods that are called in it."""
+    calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+    return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
+
+
+def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The statements of every block of a tree."""
     for node in ast.walk(tree):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
-            if isinstance(body, list):
+            if isinstance(body, list) and body:
                 yield body
 
 
-def _is_a_step(node: ast.stmt) -> bool:
-    """`optimizer.step()`, or a block in which variables are changed in place."""
-    inside = isinstance(node, ast.With) and any(isinstance(n, ast.AugAssign) for n in node.body)
-    return inside or _calls(node, "step")
-
-
-def _goes_back(node: ast.stmt) -> bool:
-    return _calls(node, "backward")
-
-
-def _calls(node: ast.stmt, method: str) -> bool:
-    """Whether a statement calls a method of that name."""
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any(isinstance(func, ast.Attribute) and func.attr == method for func in calls)
-
-
-def _alone(node: ast.stmt, body: Sequence[ast.stmt]) -> bool:
-    """Whether nothing else of a block stands on the lines of a statement."""
-    others = (each for each in body if each is not node)
-    return all(_last_line(each) < node.lineno or each.lineno > _last_line(node) for each in others)
-
-
-def _swap(lines: Sequence[str], step: ast.stmt, back: ast.stmt) -> str:
-    first, last, behind = step.lineno - 1, _last_line(step), _last_line(back)
-    order = [*lines[:first], *lines[last:behind], *lines[first:last], *lines[behind:]]
-    return "\n".join(order)
-
-
-def _last_line(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
-
-
-REPAIRS: tuple[Repair, ...] = (
-    Repair(
-        training.missing_zero_grad,
-        lambda run, k: [_verbs(_afresh_after("step"))],
-        _never_cleared,
-        shown=True,
-    ),
-    Repair(
-        training.overwritten_grad,
-        lambda run, k: [_verbs(clear=lambda before: before != "add")],
-        _between("add", "clear", "add"),
-    ),
-    Repair(training.unscaled_accumulation, lambda run, k: [_scale(1 / k)], _find_accumulated),
-    Repair(training.scaled_twice, lambda run, k: [_scale(k)], _find_accumulated),
-    Repair(
-        training.partial_window,
-        lambda run, k: [
-            _weigh_gradients({number: k / n for number, n in _short_windows(run, k).items()}),
-            _weigh_gradients({number: n / k for number, n in _short_windows(run, k).items()}),
-        ],
-        _short_window,
-    ),
-    Repair(training.step_before_backward, lambda run, k: [], _before_backward, step_after_backward),
-    Repair(
-        training.zeroed_before_step,
-        lambda run, k: [_verbs(_afresh_after("held back"), lambda before: before != "add")],
-        _between("add", "clear"),
-    ),
-    Repair(training.counted_twice, lambda run, k: [_without(_repeated_deposits(run))], _again),
-)
-BY_MISTAKE: Mapping[Mistake, Repair] = {row.mistake: row for row in REPAIRS}
-
-
-def by_leaf(entries: Sequence[LedgerEntry]) -> dict[Holder, list[LedgerEntry]]:
-    """The lines of each leaf, in order."""
-    found: dict[Holder, list[LedgerEntry]] = {}
-    for entry in entries:
-        found.setdefault(entry.leaf, []).append(entry)
+def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
+    """The innermost statement of every node, by the node's identity."""
+    found: dict[int, ast.stmt] = {}
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.stmt):
+            found |= {id(node): statement for node in ast.walk(statement)}
     return found
 
 
-def line_of(mistake: Mistake, run: StudentRun) -> LedgerEntry | None:
-    """The first line of a run's ledger that shows a mistake."""
-    row = BY_MISTAKE.get(mistake)
-    found = [row.scope(lines, run) for lines in by_leaf(run.entries).values()] if row else []
-    return next((line for line in found if line is not None), None)
+def _line(node: ast.AST) -> str:
+    """The first line of a statement, as students write it."""
+    text = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
+    return text.replace("np.", "")

@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import SimpleNamespace
 
@@ -48,7 +48,7 @@ class Trace:
 
     `together` is the number of gradients that the fullest window added up; `notes` are PyTorch's
     warnings; `idle_clears` counts the clearings that found nothing; `error` is what the program
-    ended in, where that is asked; `drawn` says whether it drew.
+    ended in, where that is asked; `drawn` says whether it drew; `recorded` has its series.
     """
 
     calls: tuple[BackwardCall, ...]
@@ -59,6 +59,7 @@ class Trace:
     idle_clears: int = 0
     error: TextError | None = None
     drawn: bool = False
+    recorded: Mapping[str, Output] = field(default_factory=dict)
 
 
 def asks_error(problem: Problem) -> bool:
@@ -101,6 +102,7 @@ def trace(
         ledger.idle_clears,
         error,
         recorder.generator.used,
+        {name: as_value(value) for name, value in recorder.recorded.items()},
     )
 
 

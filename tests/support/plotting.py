@@ -3,13 +3,12 @@
 import xml.etree.ElementTree as ET
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.plots.curves import Differences, differences_of, trace_svg
+from gradcheck.plots.curves import Differences, Series, differences_of, series_of, trace_svg
 from gradcheck.plots.graph import Graph, graph_of
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import load_text
 from gradcheck.problem.record import Problem
 from gradcheck.training import run_and_judge
-from gradcheck.training.series import Series, series
 from gradcheck.verdict.consult import Verdict, consult
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -35,9 +34,7 @@ def problem(text: str) -> Problem:
 
 def recorded(text: str) -> dict[str, Series]:
     """The recorded series of a problem, by name."""
-    asked = run_and_judge(problem(text))
-    found = series(asked.problem, asked.point, asked.trace.together)
-    return {each.name: each for each in found}
+    return {each.name: each for each in series_of(run_and_judge(problem(text)))}
 
 
 def traced(text: str, name: str) -> tuple[str, ...]:

@@ -85,41 +85,7 @@ def test_adam_hides_the_size_of_gradients() -> None:
     hidden = of(findings(adam, "recorded.loss", "recorded.w"), "invisible")
     assert set(hidden) == {("counted-twice",)}
     assert "norm" in hidden[("counted-twice",)].cure
-    assert "Adam" in hidden[("counted-twice",)].why
     assert of(findings(adam, "recorded.norm", "recorded.w"), "invisible") == {}
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "expected"),
-    [
-        (
-            "SGD([w], lr=0.1)",
-            {
-                "missing-zero-grad": "adding momentum 1",
-                "counted-twice": "a learning rate 2 times as large",
-            },
-        ),
-        (
-            "SGD([w], lr=0.1, momentum=0.5)",
-            {
-                "missing-zero-grad": "adding momentum 1",
-                "counted-twice": "a learning rate 2 times as large",
-            },
-        ),
-        ("SGD([w], lr=0.1, weight_decay=0.1)", {}),
-        ("Adam([w], lr=0.1)", {}),
-    ],
-)
-def test_facts_are_made_not_believed(optimizer: str, expected: dict[str, str]) -> None:
-    """Momentum 1 and a larger rate give these answers under SGD, without decay; not under Adam."""
-    found = of(findings(steps(optimizer), "recorded.w", "recorded.loss"), "fact")
-    assert {name: finding.why for (name,), finding in found.items()} == expected
-    assert not any(finding.cure for finding in found.values())
-
-
-def test_gradients_tell_a_mistake_from_a_rate() -> None:
-    """The norm of what is held is not that of the loop with momentum 1, or with another rate."""
-    assert of(findings(steps("SGD([w], lr=0.1)"), "recorded.norm"), "fact") == {}
 
 
 @pytest.mark.parametrize(("size", "tied"), [(2, True), (3, False)])
@@ -174,11 +140,10 @@ def test_the_cure_cures(program: str, asked: tuple[str, ...], more: str) -> None
 
 
 def test_shipped_problems_have_no_findings() -> None:
-    """The shipped set: self-tests come out, nothing is hidden; what is a fact is said."""
+    """The shipped set: self-tests come out, nothing is hidden."""
     result = CliRunner().invoke(main, ["lint", str(FILE)])
     assert result.exit_code == 0
     assert f"{len(SHIPPED)} problems, 0 findings" in result.output
-    assert "missing-zero-grad gives the answers of adding momentum 1" in result.output
 
 
 def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
@@ -190,7 +155,6 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     assert result.exit_code == 1
     said = " ".join(result.output.split())
     assert "cannot reveal counted-twice: ask for the gradient as well, or for its norm" in said
-    assert "under Adam" in said
     assert "loss.backward()\n      ~~~~~~~~~~~~~~~" in result.output
     assert "1 problem, 1 finding" in result.output
 

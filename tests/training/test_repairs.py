@@ -96,13 +96,13 @@ MISTAKES = {
         WINDOWS,
         windows("loss = (w * s[i] - 1)**2 / 2", when="i % 2 == 1"),
         "partial-window",
-        BACK,
+        "",
     ),
     "last window weighed as a full one": (
         WINDOWS,
         windows("loss = (w * s[i] - 1)**2 / 2"),
         "partial-window",
-        "w -= 0.05 * w.grad",
+        BACK,
     ),
     "one of two never cleared": (
         "programs-line",
@@ -120,7 +120,8 @@ def test_a_mistake_written_by_hand_is_named_and_pointed_at(name: str) -> None:
     found = judged(problem, program)
     assert found.verdict == "wrong"
     assert ids(found) == [mistake]
-    assert [found.answer[slice(*span)] for span in found.places.values()] == [place]
+    places = [found.answer[slice(*span)] for span in found.places.values()]
+    assert places == [place] * bool(place)
 
 
 def test_every_mistake_of_the_training_loop_is_written_by_hand() -> None:
@@ -147,34 +148,21 @@ def test_numbers_alone_do_not_name_what_the_ledger_excludes() -> None:
     [
         (
             loop(LOSS, BACK, KEEP, STEP),
-            "backward is called 4 times and `.grad` of w is never cleared",
-        ),
-        (
-            loop(LOSS, BACK, KEEP, "opt.zero_grad()", "opt.step()", head=SGD),
-            "`.grad` of w is cleared after backward and before a step (line 6)",
+            "0 clearings of `.grad` of w, 4 in a program that is right",
         ),
         (
             loop(LOSS, BACK, KEEP, STEP, CLEAR, turns="for k in range(3):"),
-            "3 steps move w, 4 are due",
+            "3 steps that move w, 4 in a program that is right",
         ),
         (
-            loop(LOSS, BACK, KEEP, "if step < 3:\n    opt.step()\n    opt.zero_grad()", head=SGD),
-            "of 4 gradients of w the last is never stepped",
+            loop("g = 2 * w", "record(norm=norm(g))"),
+            "0 gradients that come to w, 4 in a program that is right",
         ),
-        (
-            loop("loss.backward(retain_graph=True)", KEEP, STEP, CLEAR, head="loss = w.sum()"),
-            "backward is called 4 times on the same loss (line 3)",
-        ),
-        (
-            loop(STEP.replace("w.grad", "w"), LOSS, BACK, KEEP, CLEAR),
-            "a step of w comes before any backward (line 3)",
-        ),
-        (loop("g = 2 * w", "record(norm=norm(g))"), "backward is never called"),
         (loop(LOSS, BACK, KEEP, "record(a=loss.grad)", STEP), "PyTorch warns: The .grad attribute"),
     ],
 )
 def test_what_the_ledger_shows_is_said(program: str, remark: str) -> None:
-    """In words, with the line, where the reference's ledger shows nothing of the kind."""
+    """What was done as often as it is due is not told."""
     found = judged(DESCENT, program)
     assert found.verdict == "wrong"
     assert any(said.startswith(remark) for said in found.diagnosis.remarks)
