@@ -20,13 +20,13 @@ AXE = "4.10.3"
 
 
 @contextmanager
-def running(course: Path, directory: Path) -> Iterator[str]:
-    """A server as anybody starts it; its address."""
+def running(course: Path, directory: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+    """A server as anybody starts it: its address, and its process."""
     command = [sys.executable, "-m", "gradcheck", "serve", str(course), "-o", str(directory)]
     process = subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        yield process.stdout.readline().split()[0].rstrip("/")
+        yield process.stdout.readline().split()[0].rstrip("/"), process
     finally:
         process.terminate()
         process.wait(20)

@@ -15,13 +15,10 @@ def checked(client, **asked):
 
 def test_check_gives_a_line_of_grade(client):
     said = checked(client, problem="cubic", part="x", answer=WRONG).json()
-    assert {
-        "student", "problem", "part", "answer", "understood", "verdict", "score", "points",
-        "mistakes", "certainty", "witness",
-    } <= set(said)  # fmt: skip
+    keys = "student problem part answer understood verdict score points certainty witness"
+    assert {*keys.split(), "mistakes"} <= set(said)
     assert said["verdict"] == "wrong"
-    assert said["mistakes"][0]["id"] == "sign-error"
-    assert said["mistakes"][0]["text"] == "2*sin(x)"
+    assert (said["mistakes"][0]["id"], said["mistakes"][0]["text"]) == ("sign-error", "2*sin(x)")
 
 
 @pytest.mark.parametrize(
@@ -42,25 +39,26 @@ def test_answers_of_every_kind(client, problem, part, answer, verdict):
     assert checked(client, problem=problem, part=part, answer=answer).json()["verdict"] == verdict
 
 
-def test_understand(client):
-    def understood(answer, problem="cubic", **more):
-        asked = {"problem": problem, "answer": answer, **more}
-        return client.post("/api/understand", json=asked).json()
+OWN = {"expression": "x^3 + t", "wrt": "x"}
 
-    said = understood("2x cos(x^2)")
-    assert said["understood"] == "2*x*cos(x**2)"
-    assert said["mathml"].startswith("<math")
-    said = understood("2x + foo(x)")
-    assert said["column"] == 6
-    assert "foo" in said["complaint"]
-    assert understood([6, "w"], "vector")["understood"] == "[6, w]"
-    assert understood("16", "backward")["understood"] == "16"
-    assert understood("y = x**2\n  y", "write")["line"] == 2
-    own = {"expression": "x^3 + t", "answer": "3x^2 + foo", "wrt": "x"}
-    assert client.post("/api/understand", json=own).json()["column"] == 8
-    assert client.post("/api/understand", json=own | {"answer": ""}).json()["understood"] == (
-        "x**3 + t"
-    )
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"problem": "cubic", "answer": "2x cos(x^2)"}, {"understood": "2*x*cos(x**2)"}),
+        ({"problem": "cubic", "answer": "2x + foo(x)"}, {"column": 6}),
+        ({"problem": "vector", "answer": [6, "w"]}, {"understood": "[6, w]"}),
+        ({"problem": "backward", "answer": "16"}, {"understood": "16"}),
+        ({"problem": "write", "answer": "y = x**2\n  y"}, {"line": 2}),
+        (OWN | {"answer": "3x^2 + foo"}, {"column": 8}),
+        (OWN | {"answer": ""}, {"understood": "x**3 + t"}),
+    ],
+)
+def test_understand(client, asked, said):
+    found = client.post("/api/understand", json=asked).json()
+    assert found.items() >= said.items()
+    assert "foo" not in asked["answer"] or "foo" in found["complaint"]
+    assert "cos" not in asked["answer"] or found["mathml"].startswith("<math")
 
 
 @pytest.mark.parametrize(

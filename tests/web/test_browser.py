@@ -27,7 +27,7 @@ def address(tmp_path_factory):
     """The address of a server with the small course."""
     here: Path = tmp_path_factory.mktemp("browser")
     (here / "course.yaml").write_text(COURSE)
-    with running(here / "course.yaml", here / "out") as found:
+    with running(here / "course.yaml", here / "out") as (found, _):
         yield found
 
 
