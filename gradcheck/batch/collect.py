@@ -16,20 +16,20 @@ from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 from gradcheck.problem.record import is_training
 
-MOST = 200  # names that are told; a stranger thinks of any number
+MOST = 50  # names that are told; a stranger thinks of any number
 LONGEST = 100  # characters of a name
 ALIKE = 0.85  # of the letters: one is wrong in seven
-EACH = 3  # names of one file that have a line each
-
-Name = tuple[str, str]  # the table, where it is a column, and the name
 
 
 @dataclass
 class Strangers:
-    """Where each name was met first, and in how many files."""
+    """Names of what nobody asked (each with its table, where it is a column): where they were met.
 
-    first: dict[Name, str] = field(default_factory=dict)
-    files: Counter[Name] = field(default_factory=Counter)
+    `first` is the file in which a name was met first, `count` in how many it was.
+    """
+
+    first: dict[tuple[str, str], str] = field(default_factory=dict)
+    count: Counter[tuple[str, str]] = field(default_factory=Counter)
     untold: int = 0
 
     def meet(self, read: Submission, name: str) -> None:
@@ -39,7 +39,7 @@ class Strangers:
             self.untold += 1
             return
         self.first.setdefault(key, read.file)
-        self.files[key] += 1
+        self.count[key] += 1
 
     def list_notices(
         self, ungraded: Collection[str], asked: Collection[str]
@@ -48,41 +48,26 @@ class Strangers:
 
         `ungraded` are problems whose own key is in doubt.
         """
-        groups: dict[tuple[str, str], list[str]] = {}
         for (table, name), file in self.first.items():
             place = f"{table}: the column" if table else f"{file}:"
-            others = self.files[table, name] - 1
             if any(name == id or name.startswith(f"{id}.") for id in ungraded):
-                what = "is not graded"
-            else:
-                more = f", nor in {others:,} more" if others and not table else ""
-                near = get_close_matches(name, asked, 1, ALIKE)
-                what = f"was not asked{more}{f'; `{near[0]}` was' if near else ''}"
-            groups.setdefault((place, what), []).append(name)
-        for (place, what), names in groups.items():
-            yield from (
-                (words, what.endswith("` was")) for words in _describe_names(place, what, names)
-            )
+                yield f"{place} `{name}` is not graded", False
+                continue
+            others = 0 if table else self.count[table, name] - 1
+            more = f", nor in {others:,} more" if others else ""
+            near = get_close_matches(name, asked, 1, ALIKE)
+            hint = f"; `{near[0]}` was" if near else ""
+            yield f"{place} `{name}` was not asked{more}{hint}", bool(near)
         if self.untold:
             yield f"{self.untold:,} more answers to what was not asked, under other names", False
 
 
-def _describe_names(place: str, what: str, names: list[str]) -> Iterator[str]:
-    """What is said of names in a file or a table: in a line for each, or, of many, in one."""
-    if len(names) <= EACH:
-        yield from (f"{place} `{name}` {what}" for name in names)
-        return
-    many = f"{place}s" if place.endswith("column") else place
-    listed = ", ".join(f"`{name}`" for name in names[:EACH])
-    plural = what.replace("is ", "are ").replace("was ", "were ")
-    yield f"{many} {listed} and {len(names) - EACH:,} more {plural}"
-
-
 NAMED = 10  # names in one notice
+NOTHING: Mapping[str, float] = {}
 AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
-    "the ledger does not hold all submissions, because the last run was stopped while it read them,"
-    " or its file is damaged: run it again without --only and --problem, then choose"
+    "the ledger does not hold all submissions, because the last run was stopped while it read them:"
+    " run it again without --only and --problem, then choose"
 )
 
 
@@ -222,32 +207,23 @@ class Collector:
         called: str,
         read: Submission | None,
         answers: Mapping[str, Mapping[str, Any]],
-        kept: Mapping[str, float] | None = None,
+        kept: Mapping[str, float] = NOTHING,
     ) -> None:
         """Keep a student's answers; what has none is missing."""
+        attempt = None
+        if read is not None and self.rules.attempt == "best":
+            attempt = self.attempts[student] = self.attempts[student] + 1
+        missing: dict[str, Any] = {}
         if student not in self.seen:
             self.ledger.add_student(student, called, read.file if read else "")
-            for id in self.problems:
-                if id not in answers:
-                    self._put_one(student, id, {}, 1.0)
+            missing = {id: {} for id in self.problems if id not in answers}
         if read is not None:
             self.seen[student] = read
-        self.attempts[student] += 1
-        attempt = self.attempts[student] if self.rules.attempt == "best" else None
-        for id, given in answers.items():
-            self._put_one(student, id, given, (kept or {}).get(id, 1.0), attempt)
-
-    def _put_one(
-        self,
-        student: str,
-        id: str,
-        given: Mapping[str, Any],
-        kept: float,
-        attempt: int | None = None,
-    ) -> None:
-        problem = self.problems[id]
-        parts = {part.name: among(problem, part.name, given) for part in problem.parts}
-        self.ledger.take(student, id, self.fingerprint_for(id, student), parts, kept, attempt)
+        for id, given in (missing | {**answers}).items():
+            problem, tried = self.problems[id], None if id in missing else attempt
+            parts = {part.name: among(problem, part.name, given) for part in problem.parts}
+            fingerprint, share = self.fingerprint_for(id, student), kept.get(id, 1.0)
+            self.ledger.take(student, id, fingerprint, parts, share, tried)
 
     def _say_who_is_missing(self) -> None:
         """On the roster without a submission; in the ledger before, and not in these answers."""

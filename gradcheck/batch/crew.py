@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.work import Asking, Chunk, judge_chunk, leave_chunk, prepare_here
+from gradcheck.batch.work import Answer, Asking, Chunk, judge_chunk, leave_chunk, prepare_here
 from gradcheck.batch.workers import Worker, WorkerLost
 from gradcheck.errors import OURS
 
@@ -37,8 +38,8 @@ class _Hand:
     """An executor with what it works on, oldest first, and the problems it has prepared."""
 
     executor: Worker | Cluster
-    flying: "deque[tuple[Future[Any], Chunk]]" = field(default_factory=deque)
-    prepared: list[str] = field(default_factory=list)
+    flying: "dict[Future[Any], Chunk]" = field(default_factory=dict)
+    prepared: set[str] = field(default_factory=set)
 
 
 class Crew:
@@ -58,9 +59,8 @@ class Crew:
     def prepare(self, askings: Mapping[str, Asking]) -> dict[str, str]:
         """Why each problem cannot be graded, or an empty text."""
         dealt = {}
-        for k, (id, asking) in enumerate(askings.items()):
-            hand = self.hands[k % len(self.hands)]
-            hand.prepared.append(id)
+        for hand, (id, asking) in zip(cycle(self.hands), askings.items(), strict=False):
+            hand.prepared.add(id)
             dealt[id] = hand.executor.submit(prepare_here, asking)
         found = {}
         for id, future in dealt.items():
@@ -78,63 +78,61 @@ class Crew:
         left = list(problems)
         while True:
             for hand in self.hands:
-                self._supply(hand, left, more)
-            flying = [future for hand in self.hands for future, _ in hand.flying]
+                while len(hand.flying) < hand.executor.room and (
+                    chunk := self.again.popleft() if self.again else self._next(hand, left, more)
+                ):
+                    hand.flying[hand.executor.submit(judge_chunk, chunk)] = chunk
+            flying = [future for hand in self.hands for future in hand.flying]
             if not flying:
                 return
-            wait(flying, LOOK, FIRST_COMPLETED)
-            yield [each for hand in self.hands for each in self._collect(hand)]
-
-    def _supply(self, hand: _Hand, left: list[str], more: More) -> None:
-        """Give an executor as much as it takes."""
-        while len(hand.flying) < hand.executor.room:
-            chunk = self.again.popleft() if self.again else self._next(hand, left, more)
-            if chunk is None:
-                return
-            hand.flying.append((hand.executor.submit(judge_chunk, chunk), chunk))
+            done = wait(flying, LOOK, FIRST_COMPLETED).done
+            yield [
+                each
+                for hand in self.hands
+                for future in [*hand.flying]
+                if future in done
+                for each in self._collect(future, hand.flying.pop(future))
+            ]
 
     def _next(self, hand: _Hand, left: list[str], more: More) -> Chunk | None:
         """Of the problems with answers left one that is prepared here, or nowhere, or any."""
         while left:
-            elsewhere = {id for other in self.hands for id in other.prepared}
-            own = (id for id in hand.prepared if id in left)
-            new = (id for id in left if id not in elsewhere)
-            id = next(own, None) or next(new, left[-1])
-            chunk = more(id)
-            if chunk is not None:
-                if id not in hand.prepared:
-                    hand.prepared.append(id)
+            taken = set().union(*(other.prepared for other in self.hands))
+            id = min(left, key=lambda id: (id not in hand.prepared, id in taken))
+            if (chunk := more(id)) is not None:
+                hand.prepared.add(id)
                 return chunk
             left.remove(id)
         return None
 
-    def _collect(self, hand: _Hand) -> Iterator[JudgedAnswer]:
-        for future, chunk in [each for each in hand.flying if each[0].done()]:
-            hand.flying.remove((future, chunk))
-            error = CancelledError() if future.cancelled() else future.exception()
-            rows = getattr(error, "done", ()) if error else future.result()
-            for (number, *_), row in zip(chunk.answers, rows, strict=False):
-                yield JudgedAnswer(number, *row)
-            _, rest = chunk.cut(len(rows))
-            if error and rest.answers:
-                yield from self._after(error, rest)
+    def _collect(self, future: "Future[Any]", chunk: Chunk) -> Iterator[JudgedAnswer]:
+        """The judgements of a chunk; what came after the last one goes again."""
+        error = CancelledError() if future.cancelled() else future.exception()
+        rows = getattr(error, "done", ()) if error else future.result()
+        for (number, *_), row in zip(chunk.answers, rows, strict=False):
+            yield JudgedAnswer(number, *row)
+        rest = chunk.answers[len(rows) :]
+        if error and rest:
+            yield from self._after(error, chunk.asking, rest)
 
-    def _after(self, error: BaseException, rest: Chunk) -> list[JudgedAnswer]:
-        """What came after the last judgement of a worker that was lost goes again.
+    def _after(
+        self, error: BaseException, asking: Asking, rest: Sequence[Answer]
+    ) -> list[JudgedAnswer]:
+        """Of the answers that are not judged the first is at fault.
 
-        The first of it is at fault; where the worker was not at an answer, all of it is.
+        Where the worker was not at an answer, all of them are.
         """
         culprit = rest
         if isinstance(error, WorkerLost) and error.inside:
-            culprit, after = rest.cut(1)
-            if after.answers:
-                self.again.append(after)
+            culprit, after = rest[:1], rest[1:]
+            if after:
+                self.again.append(Chunk(asking, after))
             if error.overtime:
-                return leave_chunk(culprit, f"{TOO_SLOW}: {error}", error.seconds)
-        first = culprit.answers[0][0]
+                return leave_chunk(asking, culprit, f"{TOO_SLOW}: {error}", error.seconds)
+        first = culprit[0][0]
         if first in self.died:
             ours = type(error) is RuntimeError
-            return leave_chunk(culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
+            return leave_chunk(asking, culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
         self.died.add(first)
-        self.again.append(culprit)
+        self.again.append(Chunk(asking, culprit))
         return []

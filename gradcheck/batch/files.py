@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from gradcheck.report.findings import visible
+
 STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
@@ -20,7 +22,7 @@ SMALL = 1_000_000  # bytes: a member below is harmless at any ratio
 BROKEN = (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError)
 PIECE = 1 << 16  # bytes read at once
 LEFT_BY_SYSTEMS = ("__MACOSX", "Thumbs.db", "desktop.ini")
-NAMED = 5  # files in a notice
+NAMED, LONGEST = 5, 300  # files in a notice, characters of a name
 
 
 @dataclass(frozen=True)
@@ -66,42 +68,34 @@ def files(paths: Iterable[Path]) -> Iterator[File | Notice]:
     for path in paths:
         others: list[str] = []
         if path.is_dir():
-            yield from _below(path, path, others)
+            yield from _below(path, others)
         else:
             yield from _one(path, path.name, others)
         if others:
-            named = ", ".join(map(_visible, others[:NAMED]))
+            named = ", ".join(map(visible, others[:NAMED]))
             more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
             words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
             yield Notice(f"{path}: {words}: {named}{more}", grave=False)
 
 
-def _below(root: Path, directory: Path, others: list[str]) -> Iterator[File | Notice]:
+def _below(root: Path, others: list[str]) -> Iterator[File | Notice]:
     """What lies in a directory, sorted by name; links are not followed out of it.
 
     The names of files of other kinds are put into `others`.
     """
-    try:
-        with os.scandir(directory) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError as error:
-        yield Notice(f"{directory}: {error.strerror}")
-        return
-    for entry in entries:
-        path = Path(entry.path)
-        if _is_ignored(entry.name):
+    failed: list[OSError] = []
+    walked = os.walk(root, onerror=failed.append)
+    for path in sorted(Path(folder, name) for folder, _, names in walked for name in names):
+        below = path.relative_to(root)
+        if any(map(_is_ignored, below.parts)):
             continue
-        if entry.is_symlink():
-            if path.suffix.lower() in ENDINGS:
-                yield Notice(f"{path}: a link is not followed - copy the file there")
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _below(root, path, others)
-        elif entry.is_file(follow_symlinks=False):
-            below = path.relative_to(root).as_posix()
-            if path.suffix.lower() in ENDINGS:
-                yield from _one(path, below, others)
-            else:
-                others.append(below)
+        if path.suffix.lower() not in ENDINGS:
+            others.append(below.as_posix())
+        elif path.is_symlink():
+            yield Notice(f"{path}: a link is not followed - copy the file there")
+        elif path.is_file():
+            yield from _one(path, below.as_posix(), others)
+    yield from (Notice(f"{error.filename}: {error.strerror}") for error in failed)
 
 
 def _one(path: Path, below: str, others: list[str]) -> Iterator[File | Notice]:
@@ -151,31 +145,23 @@ def _too_much(wanted: list[zipfile.ZipInfo]) -> str:
     total = sum(info.file_size for info in wanted)
     if len(wanted) > MEMBERS:
         return f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
-    if total > EXPANDED:
-        return f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read"
-    return ""
+    return f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read" * (total > EXPANDED)
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:
     """One file of an archive, or why it is not read."""
-    name = f"{path}/{_visible(info.filename)}"
+    name = f"{path}/{visible(info.filename)[:LONGEST]}"
+    inside = PurePosixPath(info.filename)
     times = info.file_size // max(info.compress_size, 1)
-    why = ""
-    if ".." in PurePosixPath(info.filename).parts or info.filename.startswith(("/", "\\")):
-        why = "the name leads out of the archive - it is not read"
-    elif stat.S_ISLNK(info.external_attr >> 16):
-        why = "a link is not followed - pack the file itself"
-    elif info.flag_bits & 1:
-        why = "it is encrypted - unpack it with its password first"
-    elif info.file_size > SMALL and info.file_size > RATIO * max(info.compress_size, 1):
-        why = f"grows {times:,}-fold when unpacked - it is not read"
-    elif PurePosixPath(info.filename).suffix.lower() == ".zip":
-        why = "an archive in an archive - unpack it first"
-    return (
-        Notice(f"{name}: {why}") if why else File(name, info.filename, lambda: archive.open(info))
-    )
-
-
-def _visible(name: str) -> str:
-    """A stranger's file name without what a terminal would obey."""
-    return "".join(letter if letter.isprintable() else "?" for letter in name)[:300]
+    refused = {
+        "the name leads out of the archive - it is not read": ".." in inside.parts
+        or info.filename.startswith(("/", "\\")),
+        "a link is not followed - pack the file itself": stat.S_ISLNK(info.external_attr >> 16),
+        "it is encrypted - unpack it with its password first": info.flag_bits & 1,
+        f"grows {times:,}-fold when unpacked - it is not read": info.file_size > SMALL
+        and times >= RATIO,
+        "an archive in an archive - unpack it first": inside.suffix.lower() == ".zip",
+    }
+    if why := next((words for words, true in refused.items() if true), ""):
+        return Notice(f"{name}: {why}")
+    return File(name, info.filename, lambda: archive.open(info))

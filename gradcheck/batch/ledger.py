@@ -1,7 +1,6 @@
 """The ledger of a batch: who answered what, and each judgement, in SQLite with one writer."""
 
 import errno
-import hashlib
 import json
 import shutil
 import sqlite3
@@ -18,12 +17,11 @@ NAME = "results.sqlite"
 FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
 MISSING = pack_answer(None)
-VERSION = 3
+VERSION = 4
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
-# judgement, `line` the judgement (NULL until it is known), `digest` what tells that nothing in it
-# was damaged since, `calls` how often the judge was asked.
+# judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
 # `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
 # `attempts` are all that students tried at a practice page, in order, `at` in UTC.
 # `names` are those by which students go, `tries` the answers of all attempts where the best counts.
@@ -42,8 +40,7 @@ CREATE TABLE students (
 CREATE TABLE questions (
     number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, problem TEXT NOT NULL,
     part TEXT NOT NULL, answer TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT,
-    digest BLOB
+    calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT
 );
 CREATE TABLE names (name TEXT PRIMARY KEY, student TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE marks (
@@ -102,18 +99,15 @@ class JudgedAnswer(NamedTuple):
 class Ledger:
     """An open ledger; `path` None is one in memory, for a batch that is not kept."""
 
-    def __init__(self, path: Path | None, *, readonly: bool = False, checked: bool = False) -> None:
-        """Open or make it; Unusable says why it cannot be. `checked`: its judgements were."""
+    def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
+        """Open or make it; Unusable says why it cannot be."""
         self.path = path
         try:
             self.db = _connect(path, readonly)
         except sqlite3.Error as error:
             raise Unusable(f"{path}: {error}") from None
-        self.damaged = 0
         try:
-            if not readonly:
-                _prepare(self.db, path)
-            self.damaged = 0 if checked else self._count_damaged(mend=not readonly)
+            _prepare(self.db, path, readonly)
         except Unusable:
             self.db.close()
             raise
@@ -128,52 +122,6 @@ class Ledger:
         """Commit, and fold the log into the file."""
         self.db.commit()
         self.db.close()
-
-    def _count_damaged(self, *, mend: bool) -> int:
-        """How many judgements are no longer as they were written; `mend` has them judged again.
-
-        Where even the answer is damaged, the submissions must be read again.
-        """
-        rows = self.db.cursor()
-        names = "number, hash, fingerprint, part, answer, verdict, score, line, digest"
-        lines, answers = [], []
-        rows_damaged = self.fact("seal") not in ("", self._hash_rows())
-        self.db.text_factory = bytes  # what is damaged may be no text
-        for number, hash, *asked, verdict, score, line, kept in rows.execute(
-            f"SELECT {names} FROM questions"
-        ):
-            if any(not isinstance(each, bytes) for each in asked) or hash != _hash(asked):
-                answers.append((number,))
-            elif line is not None and kept != _digest(number, verdict, score, line):
-                lines.append((number,))
-        self.db.text_factory = str
-        if mend and (lines or answers):
-            cleared = "verdict = NULL, score = NULL, line = NULL, digest = NULL"
-            self.db.executemany(f"UPDATE questions SET {cleared} WHERE number = ?", lines)
-            self.db.executemany("DELETE FROM questions WHERE number = ?", answers)
-            for table in ("answers", "before", "attempts", "tries"):
-                self.db.executemany(f"DELETE FROM {table} WHERE question = ?", answers)
-        if mend and (answers or rows_damaged):
-            self.know("collected", "no")
-            self.know("seal", "")
-        if mend:
-            self.db.commit()
-        return len(lines) + len(answers) + rows_damaged
-
-    def seal(self) -> None:
-        """Say that the batch is complete, and what tells that no row was damaged since."""
-        self.know("complete", "yes")
-        self.know("seal", self._hash_rows())
-
-    def _hash_rows(self) -> str:
-        """A digest of who is there, who gave which answer, and what a person marked."""
-        self.db.text_factory = bytes  # what is damaged may be no text
-        digest = hashlib.blake2b(digest_size=16)
-        for table in ("students", "answers", "marks", "attempts"):
-            for row in self.db.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3"):
-                digest.update(repr(row).encode())
-        self.db.text_factory = str
-        return digest.hexdigest()
 
     # -- facts -------------------------------------------------------------------------------
 
@@ -224,7 +172,6 @@ class Ledger:
             self.db.execute("DELETE FROM before")
             self.db.execute("INSERT INTO before SELECT * FROM answers")
         self.know("complete", "no")
-        self.know("seal", "")
 
     def forget(self, students: Sequence[str], problems: Sequence[str]) -> None:
         """Take away what will be read again: of these students and problems, of all if none."""
@@ -359,11 +306,8 @@ class Ledger:
 
     def settle(self, judged: Sequence[JudgedAnswer]) -> None:
         """Keep judgements."""
-        sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, digest = ?, calls = calls + 1"
-        rows = (
-            (each.verdict, each.score, each.line, _digest(*each[:4]), each.number)
-            for each in judged
-        )
+        sql = "UPDATE questions SET verdict = ?, score = ?, line = ?, calls = calls + 1"
+        rows = ((each.verdict, each.score, each.line, each.number) for each in judged)
         self.db.executemany(f"{sql} WHERE number = ?", rows)
         self.wrote(len(judged))
 
@@ -388,16 +332,17 @@ def _connect(path: Path | None, readonly: bool) -> sqlite3.Connection:
     return sqlite3.connect(path)
 
 
-def _prepare(db: sqlite3.Connection, path: Path | None) -> None:
-    """Check the file, and bring its tables up to date."""
+def _prepare(db: sqlite3.Connection, path: Path | None, readonly: bool) -> None:
+    """Check the file, and make its tables where there are none."""
     if path is not None:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = NORMAL")
+        if not readonly:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
         found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise sqlite3.DatabaseError(f"the file is damaged: {found}")
     version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0:
+    if version == 0 and not readonly:
         db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
     elif version != VERSION:
         which = "a later" if version > VERSION else "an earlier"
@@ -422,15 +367,3 @@ def trouble(error: Exception, path: Path | None) -> str:
     except OSError:
         little = False
     return FULL_DISK if little else str(error)
-
-
-def _hash(asked: Sequence[bytes]) -> bytes:
-    """The hash of a question, from its row as bytes."""
-    return hashlib.sha256(b"\0".join(asked)).digest()[:16]
-
-
-def _digest(number: int, verdict: str | bytes, score: float, line: str | bytes) -> bytes:
-    """What tells that a judgement is as it was written."""
-    texts = (each.encode() if isinstance(each, str) else bytes(each) for each in (verdict, line))
-    head = f"{number} {score!r} ".encode()
-    return hashlib.blake2b(head + b"\0".join(texts), digest_size=16).digest()

@@ -57,23 +57,20 @@ class Change:
 
 
 def everything(
-    ledger: Ledger, *, as_read: bool = False, between: tuple[str, str] | None = None
+    ledger: Ledger, *, as_read: bool = False, only: str | None = None
 ) -> Iterator[Student]:
-    """Every student in the order of the names (or as they were read), with all judgements.
-
-    `between` two names: only these and those whose names lie between them.
-    """
+    """Every student (or `only` one) in the order of the names, or as they were read; judgements."""
     parts = ((id, part["name"]) for id, p in ledger.problems().items() for part in p["parts"])
     place = {both: k for k, both in enumerate(parts)}
     sql = (
         "SELECT student, called, a.problem, a.part, verdict, score, line, kept, points, note"
         " FROM answers a JOIN questions ON number = question JOIN students ON name = student"
         " LEFT JOIN marks USING (student, problem, part)"
-        f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
+        f" WHERE line IS NOT NULL {'AND student = ?' if only else ''}"
         f" ORDER BY {'place' if as_read else 'student'}"
     )
     with closing(ledger.db.cursor()) as rows:
-        rows.execute(sql, between or ())
+        rows.execute(sql, (only,) if only else ())
         for (name, called), group in groupby(rows, key=lambda row: row[:2]):
             rows_of = [row[2:] for row in group if row[2:4] in place]
             own = sorted((Marked(*r[:5]) for r in rows_of), key=lambda m: place[m.problem, m.part])
@@ -98,13 +95,6 @@ def _apply_share(
     said |= {"verdict": verdict, "score": score, "tags": [*(said["tags"] or ()), *tags]}
     said["remarks"] = [*(said["remarks"] or ()), words]
     return marked._replace(verdict=verdict, score=score, line=json.dumps(said))
-
-
-def names(ledger: Ledger) -> list[str]:
-    """Of whom there is a judgement, in the order of `everything`."""
-    sql = "SELECT DISTINCT student FROM answers JOIN questions ON number = question"
-    found = ledger.db.execute(f"{sql} WHERE line IS NOT NULL ORDER BY student")
-    return [name for (name,) in found]
 
 
 def _together(own: Sequence[Marked]) -> Iterator[Marked]:

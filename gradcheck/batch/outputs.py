@@ -2,9 +2,8 @@
 
 import json
 import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
@@ -12,10 +11,9 @@ from typing import IO, Any
 
 from markupsafe import Markup
 
-from gradcheck.batch.ledger import FULL, Ledger, trouble
-from gradcheck.batch.marked import Marked, everything, names
+from gradcheck.batch.ledger import FULL, Ledger
+from gradcheck.batch.marked import Marked, everything
 from gradcheck.batch.statistics import ClassFacts, class_facts, points
-from gradcheck.batch.workers import Nursery, Worker
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import restrict
 
@@ -76,94 +74,54 @@ def says(path: Path, text: str) -> None:
         file.write(text)
 
 
-def only(directory: Path, names: Iterable[str], pattern: str) -> None:
-    """Take away the files of a pattern that are not among the names."""
-    kept = frozenset(names)
-    for path in directory.glob(pattern):
-        if path.name not in kept:
-            path.unlink()
-
-
-SLICE = 250  # students whose pages are one task: 0.3 s
-WORTH = 200  # students from which it is worth to start processes
 SECTIONS = 2_000  # problems with their answers that are remembered: students give the same ones
 PATTERN = "*-" + "?" * 16 + ".html"
 
 
-def write_results(ledger: Ledger, out: Path, nursery: Nursery | None, jobs: int) -> ClassFacts:
+def write_results(ledger: Ledger, out: Path) -> ClassFacts:
     """`results.jsonl`, `grades.csv` and the pages; what is told of the class."""
-    write = (write_lines, out / "results.jsonl"), (write_grades, out / "grades.csv")
-    tasks: list[tuple[Any, ...]] = [(_table, ledger.path, *each) for each in write]
-    return _write(ledger, out, tasks, nursery, jobs)
+    write_lines(ledger, out / "results.jsonl")
+    write_grades(ledger, out / "grades.csv")
+    return write_pages(ledger, out)
 
 
-def write_pages(ledger: Ledger, out: Path) -> None:
-    """`index.html` and a page a student."""
-    _write(ledger, out, [], None, 1)
-
-
-def _write(
-    ledger: Ledger, out: Path, tasks: list[tuple[Any, ...]], nursery: Nursery | None, jobs: int
-) -> ClassFacts:
-    """The tables and all pages; those of students who are gone are taken away."""
-    from gradcheck.report.pages import class_page, page_name  # noqa: PLC0415 - Jinja2 is slow
+def write_pages(ledger: Ledger, out: Path) -> ClassFacts:
+    """`index.html` and a page a student; the pages of students who are gone are taken away."""
+    from gradcheck.report.pages import class_page, page_name, student_page  # noqa: PLC0415
 
     (out / "students").mkdir(parents=True, exist_ok=True)
-    everybody = names(ledger)
-    slices = [everybody[k : k + SLICE] for k in range(0, len(everybody), SLICE)]
-    tasks += [(_students, ledger.path, out, s[0], s[-1]) for s in slices]
-    if jobs < 2 or len(everybody) < WORTH:
-        for task, *given in tasks:
-            task(*given)
-    else:
-        with ExitStack() as stack:
-            workers = [stack.enter_context(closing(Worker(nursery))) for _ in range(jobs)]
-            for done in [workers[k % jobs].submit(_try, *each) for k, each in enumerate(tasks)]:
-                if why := done.result():
-                    raise OSError(why)
+    about, title = ledger.problems(), ledger.fact("title")
+    section = _sections(about, ledger.feedback())
+    worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
+    written = set()
+    for student in everything(ledger):
+        problems = groupby(student.judged, key=lambda each: each.problem)
+        sections = [section(id, tuple(judged)) for id, judged in problems]
+        score = sum(each.score for each in student.judged)
+        possible = sum(worth[id] for id in {each.problem for each in student.judged})
+        page = student_page(student.name, student.called, title, sections, score, possible)
+        says(out / "students" / page_name(student.name), page)
+        written.add(page_name(student.name))
+    for path in (out / "students").glob(PATTERN):
+        if path.name not in written:
+            path.unlink()
     facts = class_facts(ledger)
-    only(out / "students", map(page_name, everybody), PATTERN)
-    says(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
+    says(out / "index.html", class_page(title, facts, ledger.notices()))
     return facts
 
 
-def _try(task: Callable[..., None], path: Path, *given: Any) -> str:
-    """Do a task in another process; why it could not write, or an empty text."""
-    try:
-        task(path, *given)
-    except (OSError, sqlite3.Error) as error:
-        return trouble(error, path)
-    return ""
-
-
-def _table(path: Path, write: Callable[[Ledger, Path], None], out: Path) -> None:
-    """A file that is written from the ledger at a path."""
-    with closing(Ledger(path, readonly=True, checked=True)) as ledger:
-        write(ledger, out)
-
-
-def _students(path: Path, out: Path, first: str, last: str) -> None:
-    """The pages of the students from one name to another, read from the ledger."""
-    from gradcheck.report.pages import page_name, problem_section, student_page  # noqa: PLC0415
+def _sections(
+    about: dict[str, dict[str, Any]], feedback: str
+) -> Callable[[str, tuple[Marked, ...]], Markup]:
+    """What makes of a problem and a student's answers to it a section of a page."""
+    from gradcheck.report.pages import problem_section  # noqa: PLC0415 - Jinja2 is slow
     from gradcheck.report.solutions import solve_again  # noqa: PLC0415
 
-    with closing(Ledger(path, readonly=True, checked=True)) as ledger:
-        feedback, about, title = ledger.feedback(), ledger.problems(), ledger.fact("title")
+    @lru_cache(maxsize=SECTIONS)
+    def section(id: str, judged: tuple[Marked, ...]) -> Markup:
+        lines = [restrict(each.to_record(), feedback) for each in judged]
+        wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
+        solution = solve_again(about[id], lines[0].get("variant") or {}) if wrong else None
+        return problem_section(id, about[id], lines, solution)
 
-        @lru_cache(maxsize=SECTIONS)
-        def section(id: str, judged: tuple[Marked, ...]) -> Markup:
-            lines = [restrict(each.to_record(), feedback) for each in judged]
-            wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
-            own = lines[0].get("variant") or {}
-            return problem_section(
-                id, about[id], lines, solve_again(about[id], own) if wrong else None
-            )
-
-        worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
-        for student in everything(ledger, between=(first, last)):
-            problems = groupby(student.judged, key=lambda each: each.problem)
-            sections = [section(id, tuple(judged)) for id, judged in problems]
-            score = sum(each.score for each in student.judged)
-            possible = sum(worth[id] for id in {each.problem for each in student.judged})
-            page = student_page(student.name, student.called, title, sections, score, possible)
-            says(out / "students" / page_name(student.name), page)
+    return section

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from gradcheck.batch.collect import Chosen, Collector, Rules
 from gradcheck.batch.crew import SIZE, Crew
@@ -10,7 +11,7 @@ from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
-from gradcheck.batch.work import Asking, Chunk, leave_chunk
+from gradcheck.batch.work import Answer, Asking, Chunk, leave_chunk
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
@@ -48,19 +49,15 @@ class Batch:
     def prepare(self, sets: Sequence[ProblemSet], only: Sequence[str] = ()) -> None:
         """Have the workers prepare every problem of the sets, or only some."""
         twice = []
-        for each in sets:
-            for problem in each.problems:
-                if only and problem.id not in only:
-                    continue
-                if problem.id in self.problems:
-                    twice.append(problem.id)
-                    continue
+        for whole, problem in [(each, problem) for each in sets for problem in each.problems]:
+            if problem.id in self.problems:
+                twice.append(problem.id)
+            elif not only or problem.id in only:
                 self.problems[problem.id] = problem
-                if each.late is not None:
-                    self.late[problem.id] = each.late
-                self.sources[problem.id] = Asking(each.text, each.file, problem.id)
-        found = self._doubts()
-        self.doubts = {id: why for id, why in found.items() if why}
+                self.sources[problem.id] = Asking(whole.text, whole.file, problem.id)
+                if whole.late is not None:
+                    self.late[problem.id] = whole.late
+        self.doubts = {id: why for id, why in self._doubts().items() if why}
         for id in self.doubts:
             del self.problems[id]
         self.doubts |= {id: f"{id}: the id is used in two files" for id in twice}
@@ -101,18 +98,16 @@ class Batch:
         dealer = _Dealer(self.ledger, self.askings)
         yield Progress(0, total, verdicts)
         try:
-            for found in self.crew.judge(dealer.order(waiting), dealer.more):
-                judged = [*found, *dealer.left_to_person()]
+            asked = [each for each in self.askings if each in waiting]
+            for found in chain(self.crew.judge(asked, dealer.more), [[]]):
+                judged = [*found, *dealer.left]
+                dealer.left = []
                 self.ledger.settle(judged)
                 done += len(judged)
                 verdicts.update(dealer.count_verdicts(judged))
                 yield Progress(done, total, verdicts)
-            if judged := dealer.left_to_person():
-                self.ledger.settle(judged)
-                verdicts.update(dealer.count_verdicts(judged))
-                yield Progress(done + len(judged), total, verdicts)
             self.ledger.choose_best()
-            self.ledger.seal()
+            self.ledger.know("complete", "yes")
         finally:
             self.ledger.save()
 
@@ -131,30 +126,22 @@ class _Dealer:
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.left: list[JudgedAnswer] = []
 
-    def order(self, waiting: Mapping[str, int]) -> list[str]:
-        """What has something to be judged; what remains of an earlier set is left alone."""
-        return [asked for asked in self.askings if asked in waiting]
-
     def more(self, asked: str) -> Chunk | None:
         """The next chunk of answers to what has a fingerprint."""
+        asking = self.askings[asked]
         while found := self.ledger.pending(asked, self.last[asked], SIZE):
             self.last[asked] = found[-1].number
             self.asked |= {each.number: each for each in found}
-            over = [e for e in found if e.students == 1 and self.spent[e.student] > BUDGET]
+            dealt: list[Answer] = []
+            over: list[Answer] = []
+            for each in found:
+                spent = each.students == 1 and self.spent[each.student] > BUDGET
+                (over if spent else dealt).append((each.number, each.part, each.answer))
             if over:
-                self.left += leave_chunk(self._chunk(asked, over), OVER_BUDGET)
-            if len(over) < len(found):
-                return self._chunk(asked, [each for each in found if each not in over])
+                self.left += leave_chunk(asking, over, OVER_BUDGET)
+            if dealt:
+                return Chunk(asking, dealt)
         return None
-
-    def _chunk(self, asked: str, found: Sequence[PendingAnswer]) -> Chunk:
-        answers = [(each.number, each.part, each.answer) for each in found]
-        return Chunk(self.askings[asked], answers)
-
-    def left_to_person(self) -> list[JudgedAnswer]:
-        """What was left to a person since, because its student's budget is spent."""
-        found, self.left = self.left, []
-        return found
 
     def count_verdicts(self, judged: Sequence[JudgedAnswer]) -> Counter[str]:
         """Verdicts, each as often as students gave the answer."""

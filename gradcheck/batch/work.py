@@ -39,17 +39,15 @@ class Asking:
     draw: Draw = ()
 
 
+Answer = tuple[int, str, str]  # its number, the part, and the answer as `packed`
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """Answers to one problem: (number, part, answer as `packed`)."""
+    """Answers to one problem."""
 
     asking: Asking
-    answers: Sequence[tuple[int, str, str]]
-
-    def cut(self, place: int) -> "tuple[Chunk, Chunk]":
-        """What is before a place, and the rest."""
-        before, after = self.answers[:place], self.answers[place:]
-        return Chunk(self.asking, before), Chunk(self.asking, after)
+    answers: Sequence[Answer]
 
 
 def prepare_here(asking: Asking) -> str:
@@ -75,12 +73,12 @@ def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, str, float]]:
         yield verdict, score, line, process_time() - begun
 
 
-def leave_chunk(chunk: Chunk, why: str, seconds: float = 0.0) -> list[JudgedAnswer]:
+def leave_chunk(
+    asking: Asking, answers: Sequence[Answer], why: str, seconds: float = 0.0
+) -> list[JudgedAnswer]:
     """Answers that are left to a person, after so many seconds of computing each."""
-    problem = problem_of(chunk.asking)
-    return [
-        leave_answer(problem, *answer, why)._replace(seconds=seconds) for answer in chunk.answers
-    ]
+    problem = problem_of(asking)
+    return [leave_answer(problem, *each, why)._replace(seconds=seconds) for each in answers]
 
 
 def _judge(known: Key, number: int, name: str, answer: str) -> JudgedAnswer:

@@ -29,7 +29,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from itertools import count
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -48,7 +47,7 @@ PAGES = Path("/proc/self/statm")  # first the pages of address space, of which R
 FILES = 64  # that a process may have open: modules are loaded when they are used
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
-LOOK = 0.5  # seconds between looks at the clock
+LOOK = 0.5  # seconds for what was stopped with us, and goes on
 AHEAD = 2  # tasks that a process has: one that it works on, one that waits so that it never does
 # By the process that others are forked from: also what is loaded when it is used.
 PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
@@ -274,20 +273,15 @@ class Worker:
     def _wait(self, *, inside: bool) -> bool:
         """Wait for an answer; kill what works on one item too long. Whether it was in time.
 
-        By looks and not by the clock: a machine that slept, or a process that was stopped, has not
-        worked.
+        After the time there is another look: a process that was stopped has not worked.
         """
         if not inside or self.limits is None:
-            self.pipe.poll(None)
-            return True
-        most = max(WAITING, self.limits.seconds * PATIENCE) / LOOK
-        for looks in count():
-            if self.pipe.poll(LOOK):
-                break
-            if looks > most:
-                self.process.kill()
-                return False
-        return True
+            return bool(self.pipe.poll(None))
+        most = max(WAITING, self.limits.seconds * PATIENCE)
+        in_time = bool(self.pipe.poll(most) or self.pipe.poll(LOOK))
+        if not in_time:
+            self.process.kill()
+        return in_time
 
     def _describe_end(self, done: list[Any], *, inside: bool, in_time: bool) -> WorkerLost:
         """What is to be said of a process that has ended."""

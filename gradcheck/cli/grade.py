@@ -38,7 +38,6 @@ from gradcheck.cli.group import (
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.problem import ProblemSet
-from gradcheck.report.figures import pluralize
 from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import restrict
 from gradcheck.report.rows import TextTable
@@ -78,7 +77,6 @@ def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
 
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
-DAMAGED = "{}: {} in the ledger damaged: judged again"
 CONSULTED = "consulting the three opinions on every problem"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
 
@@ -157,7 +155,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
     nursery = click.get_current_context().with_resource(closing(Nursery()))
     jobs = count_jobs(jobs, kept=directory is not None)
     read, err = sets((problems,)), screen(stderr=True)
-    with _telling(directory, err), _open_ledger(directory, err) as ledger:
+    with _telling(directory, err), _open_ledger(directory) as ledger:
         pattern = read_names(names) if names else None
         meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
@@ -182,7 +180,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
                 facts = class_facts(ledger)
             else:
                 ledger.save()
-                facts = write_results(ledger, directory, nursery, jobs)
+                facts = write_results(ledger, directory)
         if as_json:
             for line in json_lines(ledger, as_read=directory is None):
                 print(line)
@@ -212,14 +210,12 @@ def _telling(directory: Path | None, err: Console) -> Iterator[None]:
 
 
 @contextmanager
-def _open_ledger(directory: Path | None, err: Console) -> Iterator[Ledger]:
+def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
     with ExitStack() as stack:
         if directory is not None:
             stack.enter_context(only_writer(directory))
         ledger = Ledger(directory / NAME if directory else None)
-        if ledger.damaged:
-            _notice(err, DAMAGED.format(directory, pluralize(ledger.damaged, "judgement")))
         stack.callback(ledger.close)
         yield ledger
 

@@ -16,13 +16,9 @@ from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.variants import plain
 from gradcheck.report import gradebooks
-from gradcheck.report.figures import pluralize
 from gradcheck.report.gradebooks import comments as comments_of
 from gradcheck.report.gradebooks import gradescope
 from gradcheck.report.judgements import restrict
-
-DAMAGED = "{}: {} in the ledger damaged - `gradcheck grade` judges again"
-
 
 NAMES = {
     "html": "",
@@ -62,8 +58,6 @@ def report(  # noqa: PLR0917 - click gives them by name
     """
     try:
         with closing(Ledger(_ledger(directory), readonly=True)) as ledger:
-            if ledger.damaged:
-                raise Unusable(DAMAGED.format(directory, pluralize(ledger.damaged, "judgement")))
             out = out or directory / NAMES[form]
             where = _write(ledger, form, out, export, column, comments)
             complete = ledger.fact("complete") == "yes"
@@ -132,7 +126,7 @@ def _fill_in(  # noqa: PLR0917 - the options
     """The platform's own export with the points, and with comments where they are asked for."""
 
     def feedback(student: str) -> str:
-        (found,) = everything(ledger, between=(student, student))
+        (found,) = everything(ledger, only=student)
         return comments_of(
             [restrict(m.to_record(student), ledger.feedback()) for m in found.judged]
         )
@@ -187,10 +181,8 @@ def mark(  # noqa: PLR0917 - click gives them by name
                 raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
             ledger.set_mark(who, problem, named, points, note)
             words = f"{place}: {points:g} of {possible:g}"
-        if ledger.fact("seal"):
-            ledger.seal()
         ledger.save()
-        write_results(ledger, directory, None, 1)
+        write_results(ledger, directory)
     click.echo(words)
 
 

@@ -13,7 +13,6 @@ from gradcheck.batch.lock import only_writer
 from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
-from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import pluralize
@@ -96,9 +95,6 @@ def serve(  # noqa: PLR0917 - click gives them by name
             click.echo(f"the codes of {count}, to be handed out: {directory / CODES}")
         settings = Settings(directory, feedback, secure, hosts, roster)
         pool = Pool(asked.askings, processes=workers)
-        words = f"preparing {pluralize(len(asked.problems), 'problem')}, once"
-        with screen(stderr=True).status(words):
-            pool.prepare()
         app = application(Practice(asked, pool, settings))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"

@@ -129,12 +129,10 @@ class Book:
         self.ledger.know("title", self.ledger.fact("title") or title)
         self.ledger.know("feedback", self.ledger.fact("feedback") or FULL)
         self.ledger.know("complete", "yes")
-        self.ledger.know("seal", "")  # until the server ends
         self.ledger.save()
 
     @in_thread
     def _close(self) -> None:
-        self.ledger.seal()
         self.ledger.close()
 
     async def close(self) -> None:

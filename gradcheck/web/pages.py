@@ -24,7 +24,6 @@ from gradcheck.report.prose import mathml
 from gradcheck.web import work
 from gradcheck.web.book import Posed
 from gradcheck.web.plot import plot
-from gradcheck.web.pool import RanAway, WorkerFault
 from gradcheck.web.practice import LEVELS, NOTHING, Practice, find_made, like, next_for
 from gradcheck.web.requests import (
     admit,
@@ -140,10 +139,8 @@ async def problem(request: Request) -> Response:
     found = await practice.find(sender_of(request), student, request.path_params["id"])
     if found is None:
         return failure_page(request, 404, "There is no such problem", "Choose one from the list.")
-    if practice.pool.doubts.get(found.id):
-        return failure_page(
-            request, 404, "This problem cannot be asked", practice.pool.doubts[found.id]
-        )
+    if why := (await practice.pool.prepare(found.id)).get("why"):
+        return failure_page(request, 404, "This problem cannot be asked", why)
     given = await _earlier(practice, student, found)
     if request.method == "POST":
         form = await request.form(max_files=0, max_fields=200)
@@ -270,12 +267,9 @@ async def free(request: Request) -> Response:
     said: Any = None
     if asked["f"]:
         given = [each for each in asked["at"].replace(";", "\n").splitlines() if each.strip()]
-        try:
-            said = await practice_of(request).pool.ask(
-                sender_of(request), work.free, asked["f"], given[:20], asked["wrt"], asked["answer"]
-            )
-        except (RanAway, WorkerFault):
-            said = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
+        other = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
+        typed = asked["f"], given[:20], asked["wrt"], asked["answer"]
+        said = await practice_of(request).ask(sender_of(request), other, work.free, *typed)
     picture = Markup("")
     if said and said.get("drawn"):
         curves = said["drawn"]["curves"].get(said["part"])
@@ -288,10 +282,12 @@ async def mistakes(request: Request) -> Response:
     practice, student = practice_of(request), student_of(request)
     level = practice.settings.feedback
     history = await practice.book.history(student) if level != "verdict" else ()
+    tried = {each.problem for each in history}
+    shows = {id: (await practice.pool.prepare(id)).get("shows", ()) for id in tried}
     problems = practice.course.problems
     made = [
         (each, restrict(json.loads(each.last.line), level), problems.get(each.last.problem))
-        for each in find_made(student, history, practice.pool.shows)
+        for each in find_made(student, history, shows)
     ]
     return page(request, "mistakes.html", made=made, told=level != "verdict", states=STATES)
 

@@ -2,26 +2,29 @@
 
 A task first has a short time. What needs longer goes to a slow worker, and so does, for a while,
 whoever sent it: nobody else waits. Who waits, waits in a bounded queue.
+
+The nursery prepares a problem when it is first asked about, or when there is time; a worker that
+is older than that gives place to one that knows it.
 """
 
 import asyncio
 import hashlib
 import os
 import time
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gradcheck.batch.work import Asking
 from gradcheck.batch.workers import Limits, Nursery, Worker, WorkerLost
-from gradcheck.problem.variants import Draw
 from gradcheck.web.work import prepare
 
 MB = 2**20
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
+SLOW_WAIT, SLOW_EACH = 16, 2  # that wait for the slow worker, and of each sender
 
 
 class Busy(Exception):
@@ -44,9 +47,7 @@ class QueueLimits:
     slow: float = 5.0
     memory: int = 512 * MB
     waiting: int = 600
-    waiting_slow: int = 16
     each: int = 64
-    address: int = 300  # a school may have one address: half of what may wait
 
     def words(self) -> str:
         """What is said of an answer that ran away."""
@@ -62,67 +63,70 @@ class Sender(NamedTuple):
 
 @dataclass(eq=False)
 class QueuedTask:
-    """A task with its sender, and where its result is awaited."""
+    """A task with its sender, where its result is awaited, and how many problems it needs known."""
 
     sender: Sender
     task: Callable[..., Any]
     given: Sequence[Any]
     said: "asyncio.Future[Any]"
+    known: int = 0
 
     @property
     def name(self) -> bytes:
         """What tells equal questions, whoever sends them."""
-        return hashlib.sha256(repr((self.task.__name__, self.given)).encode()).digest()
+        given = [hash(each) if isinstance(each, Asking) else each for each in self.given]
+        return hashlib.sha256(repr((self.task.__name__, given)).encode()).digest()
+
+    def fail(self, error: Exception) -> None:
+        """Tell who waits, if somebody still does, why there is no result."""
+        if not self.said.done():
+            self.said.set_exception(error)
 
 
 @dataclass(eq=False)
 class Lane:
     """The questions that wait for workers with a limit in seconds, sender by sender.
 
-    At most so many wait in all, of each sender, and from each address: a name costs nothing.
+    At most so many wait in all, of each sender, and half of them from one address, which a school
+    may have: a name costs nothing.
     """
 
     seconds: float
     most: int
     each: int
-    address: int
-    waiting: "OrderedDict[Sender, deque[QueuedTask]]" = field(default_factory=OrderedDict)
+    waiting: dict[Sender, deque[QueuedTask]] = field(default_factory=dict)
     addresses: Counter[str] = field(default_factory=Counter)
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, asked: QueuedTask) -> None:
         """Let a question wait; raises Busy beyond the bounds."""
         own = self.waiting.get(asked.sender, ())
-        crowded = self.addresses[asked.sender.address] >= self.address
+        crowded = self.addresses[asked.sender.address] >= self.most // 2
         if self.addresses.total() >= self.most or len(own) >= self.each or crowded:
             raise Busy
         self.waiting.setdefault(asked.sender, deque()).append(asked)
         self.addresses[asked.sender.address] += 1
         self.news.set()
 
-    def take(self) -> QueuedTask | None:
-        """The oldest question of the sender whose turn it is; cancelled ones are passed over."""
-        while self.waiting:
-            sender, own = self.waiting.popitem(last=False)
+    async def next(self) -> QueuedTask:
+        """The oldest question of the sender whose turn it is, awaited if there is none."""
+        while True:
+            while not self.waiting:
+                self.addresses.clear()
+                self.news.clear()
+                await self.news.wait()
+            sender = next(iter(self.waiting))
+            own = self.waiting.pop(sender)
             asked = own.popleft()
             self.addresses[sender.address] -= 1
             if own:
-                self.waiting[sender] = own
+                self.waiting[sender] = own  # behind the others
             if not asked.said.done():
                 return asked
-        self.addresses.clear()
-        return None
-
-    async def next(self) -> QueuedTask:
-        """The next question, awaited if there is none."""
-        while (asked := self.take()) is None:
-            self.news.clear()
-            await self.news.wait()
-        return asked
 
 
 class Pool:
-    """The workers, from `start` to `stop`; what is prepared before, they all know."""
+    """The workers, from `start` to `stop`; what the nursery has prepared, they all know."""
 
     def __init__(
         self,
@@ -134,107 +138,115 @@ class Pool:
         """The problems that will be asked about."""
         self.askings, self.limits = askings, limits or QueueLimits()
         self.processes = processes or max(2, os.cpu_count() or 1)
-        self.doubts: dict[str, str] = {}  # why a problem cannot be asked; empty: it can
-        self.shows: dict[str, list[str]] = {}  # the mistakes that can be seen in a problem
-        self.drawn: dict[tuple[str, Draw], Any] = {}  # what is beside the text on its page
         self.nursery = Nursery()
-        self.ran_away: OrderedDict[bytes, None] = OrderedDict()
+        self.news: dict[str, asyncio.Task[Mapping[str, Any]]] = {}
+        self.places: dict[str, int] = {}  # how many problems were known with this one
+        self.ran_away: dict[bytes, None] = {}
         self.suspects: dict[Sender, float] = {}
         self.workers: dict[int, Worker] = {}
         self.keepers: list[asyncio.Task[None]] = []
 
-    def prepare(self) -> None:
-        """Prepare every problem, once for all workers."""
-        try:
-            for id, asking in self.askings.items():
-                try:
-                    news = self.nursery.ask(prepare, asking)
-                except RuntimeError as error:
-                    news = {"why": f"{id}: {error}"}
-                self.doubts[id] = news["why"]
-                if not news["why"]:
-                    self.shows[id] = news["shows"]
-                    self.drawn[id, tuple(news["draw"])] = news["drawn"]
-        except BaseException:  # Ctrl-C does not wait for what is being prepared
-            self.nursery.close()
-            raise
-
     async def start(self) -> None:
         """Begin to work."""
         limits = self.limits
-        self.quick = Lane(limits.quick, limits.waiting, limits.each, limits.address)
-        self.slow = Lane(limits.slow, limits.waiting_slow, 2, limits.waiting_slow // 2)
+        self.quick = Lane(limits.quick, limits.waiting, limits.each)
+        self.slow = Lane(limits.slow, SLOW_WAIT, SLOW_EACH)
         lanes = (*[self.quick] * self.processes, self.slow)
         self.keepers = [asyncio.create_task(self._keep(k, lane)) for k, lane in enumerate(lanes)]
+        self.keepers.append(asyncio.create_task(self._prepare_all()))
 
     async def stop(self) -> None:
         """Let everybody go."""
-        for keeper in self.keepers:
-            keeper.cancel()
-        await asyncio.gather(*self.keepers, return_exceptions=True)
+        tasks = [*self.keepers, *self.news.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         for worker in (*self.workers.values(), self.nursery):
             await asyncio.to_thread(worker.close)
+
+    async def prepare(self, id: str) -> Mapping[str, Any]:
+        """What `work.prepare` tells of a problem, which is prepared once; nothing of others."""
+        if id not in self.askings:
+            return {}
+        if id not in self.news:
+            self.news[id] = asyncio.create_task(self._prepare(id))
+        return await asyncio.shield(self.news[id])
+
+    async def _prepare(self, id: str) -> Mapping[str, Any]:
+        try:
+            asked = self.nursery.submit(prepare, self.askings[id])
+            news: Mapping[str, Any] = await asyncio.wrap_future(asked)
+        except RuntimeError as error:
+            news = {"why": f"{id}: {error}"}
+        self.places[id] = len(self.places) + 1
+        return news
+
+    async def _prepare_all(self) -> None:
+        for id in self.askings:
+            await self.prepare(id)
 
     async def ask(self, sender: Sender, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says; raises Busy, RanAway or WorkerFault."""
         asked = QueuedTask(sender, task, given, asyncio.get_running_loop().create_future())
-        if asked.name in self.ran_away:
+        if self.ran_away and asked.name in self.ran_away:
             raise RanAway
+        for each in given:
+            if isinstance(each, Asking) and await self.prepare(each.problem):
+                asked.known = self.places[each.problem]
         slow = self.suspects.get(sender, 0.0) > time.monotonic()
         (self.slow if slow else self.quick).put(asked)
         return await asked.said
 
     async def _keep(self, k: int, lane: Lane) -> None:
         """Ask a process one question after another, until somebody cancels it."""
+        limits = Limits(lane.seconds, self.limits.memory)
+        known, left = 0, 0
         while True:
-            limits = Limits(lane.seconds, self.limits.memory)
-            self.workers[k] = worker = Worker(self.nursery, limits)
-            for _ in range(TASKS):
-                asked = await lane.next()
-                try:
-                    found = await self._do(worker, asked)
-                except (Busy, RanAway, WorkerFault) as error:
-                    if not asked.said.done():
-                        asked.said.set_exception(error)
-                except WorkerLost:
-                    self._try_slowly(lane, asked)
-                else:
-                    if not asked.said.done():
-                        asked.said.set_result(found)
-            await asyncio.to_thread(worker.close)
+            asked = await lane.next()
+            if not left or asked.known > known:
+                if k in self.workers:
+                    await asyncio.to_thread(self.workers[k].close)
+                self.workers[k] = Worker(self.nursery, limits)
+                known, left = len(self.places), TASKS
+            left -= 1
+            await self._answer(self.workers[k], lane, asked)
 
-    async def _do(self, worker: Worker, asked: QueuedTask) -> Any:
+    async def _answer(self, worker: Worker, lane: Lane, asked: QueuedTask) -> None:
         """A task done by a process; by another one where it was killed before it began."""
         for last in (False, True):
             try:
-                return await asyncio.wrap_future(worker.submit(asked.task, *asked.given))
+                found = await asyncio.wrap_future(worker.submit(asked.task, *asked.given))
             except WorkerLost as error:
                 if error.inside or last:
-                    raise
+                    self._try_slowly(lane, asked)
+                    return
             except RuntimeError as error:
                 if str(error).startswith("MemoryError"):
-                    self._forget(asked)
-                    raise RanAway from None
-                raise WorkerFault(str(error)[:300]) from None
-        return None
+                    self._give_up(asked)
+                else:
+                    asked.fail(WorkerFault(str(error)[:300]))
+                return
+            else:
+                if not asked.said.done():
+                    asked.said.set_result(found)
+                return
 
     def _try_slowly(self, lane: Lane, asked: QueuedTask) -> None:
         """A second, longer try beside the others; after that it is not tried again."""
         now = time.monotonic()
         self.suspects = {each: until for each, until in self.suspects.items() if until > now}
         self.suspects[asked.sender] = now + SLOW_FOR
-        if asked.said.done():
-            return
-        try:
-            if lane is self.slow:
-                self._forget(asked)
-                raise RanAway
-            self.slow.put(asked)
-        except (RanAway, Busy) as error:
-            asked.said.set_exception(error)
+        if lane is self.slow:
+            self._give_up(asked)
+        elif not asked.said.done():
+            try:
+                self.slow.put(asked)
+            except Busy as error:
+                asked.fail(error)
 
-    def _forget(self, asked: QueuedTask) -> None:
+    def _give_up(self, asked: QueuedTask) -> None:
         """Never try a question again."""
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
-            self.ran_away.popitem(last=False)
+            del self.ran_away[next(iter(self.ran_away))]
+        asked.fail(RanAway())

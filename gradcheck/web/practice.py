@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
-from gradcheck.problem.variants import draw_of, plain, with_draw
+from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
 from gradcheck.web.book import Attempt, Book, Course, Posed
 from gradcheck.web.pool import Pool, RanAway, Sender, WorkerFault
@@ -52,6 +52,7 @@ class Practice:
     settings: Settings = field(default_factory=Settings)
     made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
     variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
+    drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Nothing is opened yet, nobody works."""
@@ -98,6 +99,13 @@ class Practice:
         except WorkerFault as error:
             return leave_answer(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
 
+    async def ask(self, sender: Sender, other: Any, task: Callable[..., Any], *given: Any) -> Any:
+        """What a worker says, or the `other` where none survives it; raises Busy."""
+        try:
+            return await self.pool.ask(sender, task, *given)
+        except (RanAway, WorkerFault):
+            return other
+
     async def find(self, sender: Sender, student: str, id: str) -> Problem | None:
         """A problem of the sets, or one that is made for a mistake: `next.sign-error.7`."""
         if (found := self.course.problems.get(id)) is not None:
@@ -105,10 +113,7 @@ class Practice:
         if not (made := NEXT.fullmatch(id)):
             return None
         if id not in self.made and made[1] in SHOWN:
-            try:
-                said = await self.pool.ask(sender, work.compose, made[1], int(made[2]))
-            except (RanAway, WorkerFault):
-                said = {"text": ""}
+            said = await self.ask(sender, {"text": ""}, work.compose, made[1], int(made[2]))
             _make_room(self.made)[id] = _compose(id, said)
         return self.made[id][0] if id in self.made else None
 
@@ -122,9 +127,8 @@ class Practice:
         """A student's variant of a problem: the one that `gradcheck grade` expects of the name."""
         key = problem.id, plain(student)
         if key not in self.variants:
-            try:
-                drawn = await self.pool.ask(sender, work.variant, self.asking(problem), student)
-            except (RanAway, WorkerFault):
+            drawn = await self.ask(sender, None, work.variant, self.asking(problem), student)
+            if drawn is None:
                 return None
             _make_room(self.variants)[key] = with_draw(problem, tuple(drawn))
         return self.variants[key]
@@ -136,40 +140,24 @@ class Practice:
         print_ = known or fingerprint(problem)
         return None if named is None else Posed(problem, print_, named)
 
-    async def draw_page(self, sender: Sender, problem: Problem) -> Mapping[str, Any]:
+    async def draw_page(self, sender: Sender, problem: Problem) -> Any:
         """What the page of a problem shows besides its text; drawn once."""
-        id, drawings = (problem.id, draw_of(problem)), self.pool.drawn
-        if id not in drawings:
-            try:
-                found = await self.pool.ask(sender, work.draw, self.asking(problem))
-            except (RanAway, WorkerFault):
-                found = {}
-            _make_room(drawings)[id] = found
-        drawn: Mapping[str, Any] = drawings[id]
-        return drawn
+        key, news = (problem.id, draw_of(problem)), await self.pool.prepare(problem.id)
+        if key not in self.drawings:
+            found = news.get("drawn")
+            if list(key[1]) != news.get("draw"):
+                found = await self.ask(sender, {}, work.draw, self.asking(problem))
+            _make_room(self.drawings)[key] = found
+        return self.drawings[key]
 
-    async def solve(self, sender: Sender, posed: Posed, variant: Any) -> Mapping[str, Any]:
+    async def solve(self, sender: Sender, posed: Posed, variant: Any) -> Any:
         """The worked solution of a problem; nothing where there is none."""
-        try:
-            found: Mapping[str, Any] = await self.pool.ask(
-                sender, work.solve, self.asking(posed.problem), variant
-            )
-        except (RanAway, WorkerFault):
-            return {}
-        return found
+        return await self.ask(sender, {}, work.solve, self.asking(posed.problem), variant)
 
-    async def place_judged(
-        self, sender: Sender, posed: Posed, line: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
+    async def place_judged(self, sender: Sender, posed: Posed, line: Mapping[str, Any]) -> Any:
         """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
         judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
-        try:
-            found: Mapping[str, Any] = await self.pool.ask(
-                sender, work.see, self.asking(posed.problem), judged
-            )
-        except (RanAway, WorkerFault):
-            return NOTHING
-        return found
+        return await self.ask(sender, NOTHING, work.see, self.asking(posed.problem), judged)
 
 
 def next_for(line: Mapping[str, Any]) -> str:

@@ -61,7 +61,6 @@ def served(
     """A client of a server that runs as long as the block."""
     found = course(text)
     pool = Pool(found.askings, processes=1, limits=limits)
-    pool.prepare()
     app = application(Practice(found, pool, Settings(directory, **settings)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client

@@ -40,7 +40,6 @@ def die():
 def in_pool(limits, run, workers=1):
     async def whole():
         pool = Pool(COURSE.askings, processes=workers, limits=limits)
-        pool.prepare()
         await pool.start()
         try:
             return await asyncio.wait_for(run(pool), 60)
@@ -117,7 +116,7 @@ def test_many_names_of_one_address_do_not_fill_the_queue():
 
     async def run():
         loop = asyncio.get_running_loop()
-        lane = Lane(1.0, most=100, each=10, address=20)
+        lane = Lane(1.0, most=40, each=10)
 
         def put(sender):
             lane.put(QueuedTask(sender, work.judge, (), loop.create_future()))
@@ -153,7 +152,6 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
 
     async def whole():
         pool = Pool(COURSE.askings, processes=3, limits=FAST)
-        pool.prepare()
         await pool.start()
         for _ in range(rounds):
             await asyncio.sleep(0)
