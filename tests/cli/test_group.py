@@ -1,11 +1,9 @@
 """What all commands share: help, colour, interruptions, faults of our own."""
 
-import subprocess
-import sys
-
 import pytest
 
 from gradcheck.batch.work import Asking, prepare_here
+from gradcheck.cli import solutions
 from gradcheck.problem import Problem
 from tests.support.commands import SINE, run
 
@@ -16,16 +14,33 @@ def test_an_unknown_command_or_problem_is_told_what_there_is(file):
     assert "one of cubic-plus-sine" in run("solve", file(SINE), "--problem", "zzz").output
 
 
-def test_ctrl_c_ends_with_130(file, monkeypatch):
-    """As shells say it of a program that was interrupted."""
-    import gradcheck.cli.solutions  # noqa: PLC0415
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, ["stopped\n"]),  # as shells say it
+        (
+            KeyError("nobody foresaw this"),
+            70,
+            [
+                "a fault of gradcheck itself: KeyError: 'nobody foresaw this'",
+                "GRADCHECK_TRACEBACK=1",
+            ],
+        ),
+    ],
+)
+def test_an_interruption_and_a_fault_of_ours_end_with_a_sentence(
+    file, monkeypatch, fault, code, said
+):
+    """And with an exit code of their own; no traceback."""
 
     def stopped(*_: object) -> None:
-        raise KeyboardInterrupt
+        raise fault
 
-    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", stopped)
+    monkeypatch.setattr(solutions, "solve_all", stopped)
     result = run("solve", file(SINE))
-    assert (result.exit_code, result.stderr) == (130, "stopped\n")
+    assert result.exit_code == code
+    assert [words for words in [*said] if words not in result.stderr] == []
+    assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize(
@@ -38,37 +53,13 @@ def test_every_command_has_help_with_an_example(command):
     assert f"gradcheck {command}" in result.output.split("Example")[-1]
 
 
-def test_colour_is_for_terminals_only(file):
-    """Piped output carries no escape sequences."""
-    done = subprocess.run(
-        [sys.executable, "-m", "gradcheck", "solve", file(SINE)], capture_output=True, check=True
-    )
-    assert b"\x1b" not in done.stdout
-
-
-def test_a_fault_of_ours_ends_with_a_sentence(file, monkeypatch):
-    """What nobody foresaw is said in two lines with an exit code of its own; no traceback."""
-    import gradcheck.cli.solutions  # noqa: PLC0415
-
-    def broken(*_: object) -> None:
-        raise KeyError("nobody foresaw this")
-
-    monkeypatch.setattr(gradcheck.cli.solutions, "solve_all", broken)
-    result = run("solve", file(SINE))
-    assert result.exit_code == 70
-    assert "a fault of gradcheck itself: KeyError: 'nobody foresaw this'" in result.output
-    assert "GRADCHECK_TRACEBACK=1" in result.output
-    assert "Traceback" not in result.output
-
-
 MANY = "problems:\n" + "".join(
     f"- {{id: p{k}, inputs: {{x: 2.0}}, program: {k} * x**2}}\n" for k in (1, 2, 3)
 )
 
 
-@pytest.fixture
-def faulty(monkeypatch):
-    """The problem p2 meets a fault of ours, in whatever asks for its opinions."""
+def test_a_fault_at_one_problem_leaves_the_others(file, monkeypatch):
+    """Their lint and a class its grades: it is why that problem is not graded."""
     case = Problem.case
 
     def failing(problem, *given):
@@ -77,20 +68,9 @@ def faulty(monkeypatch):
         return case(problem, *given)
 
     monkeypatch.setattr(Problem, "case", failing)
-
-
-def test_a_fault_at_one_problem_leaves_the_others_their_lint(file, faulty):
-    """The fault is said to be ours, with its place."""
     linted = run("lint", file(MANY))
     assert linted.exit_code == 1
     assert "p2: a fault of gradcheck itself" in linted.stdout
     assert "3 problems, " in linted.stdout
-
-
-def test_a_fault_at_one_problem_leaves_a_class_its_grades(faulty):
-    """It is why that problem is not graded; the others are prepared."""
-    askings = {id: Asking(MANY.encode(), "", id) for id in ("p1", "p2", "p3")}
-    found = {id: prepare_here(asking) for id, asking in askings.items()}
-    assert found == {
-        "p1": "", "p2": "p2: a fault of gradcheck itself: KeyError: 'a fault'", "p3": ""
-    }  # fmt: skip
+    found = [prepare_here(Asking(MANY.encode(), "", id)) for id in ("p1", "p2", "p3")]
+    assert found == ["", "p2: a fault of gradcheck itself: KeyError: 'a fault'", ""]

@@ -15,6 +15,19 @@ print(x.grad)
 """
 
 
+HALF = """
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        ctx.save_for_backward(a)
+        return a * a
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0]
+Half.apply(x).backward()
+"""
+
+
 def spawned(*words):
     """A command as a process: a script runs in one of its own, which writes where this one does."""
     words = [sys.executable, "-m", "gradcheck", *words]
@@ -26,29 +39,18 @@ def test_scripts_and_problem_files_are_solved_together(file):
     lesson, sine = file(LESSON, "lesson.py"), file(SINE)
     wrong = file(LESSON + "(x**2 + torch.ones(2)).backward()\n", "ends.py")
     said = spawned("solve", lesson, wrong, sine, "--json").stdout
-    lines = [json.loads(line) for line in said.splitlines()]
-    assert [line["problem"] for line in lines] == ["lesson", "ends", "cubic-plus-sine"]
-    assert lines[0]["printed"] == "tensor(4.)\n"
-    assert [call["line"] for call in lines[0]["calls"]] == [5]
-    assert lines[1]["verdict"] == "error"
-    bad = (
-        LESSON
-        + """
-class Half(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, a):
-        ctx.save_for_backward(a)
-        return a * a
-    @staticmethod
-    def backward(ctx, g):
-        return g * ctx.saved_tensors[0]
-Half.apply(x).backward()
-"""
-    )
-    dissent = spawned("solve", file(bad, "half.py")).stdout
-    assert "4, not 2" in dissent  # the gradient, and what came back
-    assert "line 16, x: reverse" in dissent
+    first, ends, problem = (json.loads(line) for line in said.splitlines())
+    assert (first["problem"], first["printed"]) == ("lesson", "tensor(4.)\n")
+    assert [call["line"] for call in first["calls"]] == [5]
+    assert (ends["problem"], ends["verdict"]) == ("ends", "error")
+    assert problem["problem"] == "cubic-plus-sine"
     ended = spawned("solve", wrong, sine)
     assert ended.returncode == 1
     assert "grad can be implicitly created only for scalar outputs" in ended.stderr
     assert "\n  error  the program ended in an error" in ended.stdout
+
+
+def test_a_wrong_backward_of_a_script_is_a_dissent(file):
+    dissent = spawned("solve", file(LESSON + HALF, "half.py")).stdout
+    assert "4, not 2" in dissent  # the gradient, and what came back
+    assert "line 16, x: reverse" in dissent

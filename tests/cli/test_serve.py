@@ -26,26 +26,17 @@ def test_without_the_extra_the_cure_is_said(course, monkeypatch):
     assert "uvicorn is not installed - pip install 'gradcheck[web]'" in found.output
 
 
-def test_a_port_that_is_taken(course):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        found = asked(course, "--port", taken.getsockname()[1])
+@pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_a_port_that_is_taken(course, tmp_path, host, warned):
+    """Who opens it to others is warned; nobody else reads the directory."""
+    with socket.create_server((host, 0)) as taken:
+        port = taken.getsockname()[1]
+        found = asked(course, "--host", host, "--port", port, "-o", tmp_path / "kept")
     assert found.exit_code == 2
     assert "choose another with --port" in found.output
-
-
-@pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])
-def test_who_opens_it_to_others_is_warned(course, host, warned):
-    with socket.create_server((host, 0)) as taken:
-        found = asked(course, "--host", host, "--port", taken.getsockname()[1])
     assert ("anybody may use any name" in found.output) is warned
-
-
-def test_nobody_else_reads_the_directory(course, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        asked(course, "-o", tmp_path / "kept", "--port", taken.getsockname()[1])
     assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_directory_that_cannot_be(course, tmp_path):
-    (tmp_path / "file").write_text("")
-    assert asked(course, "-o", tmp_path / "file" / "below").exit_code == 2
+    assert asked(course, "-o", course / "below").exit_code == 2

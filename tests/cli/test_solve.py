@@ -10,7 +10,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.cli import main
+from gradcheck.cli import main, solutions
 from tests.support.commands import CHAIN, SINE, run
 
 
@@ -99,23 +99,19 @@ def test_a_problem_may_come_from_standard_input():
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
     """The others of the file are solved, in whatever order; then the fault is said."""
-    import gradcheck.cli.solutions as command  # noqa: PLC0415
-
-    judged = command.consult
+    judged = solutions.consult
 
     def broken(case, *more, **words):
         if "y" in case.inputs:
             raise KeyError("nobody foresaw this")
         return judged(case, *more, **words)
 
-    monkeypatch.setattr(command, "consult", broken)
-    one = "- {id: %s, inputs: {%s: 2.0}, program: %s**2}"
-    problems = [one % ("first", "x", "x"), one % ("second", "y", "y"), one % ("third", "z", "z")]
-    result = run("solve", file("problems:\n" + "\n".join(problems)))
+    monkeypatch.setattr(solutions, "consult", broken)
+    problems = [f"- {{id: by-{n}, inputs: {{{n}: 2.0}}, program: {n}**2}}\n" for n in "xyz"]
+    result = run("solve", file("problems:\n" + "".join(problems)))
     assert result.exit_code == 70
-    assert "d/dx = 2*x" in result.output
-    assert "d/dz = 2*z" in result.output
-    assert ":3:1: second: a fault of gradcheck itself: KeyError" in result.output
+    for said in ("d/dx = 2*x", "d/dz = 2*z", ":3:1: by-y: a fault of gradcheck itself: KeyError"):
+        assert said in result.output
 
 
 def limit_memory() -> None:
@@ -144,10 +140,9 @@ def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
     names = set(re.findall(r"[a-zA-Z]\w*", program))
     given = [pair for pair in NUMBERS.split() if pair.split("=")[0] in names]
     wrt = [] if program == SQUARES else ["--wrt", "x"]
-    words = [program, *given, *wrt]
-    command = [sys.executable, "-m", "gradcheck", "solve", "-e", *words]
+    words = [sys.executable, "-m", "gradcheck", "solve", "-e", program, *given, *wrt]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, preexec_fn=limit_memory
+        words, capture_output=True, text=True, check=False, preexec_fn=limit_memory
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "agree" in done.stdout

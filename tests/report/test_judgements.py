@@ -5,13 +5,10 @@ from gradcheck.report.judgements import together
 
 def part(name: str, *ids: str, verdict: str = "wrong", certainty: str = "unique") -> dict:
     """A line of a part with the mistakes that explain it; `a+b` are two at once."""
-    told = [
-        {"id": a, **({"with": {"id": b}} if b else {})}
-        for a, _, b in (i.partition("+") for i in ids)
-    ]
-    return {
-        "part": name, "verdict": verdict, "mistakes": told, "certainty": certainty, "hints": [],
-    }  # fmt: skip
+    pairs = (i.partition("+") for i in ids)
+    told = [{"id": a, **({"with": {"id": b}} if b else {})} for a, _, b in pairs]
+    said = {"verdict": verdict, "mistakes": told, "certainty": certainty}
+    return {"part": name, "hints": [], **said}
 
 
 def read(*lines: dict) -> list[tuple]:

@@ -19,18 +19,9 @@ def test_cases_are_a_table():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "",
-        "<b>",
-        "x = 1",
-        "'text'",
-        "lambda: 1",
-        "f.g(x)",
-        "x if y else z",
-        "(" * 500,
-        "1+" * 600 + "1",
-    ],
-)
+    ["", "<b>", "x = 1", "'text'", "lambda: 1", "f.g(x)", "x if y else z", "(" * 500,
+     "1+" * 600 + "1"],
+)  # fmt: skip
 def test_what_is_no_formula_is_left_to_text(text):
     """An empty text, and no exception."""
     assert mathml(text) == ""
