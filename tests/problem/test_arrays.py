@@ -3,25 +3,15 @@
 from fractions import Fraction
 
 import pytest
-from click.testing import CliRunner
 from mpmath import mp
 
-from gradcheck.cli import main
 from gradcheck.problem.arrays import exact_array, formula_value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("1/3", Fraction(1, 3)),
-        ("-2/7", Fraction(-2, 7)),
-        ("2^-3", Fraction(1, 8)),
-        ("(2/3)^5", Fraction(32, 243)),
-    ],
-)
-def test_a_rational_formula_is_exact(text, value):
+def test_a_rational_formula_is_exact():
     """A third is a third."""
-    assert formula_value(text) == value
+    for text, value in (("1/3", "1/3"), ("-2/7", "-2/7"), ("2^-3", "1/8"), ("(2/3)^5", "32/243")):
+        assert formula_value(text) == Fraction(value)
 
 
 @pytest.mark.parametrize(
@@ -42,30 +32,11 @@ def test_another_formula_has_sixty_digits(text, value):
         assert abs(mp.mpf(found.numerator) / found.denominator - value()) < mp.mpf(10) ** -57
 
 
-def test_an_exact_answer_at_such_a_point_is_right():
-    """The cosine of 30 degrees is half the root of 3."""
-    asked = ["check", "sin(x)", "√3/2", "x=pi/6"]
-    assert CliRunner().invoke(main, asked).exit_code == 0
-
-
 @pytest.mark.parametrize(
     "text",
-    [
-        "two",
-        "2.0",
-        "x",
-        "1/0",
-        "sqrt(-1)",
-        "2*y",
-        "9^9^9^9",
-        "1e999*3",
-        "[1, 2]",
-        "",
-        "x > 1",
-        "9^9^9",
-        "(9^999)^999",
-    ],
-)
+    ["two", "2.0", "x", "1/0", "sqrt(-1)", "2*y", "9^9^9^9", "1e999*3", "[1, 2]", "", "x > 1",
+     "9^9^9", "(9^999)^999"],
+)  # fmt: skip
 def test_what_is_no_number_is_none(text):
     """Names, poles and numbers in quotes have no value here; nothing is evaluated without end."""
     assert formula_value(text) is None
@@ -73,7 +44,5 @@ def test_what_is_no_number_is_none(text):
 
 def test_lists_may_hold_formulas():
     """Entries are numbers or formulas; a word makes the whole no array."""
-    found = exact_array(["1/3", 2])
-    assert found is not None
-    assert found.tolist() == [Fraction(1, 3), 2]
+    assert exact_array(["1/3", 2]).tolist() == [Fraction(1, 3), 2]
     assert exact_array([1, "two"]) is None

@@ -45,18 +45,13 @@ def _gradient(problem, name):
     ],
 )
 def test_what_the_last_line_assigns_is_the_value(program, slope):
-    """Slopes by the power rule at 3."""
+    """Slopes by the power rule at 3; the textbook's of ridge regression."""
     problem = _only(f"id: p\ninputs: {{x: 3.0}}\nprogram: |\n  {program}\n")
     assert float(_gradient(problem, "x")) == pytest.approx(slope, rel=1e-14)
-
-
-def test_a_loss_that_is_assigned_has_its_textbook_gradient():
-    """Ridge regression: X.T (Xw - y) / n + lambda w."""
-    problem = _only(RIDGE)
     x = np.array([[1.0, 2.0], [0.0, 1.0], [3.0, -1.0]])
     w, y = np.array([0.5, -0.25]), np.array([1.0, 2.0, 0.5])
     expected = x.T @ (x @ w - y) / 3 + 0.1 * w
-    np.testing.assert_allclose(_gradient(problem, "w"), expected, rtol=1e-13)
+    np.testing.assert_allclose(_gradient(_only(RIDGE), "w"), expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("program", ["for k in range(3):\n      y = x", "if x > 0:\n      y = x"])
@@ -87,24 +82,23 @@ def test_of_several_parts_each_is_named():
         load_text(text, file="p.yaml")
 
 
-def test_a_set_is_found_by_its_bare_name() -> None:
-    """With its ending or without; what is none is none."""
+def test_sets_are_found_by_their_bare_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In any directory, with the ending or without; a file of the same name is meant first."""
     assert find_set("first-derivatives") == find_set("first-derivatives.yaml") in list_sets()
     assert find_set("first") is None
     assert shipped_problems()["sine-of-square"].title
-
-
-def test_commands_take_bare_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In any directory; a file of the same name that is there is meant."""
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, ["solve", "first-derivatives", "--problem", "cubic-plus-sine"])
-    assert "agree" in done.output
-    assert done.exit_code == 0
+
+    def said(*words: str) -> str:
+        return CliRunner().invoke(main, words).output
+
+    assert "agree" in said("solve", "first-derivatives", "--problem", "cubic-plus-sine")
     (tmp_path / "first-derivatives").write_text("id: mine\ninputs: {x: 2.0}\nprogram: x**2\n")
-    assert "mine" in CliRunner().invoke(main, ["solve", "first-derivatives"]).output
-    assert "does not exist" in CliRunner().invoke(main, ["lint", "no-such-set"]).output
-    close = CliRunner().invoke(main, ["solve", "first-derivates"]).output
-    assert "Did you mean 'first-derivatives'?" in close
+    assert "mine" in said("solve", "first-derivatives")
+    assert "does not exist" in said("lint", "no-such-set")
+    assert "Did you mean 'first-derivatives'?" in said("solve", "first-derivates")
 
 
 def test_a_students_answers_are_told_from_problems() -> None:
