@@ -109,7 +109,7 @@ def read_roster(path: Path) -> Roster:
 
     What two of them share names neither. Canvas's gradebook is such a table: points name nobody.
     """
-    table = read_table(lambda: path.open("rb"), str(path)).rows
+    table = read_table(path.read_bytes(), str(path)).rows
     headers = [header.strip().lower() for header in next(table, (0, list[str]()))[1]]
     if "student" not in headers:
         came = ", ".join(f"`{name}`" for name in headers) or "nothing"

@@ -14,7 +14,7 @@ from typing import Any
 from gradcheck.batch.files import BROKEN, File, Notice, files
 from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.documents import WrittenFloat, read_yaml
-from gradcheck.documents.table import COLUMNS, WINDOWS, decode, read_table
+from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
 from gradcheck.errors import Complaint, GradcheckError, TextError
 
 BYTES = 1_000_000
@@ -153,17 +153,17 @@ def _read(
 # -- YAML, JSON and notebooks ----------------------------------------------------------------------
 
 
-def _content(file: File, most: int, cure: str) -> str:
+def _content(file: File, most: int, cure: str) -> bytes:
     content = file.read(most)
     if len(content) > most:
         raise NoAnswers(f"{file.name}: more than {most:,} bytes{cure}")
-    return decode(content, file.name)
+    return content
 
 
 def _document(file: File, student: str | None, owner: str, asked: Collection[str]) -> Submission:
     """The one submission of a file: of the `student` who is given, or named in it, or its owner."""
-    text = _content(file, BYTES, " are no answers - split the file")
-    value: Any = read_yaml(text, file.name).value
+    content = _content(file, BYTES, " are no answers - split the file")
+    value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
         value = {"answers": value, "student": value.pop("student", owner)}
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
@@ -192,7 +192,7 @@ def _word(name: Any) -> str:
 
 def _cells(file: File) -> list[tuple[str, str | None]]:
     """What the tagged cells of a notebook answer, in order."""
-    text = _content(file, NOTEBOOK_BYTES, " - clear its outputs")
+    text = decode(_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
     try:
         value: Any = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -244,7 +244,7 @@ def read_mapping(path: Path) -> Mapped:
 
 def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
     """A submission a row, as it is read; a column that says nothing is said once."""
-    table = read_table(file.open, file.name)
+    table = read_table(_content(file, TABLE, " - split the file"), file.name)
     if table.encoding == WINDOWS:
         words = "not UTF-8, so it is read as Windows-1252, as Excel saves it: look at an accent"
         yield Notice(f"{file.name}: {words}", grave=False)

@@ -1,4 +1,4 @@
-"""Tables from anybody, read row by row: CSV as programs save it, and the workbooks of Excel."""
+"""Tables from anybody, and their encodings: CSV as programs save it, and the workbooks of Excel."""
 
 import codecs
 import csv
@@ -6,11 +6,11 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import IO, Any, TextIO
+from typing import Any
 
 from gradcheck.errors import Complaint, TextError
 
@@ -25,8 +25,7 @@ CURE = "save the file as UTF-8 (Excel: `CSV UTF-8`)"
 DELIMITERS = ",;\t"
 QUOTED = re.compile('"[^"]*"')
 COLUMNS = 2_000
-LINE = 5_000_000  # characters of a line: all columns, each with the longest answer
-PIECE = 1 << 20  # bytes that are read at once
+TABLE = 200_000_000  # bytes that callers read: a hundred thousand rows of twenty long answers
 WORKBOOK, UNPACKED = 50_000_000, 1_000_000_000  # bytes of a workbook, and of what is packed in it
 END = "\0"  # a last row: no other has it
 
@@ -42,32 +41,36 @@ class Table:
     encoding: str = "utf-8"
 
 
-def read_table(opened: Callable[[], IO[bytes]], name: str) -> Table:
-    """The rows of a file, read as they are asked for; TextError, also later, says what is wrong."""
-    with opened() as raw:
-        start = raw.read(4)
-    if start.startswith(ARCHIVE):
-        return Table(_of_workbook(opened, name))
-    encoding = _encoding(opened, start)
-    with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as stream:
-        delimiter = _delimiter(stream)
-    return Table(_of_text(opened, name, encoding, delimiter), delimiter, encoding)
+def read_table(content: bytes, name: str) -> Table:
+    """The rows of a file, made as they are asked for; TextError, also later, says what is wrong."""
+    if content.startswith(ARCHIVE):
+        return Table(_of_workbook(content, name))
+    encoding = encoding_of_mark(content) or "utf-8"
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        encoding = WINDOWS
+        text = decode(content, name, encoding)
+    first = QUOTED.sub("", text.partition("\n")[0])
+    delimiter = max(DELIMITERS, key=first.count)
+    return Table(_of_text(text, name, delimiter), delimiter, encoding)
 
 
-def decode(content: bytes, file: str) -> str:
-    """The text of a file that is UTF-8, or has a mark; TextError says which byte is none."""
+def decode(content: bytes, file: str, encoding: str = "") -> str:
+    """The text of a file that is UTF-8, or has a mark; TextError says where it is none."""
     if content.startswith(ARCHIVE):
         words, cure = "this is an archive or an Excel workbook, no text", "call an archive .zip"
         raise TextError([Complaint(words, cure, file, 1)])
-    name = encoding_of_mark(content) or "utf-8"
+    encoding = encoding_of_mark(content) or encoding or "utf-8"
     try:
-        return content.decode(name)
+        return content.decode(encoding)
     except UnicodeDecodeError as error:
-        before = content[: error.start].count(b"\n")
+        before = content[: error.start].split(b"\n")
         byte = content[error.start : error.start + 1].hex().upper()
-        what = "UTF-16" if name == "utf-16" else "UTF-8"
-        words = f"this is not {what}: the byte {byte or 'at the end'}"
-        raise TextError([Complaint(words, CURE, file, before + 1)]) from None
+        name = {"utf-16": "UTF-16", WINDOWS: "UTF-8 or Windows-1252"}.get(encoding, "UTF-8")
+        words = f"this is not {name}: the byte {byte or 'at the end'}"
+        column = len(before[-1].decode("utf-8", "replace")) + 1
+        raise TextError([Complaint(words, CURE, file, len(before), column)]) from None
 
 
 def encoding_of_mark(start: bytes) -> str:
@@ -75,74 +78,31 @@ def encoding_of_mark(start: bytes) -> str:
     return next((name for mark, name in MARKS if start.startswith(mark)), "")
 
 
-# -- CSV -------------------------------------------------------------------------------------------
-
-
-def _encoding(opened: Callable[[], IO[bytes]], start: bytes) -> str:
-    """The encoding of a table: that of its mark, UTF-8 where every byte is, or Windows'."""
-    if name := encoding_of_mark(start):
-        return name
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        with opened() as raw:
-            while piece := raw.read(PIECE):
-                decoder.decode(piece)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return WINDOWS
-    return "utf-8"
-
-
-def _delimiter(stream: TextIO) -> str:
-    """What separates the cells of the first line: a comma, or a semicolon as in many countries."""
-    try:
-        first = stream.readline(100_000)
-    except UnicodeDecodeError:
-        first = ""
-    return max(DELIMITERS, key=QUOTED.sub("", first).count)
-
-
-def _of_text(
-    opened: Callable[[], IO[bytes]], name: str, encoding: str, delimiter: str
-) -> Iterator[Row]:
+def _of_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
     """The rows before END; TextError where a quotation mark swallowed it, and so all other rows."""
-    with opened() as raw, io.TextIOWrapper(raw, encoding, newline="") as stream:
-        reader = csv.reader(chain(_lines(stream), [END]), delimiter=delimiter)
-        first = 1
-        try:
-            for row in reader:
-                if row == [END]:
-                    return
-                if row and row[-1].endswith(END):
-                    words = "a quotation mark is opened here and never closed"
-                    raise TextError([Complaint(words, "close it, or write two", name, first)])
-                yield reader.line_num, row
-                first = reader.line_num + 1
-        except UnicodeDecodeError as error:
-            words = f"neither UTF-8 nor Windows-1252: the byte {error.object[error.start]:02X}"
-            raise TextError([Complaint(words, CURE, name, first)]) from None
-        except csv.Error as error:
-            words = f"not readable as CSV: {error}"
-            raise TextError([Complaint(words, "", name, reader.line_num)]) from None
-
-
-def _lines(stream: TextIO) -> Iterator[str]:
-    """The lines; a NUL, as binary files have them, is not for CSV."""
-    while line := stream.readline(LINE):
-        if "\0" in line:
+    reader = csv.reader(chain(io.StringIO(text, newline=""), [END]), delimiter=delimiter)
+    first = 1
+    try:
+        if END in text:
             raise csv.Error("a NUL character")
-        if len(line) == LINE:
-            raise csv.Error(f"a line of more than {LINE:,} characters")
-        yield line
+        for row in reader:
+            if row == [END]:
+                return
+            if row and row[-1].endswith(END):
+                words = "a quotation mark is opened here and never closed"
+                raise TextError([Complaint(words, "close it, or write two", name, first)])
+            yield reader.line_num, row
+            first = reader.line_num + 1
+    except csv.Error as error:
+        words = f"not readable as CSV: {error}"
+        raise TextError([Complaint(words, "", name, reader.line_num)]) from None
 
 
 # -- workbooks -------------------------------------------------------------------------------------
 
 
-def _of_workbook(opened: Callable[[], IO[bytes]], name: str) -> Iterator[Row]:
+def _of_workbook(content: bytes, name: str) -> Iterator[Row]:
     """The rows of the first sheet, as somebody sees them there."""
-    with opened() as raw:
-        content = raw.read(WORKBOOK + 1)
     book = open_workbook(content, name, readonly=True)
     sheet = book.worksheets[0]
     sheet.reset_dimensions()

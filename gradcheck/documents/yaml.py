@@ -1,5 +1,6 @@
 """YAML 1.2 (and so JSON), read safely: plain values, and where each stands."""
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import yaml
 
 from gradcheck.documents.decimals import WrittenFloat, check_digits
 from gradcheck.documents.passage import WIDEST
+from gradcheck.documents.table import decode
 from gradcheck.errors import Complaint, TextError
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
@@ -23,24 +25,18 @@ LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # What the parser counts as the end of a line, so that our line numbers are its.
 LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-FLOW = re.compile(r"\s*[\[{]")
-MARGIN = re.compile(r"^[ \t]+", re.MULTILINE)
-SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})", re.I)
+SURROGATES = re.compile(r"(?<!\\)((?:\\\\)*)(\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})", re.I)
+"""Two escapes of JSON for one character, which YAML does not know."""
 
 # What the parser's own words contain, and what to do about it; first match first.
 CURES = (
-    (
-        "mapping values are not allowed",
-        "put a text that contains `: ` in quotes, or indent all keys alike",
-    ),
+    ("mapping values", "put a text that contains `: ` in quotes, or indent all keys alike"),
     ("',' or", "close the bracket, or put a comma between two entries"),
     ("escape", "a backslash in \"...\" starts an escape: double it, or write '...'"),
-    ("did not find expected", "indent all keys of one entry alike; put a text in quotes"),
-    ("block", "indent the entries of one list or mapping alike"),
     ("end of stream", "close the quote or the bracket"),
-    ("':'", "write `key: value`"),
-    ("", "put the text in quotes if it is meant as text"),
+    ("start any token", "write spaces instead of tabs, and put a text in quotes"),
+    ("character", "remove it"),
+    ("", "indent all keys of one entry alike; put the text in quotes if it is meant as text"),
 )
 
 
@@ -50,6 +46,9 @@ class DocumentSpot(NamedTuple):
     line: int
     column: int
     width: int = 1
+
+
+Fault = tuple[DocumentSpot, str, str]  # where, what is wrong, and the cure
 
 
 class DocumentNode(NamedTuple):
@@ -126,112 +125,79 @@ class Document:
 def _complaint(
     file: str, lines: Sequence[str], spot: DocumentSpot, message: str, cure: str = ""
 ) -> Complaint:
-    """A complaint about a spot of a file, with its line unless that is too long to show."""
+    """A complaint about a spot of a file, with its line if that can be shown."""
     line, column, width = spot
     shown = lines[line - 1] if line <= len(lines) else ""
-    return Complaint(
-        message, cure, file, line, column, shown if len(shown) <= WIDEST else "", width
-    )
+    shown = shown if len(shown) <= WIDEST and shown.isprintable() else ""
+    return Complaint(message, cure, file, line, column, shown, width)
 
 
 def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Document":
     """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
-    decoded = _decode(text, file, limit)
-    reader = _Reader(decoded, file)
-    try:
-        root = reader.document()
-    except yaml.YAMLError as error:
-        reader.stop(*_syntax(error, reader.lines))
-    if reader.complaints:
-        raise TextError(reader.complaints)
+    if len(text) > limit:
+        words = f"{len(text):,} bytes, at most {limit:,} are read"
+        raise TextError([Complaint(words, "split the file", file, 1, 1)])
+    text = text if isinstance(text, str) else decode(text, file)
+    text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)
+    reader = _Reader(text.removeprefix("\ufeff"))
+    root = reader.document()
+    if reader.faults:
+        raise TextError([_complaint(file, reader.lines, *fault) for fault in reader.faults])
     return Document(root, file, reader.lines)
 
 
-def _decode(text: str | bytes, file: str, limit: int) -> str:
-    """The characters of a file that is small enough, UTF-8, and free of tabs and controls."""
-    if len(text) > limit:
-        _refuse(file, "", f"{len(text):,} bytes, at most {limit:,} are read", "split the file")
-    try:
-        decoded = text if isinstance(text, str) else text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8")
-        _refuse(file, before, "this is not UTF-8", "save the file as UTF-8")
-    decoded = decoded.removeprefix("\ufeff")
-    if FLOW.match(decoded):
-        decoded = _yaml_of_json(decoded)
-    if bad := FORBIDDEN.search(decoded):
-        what = f"the character U+{ord(bad[0]):04X} may not stand in YAML"
-        _refuse(file, decoded[: bad.start()], what, "remove it")
-    if (tab := decoded.find("\t")) >= 0:
-        _refuse(file, decoded[:tab], "a tab", "write spaces; each editor shows tabs differently")
-    return decoded
-
-
-def _yaml_of_json(text: str) -> str:
-    """JSON as YAML reads it: tabs of the margin as spaces, surrogate pairs as one escape."""
-    spaced = MARGIN.sub(lambda margin: " " * len(margin[0]), text)
-    return SURROGATES.sub(_one_escape, spaced)
-
-
-def _one_escape(pair: re.Match[str]) -> str:
-    """The YAML escape of the character that two JSON escapes stand for."""
-    high, low = int(pair[2], 16) - 0xD800, int(pair[3], 16) - 0xDC00
-    return f"{pair[1]}\\U{0x10000 + (high << 10) + low:08X}"
-
-
-def _refuse(file: str, before: str, message: str, cure: str) -> NoReturn:
-    """Refuse the whole file for what stands after `before`."""
-    lines = LINE_END.split(before)
-    raise TextError([Complaint(message, cure, file, len(lines), len(lines[-1]) + 1)])
-
-
-def _syntax(error: yaml.YAMLError, lines: Sequence[str]) -> tuple[DocumentSpot, str, str]:
-    """Where and why the parser could not go on."""
-    mark = getattr(error, "problem_mark", None)
-    problem = str(getattr(error, "problem", "")) or "a character that may not stand here"
-    if "end of stream" in problem or "expected ':'" in problem:  # what lacks its end begins before
-        mark = getattr(error, "context_mark", None) or mark
-    cure = next(cure for words, cure in CURES if words in problem)
-    spot = DocumentSpot(mark.line + 1, mark.column + 1) if mark else DocumentSpot(1, 1)
-    if spot.line > len(lines):
-        spot = DocumentSpot(len(lines), len(lines[-1]) + 1)
-    return spot, f"not readable as YAML: {problem}", cure
+class _Stopped(Exception):
+    """Reading on makes no sense."""
 
 
 class _Reader:
-    """The parser's events, made into nodes one by one; collects complaints on the way.
+    """The parser's events, made into nodes one by one; collects faults on the way.
 
     PyYAML's own nodes forget anchors, and it makes them without a limit of depth.
     """
 
-    def __init__(self, text: str, file: str) -> None:
-        self.events = LOADER(text)
-        self.file, self.lines = file, tuple(LINE_END.split(text))
-        self.complaints: list[Complaint] = []
+    def __init__(self, text: str) -> None:
+        self.text, self.lines = text, tuple(LINE_END.split(text))
+        self.faults: list[Fault] = []
         self.values = 0
 
     def document(self) -> DocumentNode:
-        """The one document of the stream."""
-        self.events.get_event()
-        if isinstance(self.events.get_event(), yaml.StreamEndEvent):
-            return DocumentNode(None, DocumentSpot(1, 1))
-        root = self._node(0)
-        self.events.get_event()
-        event = self.events.get_event()
-        if not isinstance(event, yaml.StreamEndEvent):
-            self.complain(_spot(event), "a second document", "one file holds one: remove `---`")
+        """The one document of the text; not all of it where a fault hides the rest."""
+        root = DocumentNode(None, DocumentSpot(1, 1))
+        try:
+            self.events = LOADER(self.text)
+            self.events.get_event()
+            if not isinstance(self.events.get_event(), yaml.StreamEndEvent):
+                root = self._node(0)
+                self.events.get_event()
+                if not isinstance(event := self.events.get_event(), yaml.StreamEndEvent):
+                    cure = "one file holds one: remove `---`"
+                    self.complain(_spot(event), "a second document", cure)
+        except (yaml.YAMLError, UnicodeEncodeError) as error:
+            self.faults.append(self._syntax(error))
+        except _Stopped:
+            pass
         return root
 
-    def complain(self, spot: DocumentSpot, message: str, cure: str) -> None:
-        """Note a fault; past the most that anybody reads, stop."""
-        self.complaints.append(_complaint(self.file, self.lines, spot, message, cure))
-        if len(self.complaints) >= COMPLAINTS:
-            raise TextError(self.complaints)
+    def _syntax(self, error: Exception) -> Fault:
+        """Where and why the parser could not go on."""
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+        if "end of stream" in problem or "expected ':'" in problem:  # it begins before
+            mark = getattr(error, "context_mark", None) or mark
+        cure = next(cure for words, cure in CURES if words in problem)
+        position = getattr(error, "position", getattr(error, "start", None))
+        before = LINE_END.split(self.text[:position])
+        spot = DocumentSpot(len(before), len(before[-1]) + 1)
+        if mark and mark.line < len(self.lines):
+            spot = DocumentSpot(mark.line + 1, mark.column + 1)
+        return spot, f"not readable as YAML: {problem}", cure
 
-    def stop(self, spot: DocumentSpot, message: str, cure: str) -> NoReturn:
-        """Note a fault after which reading on makes no sense."""
-        self.complain(spot, message, cure)
-        raise TextError(self.complaints)
+    def complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
+        """Note a fault; past the most that anybody reads, stop."""
+        self.faults.append((spot, message, cure))
+        if stop or len(self.faults) >= COMPLAINTS:
+            raise _Stopped
 
     def _node(self, depth: int) -> DocumentNode:
         """The next node, with all that is in it."""
@@ -239,9 +205,9 @@ class _Reader:
         spot = _spot(event)
         self.values += 1
         if self.values > VALUES:
-            self.stop(spot, f"more than {VALUES:,} values", "split the file")
+            self.complain(spot, f"more than {VALUES:,} values", "split the file", stop=True)
         if depth > DEPTH:
-            self.stop(spot, f"more than {DEPTH} levels deep", "flatten it")
+            self.complain(spot, f"more than {DEPTH} levels deep", "flatten it", stop=True)
         self._check_properties(event, spot)
         match event:
             case yaml.ScalarEvent(value=text, style=style):
@@ -269,13 +235,14 @@ class _Reader:
 
     def _check_properties(self, event: Any, spot: DocumentSpot) -> None:
         """Refuse aliases, anchors and tags."""
-        cure = "write it out, or put the text in quotes if it is meant as text"
-        if isinstance(event, yaml.AliasEvent):
-            self.complain(spot, f"the alias `*{event.anchor}`", cure)
-        elif event.anchor is not None:
-            self.complain(spot, f"the anchor `&{event.anchor}`", cure)
-        elif event.tag is not None:
-            self.complain(spot, f"the tag `{event.tag}`", "remove it, or quote the text")
+        what = ""
+        if event.anchor is not None:
+            alias = isinstance(event, yaml.AliasEvent)
+            what = f"the alias `*{event.anchor}`" if alias else f"the anchor `&{event.anchor}`"
+        elif getattr(event, "tag", None) is not None:
+            what = f"the tag `{event.tag}`"
+        if what:
+            self.complain(spot, what, "write it out, or put the text in quotes if it is a text")
 
     def _entries(self, depth: int) -> dict[str, DocumentNode]:
         """The nodes of a mapping by their keys, which are texts as they were written."""

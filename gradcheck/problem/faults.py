@@ -1,5 +1,6 @@
 """What pydantic finds in a problem file, in our words and at its place."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
@@ -12,51 +13,24 @@ from gradcheck.values import Value
 
 PathTo = tuple[str | int, ...]
 
-KEYS = frozenset(name for model in Strict.__subclasses__() for name in model.model_fields)
+MODELS: tuple[type[Strict], ...] = (InputModel, SetModel, ProblemModel, *Strict.__subclasses__())
+FIELDS = {name: field for model in MODELS for name, field in model.model_fields.items()}
 HOMES = {
-    **dict.fromkeys(InputModel.model_fields, "to an input: `inputs: {x: {shape: [3]}}`"),
-    **dict.fromkeys(SetModel.model_fields, "to a set, beside `problems:`"),
-    **dict.fromkeys(ProblemModel.model_fields, "to a problem"),
+    **dict.fromkeys(InputModel.model_fields, "an input: `inputs: {x: {shape: [3]}}`"),
+    **dict.fromkeys(SetModel.model_fields, "a set, beside `problems:`"),
+    **dict.fromkeys(ProblemModel.model_fields, "a problem"),
 }
 # By what pydantic calls the place (an `expression` is an entry of `ask:`), or else the fault.
 CURES: Mapping[str | int, str] = {
     "id": "use letters, digits, `.`, `_` and `-`",
     "expression": "write an expression as a text, or {form: program, read: ...}",
-    "form": "write `form: formula` in a problem, `form: program` in what it asks",
     "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
-    "float_parsing": "write digits: `2`, or `0.5`",
+    "mistake": "add `mistake:` with a name of `gradcheck mistakes`, or `mistake: unnamed`",
+    "program": "add `program: x**3 + 2*sin(x)`, or several lines after `program: |`",
     "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
     "too_short": "write at least one",
     "list_type": "write `[...]`, or lines that begin with `- `",
     "string_type": "put it in quotes, or write it as a block after `|`",
-}
-EXAMPLES = {
-    "brackets": "brackets: kind",
-    "chain": "chain: strict",
-    "choose": "choose: [2, 3, 5]",
-    "cotangent": "cotangent: [1.0, 0.5]",
-    "credit": "credit: {sign-error: 0.5}",
-    "decimals": "decimals: [0.5, 2.0, 1]",
-    "follow_through": "follow_through: false",
-    "inputs": "inputs: {x: 2.0}",
-    "integers": "integers: [2, 9]",
-    "jacobian": "jacobian: true",
-    "known": "known: [{answer: {x: x}, says: Look up the power rule.}]",
-    "late": "late: 0.5",
-    "order": "order: 2",
-    "points": "points: 2",
-    "requires_grad": "requires_grad: false",
-    "right": "right: [{x: 2*x}]",
-    "shape": "shape: [3, 2]",
-    "tolerance": "tolerance: 1e-3",
-    "value": "value: [1.0, 2.0]",
-    "weights": "weights: {x: 2}",
-    "wrong": "wrong: [{answer: {x: x}, mistake: power-coefficient-missing}]",
-    "wrt": "wrt: [x]",
-}
-ADDED: Mapping[str | int, str] = {
-    "mistake": "add `mistake:` with a name of `gradcheck mistakes`, or `mistake: unnamed`",
-    "program": "add `program: x**3 + 2*sin(x)`, or several lines after `program: |`",
 }
 # Other people's words for our keys.
 MEANT: Mapping[str, str] = {
@@ -75,23 +49,17 @@ DUE: Mapping[str, str] = {
     "model_type": "a number, nested lists of numbers, or a mapping was expected",
     "string_type": "a text was expected",
     **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
-    "too_long": "at most {max_length} entries were expected",
-    "dict_type": "a mapping was expected",
+    **dict.fromkeys(("dict_type", "model_attributes_type"), "a mapping was expected"),
     "too_short": "an empty list came",
     "string_pattern_mismatch": "a name without blanks or other signs was expected",
     **dict.fromkeys(("float_parsing", "float_type"), "a number was expected"),
-    **dict.fromkeys(("int_parsing", "int_type"), "a whole number was expected"),
-    "int_parsing_size": "a smaller number was expected",
-    "finite_number": "a number that is not infinite was expected",
-    "int_from_float": "a whole number was expected",
-    "bool_parsing": "true or false was expected",
-    "bool_type": "true or false was expected",
-    "greater_than_equal": "a number not below {ge:g} was expected",
-    "less_than_equal": "a number not above {le:g} was expected",
-    "greater_than": "a number above {gt:g} was expected",
-    "less_than": "a number below {lt:g} was expected",
-    "literal_error": "{expected} was expected",
+    **dict.fromkeys(
+        ("int_parsing", "int_type", "int_from_float", "int_parsing_size"),
+        "a whole number was expected",
+    ),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false was expected"),
 }
+EXPECTED = re.compile(r"(?:Input|List|Tuple) should (?:be|have) (.*)")
 # An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
 MEMBERS = frozenset({"float_type", "list_type"})
 
@@ -100,56 +68,48 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
     """The findings of pydantic in our words, each at its place; one a place."""
     found: dict[PathTo, Complaint] = {}
     for fault in error.errors():
-        path = _real(document, fault["loc"])
-        extra = fault["type"] == "extra_forbidden"
+        path, kind, last = _real(document, fault["loc"]), fault["type"], fault["loc"][-1]
         name = path[-1] if path else "the file"
-        if extra:
-            words, cure = f"`{name}` is not a key here", _meant(name)
-        elif name == "id" and fault["type"] == "string_type":
-            words, cure = (
-                "`id`: a text was expected, a number came",
-                f"write `id: '{fault['input']}'`",
-            )
-        elif fault["type"] == "missing" and isinstance(fault["loc"][-1], int):
-            words, cure = f"`{name}`: one entry more was expected", "write all, as in `[2, 9]`"
-        elif fault["type"] == "missing" and _is_misspelled(fault, error):
-            continue
-        elif fault["type"] == "missing":
-            words = f"`{fault['loc'][-1]}` is missing"
-            cure = ADDED.get(fault["loc"][-1], f"add `{fault['loc'][-1]}:`")
-        elif fault["type"] in MEMBERS and "inputs" in fault["loc"] and _is_mapping(document, path):
+        label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
+        cure = CURES.get(last) or CURES.get(kind) or _describe(path)
+        if kind == "extra_forbidden":
+            words, cure = f"`{name}` is not a key here", _meant(str(name))
+        elif kind == "missing" and isinstance(last, int):
+            words = f"{label}: one entry more was expected"
+        elif kind == "missing":
+            if _is_misspelled(fault, error):
+                continue
+            words, cure = f"`{last}` is missing", CURES.get(last, f"add `{last}:`")
+        elif kind in MEMBERS and "inputs" in path and isinstance(document.node(path).value, dict):
             continue
         else:
-            label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
-            due = DUE.get(fault["type"])
-            said = f"{fault['msg'][0].lower()}{fault['msg'][1:]}"
-            said = due.format_map(fault.get("ctx", {})) if due else said
-            words = f"{label}: {said}"
-            cure = CURES.get(fault["loc"][-1]) or CURES.get(fault["type"]) or _example(path)
-            if str(name).isdigit() and fault.get("input", "") is None:
-                cure = "write a decimal with a point: `1.5`; a comma parts entries"
-        found.setdefault(path, document.complaint(path, words, cure, key=extra))
+            words = f"{label}: {DUE.get(kind) or EXPECTED.sub(_expect, fault['msg'])}"
+            if name == "id" and kind == "string_type":
+                cure = f"write `id: '{fault['input']}'`"
+        complaint = document.complaint(path, words, cure, key=kind == "extra_forbidden")
+        found.setdefault(path, complaint)
     return sorted(found.values(), key=lambda each: (each.line, each.column))
 
 
-def _is_mapping(document: Document, path: PathTo) -> bool:
-    return isinstance(document.node(path).value, dict)
+def _expect(said: re.Match[str]) -> str:
+    """`greater than 0 was expected` of what should be greater than 0."""
+    return f"{said[1].partition(',')[0]} was expected"
 
 
-def _example(path: PathTo) -> str:
-    """How the nearest key is written for which there is an example."""
-    found = (EXAMPLES[key] for key in reversed(path) if isinstance(key, str) and key in EXAMPLES)
-    example = next(found, "")
-    return example and f"write `{example}`"
+def _describe(path: PathTo) -> str:
+    """What the nearest key means, as the schema says."""
+    keys = (str(key) for key in reversed(path) if str(key) in FIELDS)
+    key = next((key for key in keys if FIELDS[key].description), "")
+    return f"`{key}` is {FIELDS[key].description}" if key else "see `gradcheck schema`"
 
 
-def _meant(key: object) -> str:
+def _meant(key: str) -> str:
     """What to do about a key that is not known."""
-    if str(key) in MEANT:
-        return f"`{MEANT[str(key)]}:` is its name here"
-    if str(key) in KEYS:
-        return f"it belongs {HOMES.get(str(key), 'elsewhere: see `gradcheck schema`')}"
-    return nearest(str(key), KEYS) or "remove it, or see `gradcheck schema`"
+    if key in MEANT:
+        return f"`{MEANT[key]}:` is its name here"
+    if key in FIELDS:
+        return f"it belongs to {HOMES.get(key, 'another place: see `gradcheck schema`')}"
+    return nearest(key, FIELDS) or "remove it, or see `gradcheck schema`"
 
 
 def _is_misspelled(missing: Value, error: ValidationError) -> bool:

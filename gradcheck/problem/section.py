@@ -120,11 +120,11 @@ class Section:
         """Nested lists of numbers at a path, exact; ragged ones and words are complained of."""
         value: Value = self.document.node((*self.at, *path)).value
         found = exact_array(value)
-        if found is None and isinstance(value, str):
-            self.complain(path, "a number was expected, a text came", "write it without quotes")
-        elif found is None:
-            words = "numbers in nested lists of equal lengths were expected"
-            self.complain(path, words, "even them out")
+        if found is None:
+            words, cure = "numbers in nested lists of equal lengths were expected", "even them out"
+            if isinstance(value, str):
+                words, cure = "a number was expected, a text came", "write it without quotes"
+            self.complain(path, words, cure)
         return np.zeros((), dtype=object) if found is None else found
 
     def program(
@@ -218,18 +218,20 @@ class Section:
         if not asked and not reads:
             words = "no input is differentiated"
             self.complain(("wrt",), words, "name one, or leave `wrt:` out")
+        among = f"one of {', '.join(inputs)}, or of the names that the program assigns"
         for k, name in enumerate(asked):
+            words, cure = "", among
             if name in asked[:k]:
-                self.complain(("wrt", k), f"`{name}` stands here twice", "keep one")
-            elif name in made:
-                if reads:
-                    words = f"`{name}` is no input, and `ask:` says what is asked"
-                    self.complain(("wrt", k), words, f"ask for `{name}.grad`, after retain_grad")
-            elif name not in inputs:
-                cure = f"one of {', '.join(inputs)}, or of the names that the program assigns"
-                self.complain(("wrt", k), f"`{name}` is not an input", cure)
-            elif not inputs[name].requires_grad:
-                self.complain(("wrt", k), f"`{name}` does not require grad", "drop it here")
+                words, cure = f"`{name}` stands here twice", "keep one"
+            elif name in made and reads:
+                words = f"`{name}` is no input, and `ask:` says what is asked"
+                cure = f"ask for `{name}.grad`, after retain_grad"
+            elif name not in made and name not in inputs:
+                words = f"`{name}` is not an input"
+            elif name not in made and not inputs[name].requires_grad:
+                words, cure = f"`{name}` does not require grad", "drop it here"
+            if words:
+                self.complain(("wrt", k), words, cure)
         return tuple(asked)
 
     def parts(
@@ -267,20 +269,16 @@ class Section:
 
     def check_rows(self, has_own: bool, has_made: bool) -> None:
         """Complain of derivatives of derivatives where they are not followed."""
-        model = self.model
-        for key, given in (("order", model.order == 2), ("jacobian", model.jacobian)):
-            if given and has_own:
-                words = "a program that goes back by itself is asked for what it leaves"
-                self.complain((key,), words, "drop it here", key=True)
-            elif given and model.cotangent is not None:
-                words = f"`{key}` asks for every entry, and `cotangent` for one sum of them"
-                self.complain((key,), words, "keep one of them", key=True)
-            elif given and has_made:
-                words = f"`{key}` is asked by inputs, not by values that the program assigns"
-                self.complain((key,), words, "name inputs in `wrt:`", key=True)
-        if model.order == 2 and model.jacobian:
-            words = "a Jacobian of second derivatives is not followed"
-            self.complain(("order",), words, "keep `order: 2` or `jacobian: true`", key=True)
+        model, key = self.model, "order" if self.model.order == 2 else "jacobian"
+        why = {
+            "a program that goes back by itself is asked for what it leaves": has_own,
+            f"`{key}` asks for every entry, and `cotangent` for one sum": model.cotangent,
+            f"`{key}` is asked by inputs, not by values that the program assigns": has_made,
+            "a Jacobian of second derivatives is not followed": key == "order" and model.jacobian,
+        }
+        words = next((words for words, true in why.items() if true not in (None, False)), "")
+        if words and (key == "order" or model.jacobian):
+            self.complain((key,), words, "drop one of them", key=True)
 
     # -- answers -----------------------------------------------------------------------------------
 

@@ -237,7 +237,7 @@ def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[st
         book = open_workbook(export, "the export")
         found = book.worksheets[0].iter_rows(values_only=True)
         return [list(map(cell_text, row)) for row in found], lambda rows: workbook(rows, book)
-    table = read_table(lambda: io.BytesIO(export), "the export")
+    table = read_table(export, "the export")
     first = export.decode(table.encoding, "replace").partition("\n")[0]
 
     class Dialect(
