@@ -28,12 +28,6 @@ SLIPS: dict[str, Callable[[Any], Any]] = {
 READ_OFF = 0.95
 
 
-# -- a small program for a row -------------------------------------------------------------------
-
-
-# -- one cell made wrong -------------------------------------------------------------------------
-
-
 @contextmanager
 def falsified(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> Iterator[None]:
     """Inside the block the cell gives `slip` of what it should; `felt` notes real differences."""
@@ -200,6 +194,17 @@ BROKEN_SUMS = {
 }
 
 
+@contextmanager
+def engine_with(verb: str, wrong: Any) -> Iterator[None]:
+    """Inside the block a verb of the engine is another."""
+    right = getattr(RIGHT, verb)
+    object.__setattr__(RIGHT, verb, wrong)
+    try:
+        yield
+    finally:
+        object.__setattr__(RIGHT, verb, right)
+
+
 @pytest.mark.parametrize("how", BROKEN_SUMS)
 def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
     """A cotangent that is not summed back rightly is a dissent, and fitting is the suspect."""
@@ -210,12 +215,9 @@ def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
         due = right(node, i, g)
         return due if np.shape(due) == np.shape(g) else BROKEN_SUMS[how](g, np.shape(due))
 
-    object.__setattr__(RIGHT, "fit", fit)
-    try:  # a copy of the verbs takes no short way past them
+    with engine_with("fit", fit):  # a copy of the verbs takes no short way past them
         monkeypatch.setattr(reverse._back, "__defaults__", (replace(RIGHT),))
         found = consult(layered)
-    finally:
-        object.__setattr__(RIGHT, "fit", right)
     assert found.verdict == "dissent"
     assert ("engine", "fit") in {(s.op, s.cell) for s in found.suspects}
 
@@ -225,12 +227,8 @@ def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
 )
 def test_a_broken_accumulation_is_named(layered, how):
     """Paths that overwrite one another are a dissent, and accumulation is the suspect."""
-    right = RIGHT.accumulate
-    object.__setattr__(RIGHT, "accumulate", how)
-    try:
+    with engine_with("accumulate", how):
         found = consult(layered)
-    finally:
-        object.__setattr__(RIGHT, "accumulate", right)
     assert found.verdict == "dissent"
     assert ("engine", "accumulate") in {(s.op, s.cell) for s in found.suspects}
 
