@@ -12,7 +12,6 @@ from rich.text import Text
 from gradcheck.report.figures import bar, plain
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.trees import parse_formula, rank, with_letters
 from gradcheck.verdict.consult import PartVerdict, Verdict
 
 MOST = 8  # rows and columns of a matrix that is shown, and an ellipsis beyond
@@ -71,23 +70,7 @@ class Gradients:
             yield line.append(f"  {text}")
             return
         yield line
-        for each in self._with_letters(part.name, notation) if len(text) > width - 6 else [text]:
-            yield from fold_lines(each, width)
-
-    def _with_letters(self, name: str, notation: Notation | None) -> Iterator[str]:
-        """A long formula, and what it says twice under letters."""
-        plain = self.forms.texts.get(name, "")
-        whole, named = with_letters(plain, {*self.forms.axes, *self.shapes})
-        axes = dict(self.forms.axes)
-        lines = []
-        for letter, part in named.items():
-            lines.append(f"with {letter} = {self._write(part, axes, notation)}")
-            axes[letter] = rank(parse_formula(part), axes)
-        yield f"= {self._write(whole, axes, notation)}"
-        yield from lines
-
-    def _write(self, text: str, axes: Mapping[str, int], notation: Notation | None) -> str:
-        return text if notation is None else Notation(axes, self.forms.sizes).write(text)
+        yield from fold_lines(text, width)
 
     def _form(self, name: str, *, signs: bool) -> str:
         """`= X.T @ R`; nothing without."""

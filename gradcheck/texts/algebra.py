@@ -21,10 +21,12 @@ COMPARE, ADD, MULTIPLY, POWER, ATOM = range(5)  # how tightly a text binds
 DECIMAL = 10**9
 MATRIX = 2  # axes
 COLUMN = ":, None"
+PICK = "pick "  # the head of rows of the identity, before their places
 WORDS = {"Abs": "abs"}
 UNWRITTEN = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Heaviside, sympy.DiracDelta)
 
 Shape = tuple[int, ...]
+Whole = tuple[int, sympy.Expr]
 
 
 class NoText(ArithmeticError):
@@ -46,7 +48,8 @@ class AxisLength(int):
 class Atom(sympy.Symbol):  # type: ignore[misc]
     """One factor: its text, the shape that NumPy gives that, and what it is made of.
 
-    `symmetric` says that it is its own transpose, `whole` along which axis its entries add to one.
+    `symmetric` says that it is its own transpose, `whole` along which axis its entries add to which
+    number.
     """
 
     shape: Shape
@@ -54,7 +57,7 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
     head: str
     parts: tuple["Form", ...]
     symmetric: bool
-    whole: int | None
+    whole: Whole | None
 
     def __new__(
         cls,
@@ -65,7 +68,7 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
         parts: tuple["Form", ...] = (),
         *,
         symmetric: bool = False,
-        whole: int | None = None,
+        whole: Whole | None = None,
     ) -> "Atom":
         """An atom; NoText where it is too long."""
         if len(text) > LONGEST:
@@ -348,8 +351,34 @@ def index(form: Form, places: str, shape: Shape) -> Form:
 
 
 def column(form: Form) -> Form:
-    """A vector as a column, `form[:, None]`."""
-    return index(form, COLUMN, (*form.shape, 1))
+    """A vector as a column, `form[:, None]`; a product factor by factor."""
+    shape, atoms = (*form.shape, 1), form.expr.atoms(Atom)
+    if form.expr.has(sympy.Add) or len([a for a in atoms if a.shape]) != 1:
+        return index(form, COLUMN, shape)
+    turned = {a: index(Form(a, a.shape), COLUMN, (*a.shape, 1)).expr for a in atoms if a.shape}
+    return Form(form.expr.xreplace(turned), shape)
+
+
+def pick_entries(expr: sympy.Expr) -> sympy.Expr:
+    """`x[k] * eye(n)[k]` for `x * eye(n)[k]`: of x one entry is left."""
+    found = []
+    for term in sympy.Add.make_args(expr):
+        parts = sympy.Mul.make_args(term)
+        rows = next((f for f in parts if getattr(f, "head", "").startswith(PICK)), None)
+        chosen = parts if rows is None else [_pick_entry(f, rows) for f in parts]
+        found.append(term if rows is None else sympy.Mul(*chosen))
+    return sympy.Add(*found)
+
+
+def _pick_entry(factor: sympy.Expr, rows: Atom) -> sympy.Expr:
+    base, to = factor.as_base_exp()
+    if base == rows or not isinstance(base, Atom) or tuple(base.shape) != tuple(rows.shape):
+        return factor
+    whole, places = Form(base, base.shape), rows.head.removeprefix(PICK)
+    if len(rows.shape) == 1:
+        return index(whole, places, ()).expr ** to
+    each = f"{list(range(rows.shape[0]))}, {places}"
+    return column(index(whole, each, rows.shape[:1])).expr ** to
 
 
 def without(form: Form, axes: Collection[int]) -> Form:
@@ -533,7 +562,7 @@ def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
 
 def _add_up(expr: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) -> Form:
     found, together = number(0), sympy.Integer(0)
-    for term in sympy.Add.make_args(expr):
+    for term in sympy.Add.make_args(pick_entries(expr)):
         made = _term_added(term, shape, axes, keepdims)
         if made is None:
             together += term
@@ -575,11 +604,13 @@ def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: b
         outside = Form(sympy.Mul(*fixed), tuple(1 if k in axes else n for k, n in enumerate(shape)))
         outside = outside if keepdims else without(outside, axes)
         return outside * add_up(Form(rest, shape), axes, keepdims)
-    for whole in (f for f in factors if getattr(f, "whole", None) == axes[0] and len(axes) == 1):
+    for whole in (f for f in factors if getattr(f, "whole", None) and len(axes) == 1):
+        if whole.whole[0] != axes[0] + len(whole.shape) - rank:
+            continue
         inner = Form(term / whole, tuple(1 if k in axes else n for k, n in enumerate(shape)))
         if not all(constant_along(inner.natural, k, rank) for k in axes):
             break
-        return inner if keepdims else without(inner, axes)
+        return Form(whole.whole[1]) * (inner if keepdims else without(inner, axes))
     found = None if keepdims else _as_product(sympy.Mul.make_args(rest), shape, axes)
     return None if found is None else Form(sympy.Mul(*fixed)) * found
 

@@ -2,12 +2,11 @@
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 import sympy
@@ -35,6 +34,8 @@ from gradcheck.texts.algebra import (
     Form,
     NoText,
     Shape,
+    Whole,
+    add_up,
     broadcast,
     expand_terms,
     factor_terms,
@@ -42,20 +43,19 @@ from gradcheck.texts.algebra import (
     length_text,
     number,
     of_atom,
-    split,
+    pick_entries,
     turn_round,
     write,
 )
 from gradcheck.texts.notation import TEX, Notation, sizes_in
-from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pick_rows, pull_form, value
+from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
 from gradcheck.values import Array, Params, Value
 
 LONGEST = 400  # characters; a longer text is not read by anybody
-OPENED = 5  # characters that multiplying out, or another text for the same numbers, has to save
+OPENED = 5  # characters that multiplying out has to save
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
 SIMPLE = 1_000  # denominators of numbers that a program computed
-FAMILIAR = 40  # arrays of a run that cotangents are compared with
 FAULTS = (
     ArithmeticError,
     GradcheckError,
@@ -121,7 +121,7 @@ class Writing:
     def __post_init__(self) -> None:
         tape = self.run.tape
         for name, leaf in tape.leaves.items():
-            whole = leaf.ndim - 1 if self._adds_to_one(name, leaf) else None
+            whole = (leaf.ndim - 1, sympy.S.One) if self._adds_to_one(name, leaf) else None
             self.forms[leaf._step()] = of_atom(name, axes_named(name, leaf.shape), whole=whole)
         for name, each in self.run.variables.items():
             if isinstance(each, Tensor) and each.requires_grad and name not in tape.leaves:
@@ -150,10 +150,13 @@ class Writing:
         if name is None:
             return found
         symmetric = found.expr is not None and is_symmetric(found)
-        whole = None if found.expr is None else _whole_along(found.expr)
+        whole = None if found.expr is None else _whole_along(found)
         made = of_atom(name, shape, symmetric=symmetric, whole=whole)
         if found.expr is not None and not found.expr.is_Add and not found.expr.is_number:
             self.meanings.append((found.expr, made.expr))
+            odds = 1 / found.expr - 1
+            if isinstance(odds, Atom) and odds.head == "exp":  # of a sigmoid that is written out
+                self.meanings.append((odds, 1 / made.expr - 1))
         return made
 
     def _sizes(self, node: Node, out: Shape, operands: tuple[Form, ...]) -> Shape:
@@ -237,23 +240,15 @@ class Writing:
 
     # -- back --------------------------------------------------------------------------------------
 
-    def gradients(self, there: RecordedRun | None = None) -> dict[str, Form]:
-        """By inputs and named values; with a run elsewhere, shorter where the numbers are known."""
-        familiar = None if there is None else Familiar(self, there)
-        return self._walk(lambda step, g: g if familiar is None else familiar.shorter(step, g))
-
-    def chain(self) -> dict[str, Form]:
-        """The same, each in terms of those nearer to the end: `cotangent_of_H`."""
-        return self._walk(lambda step, g: g, by_name=True)
-
-    def _walk(self, say: Callable[[Step, Form], Form], *, by_name: bool = False) -> dict[str, Form]:
+    def gradients(self, *, by_name: bool = False) -> dict[str, Form]:
+        """By inputs and named values; or each by those nearer to the end, `cotangent_of_H`."""
         found: dict[str, Form] = {}
         done: dict[Step, Form] = {}
 
         def arrived(step: Step, g: Form) -> Form:
             if step not in done:
                 name = "" if step is self.run.tape.root else self.named.get(step, "")
-                done[step] = g = say(step, self._with_names(g)) if g.expr is not None else g
+                done[step] = g = self._with_names(g) if g.expr is not None else g
                 if name and g.expr is not None:
                     found[name] = g
                     done[step] = of_atom(PREFIX + name, g.shape) if by_name else g
@@ -262,17 +257,19 @@ class Writing:
         landed = self.run.tape.back(self._verbs(arrived))
         for name, leaf in self.run.tape.leaves.items():
             if (g := landed.get(leaf._step())) is not None and g.expr is not None:
-                found[name] = say(leaf._step(), self._with_names(g))
+                found[name] = self._with_names(g)
         return found
 
     def _with_names(self, g: Form) -> Form:
         """With the program's names for products that have one."""
+        ways = []
         for way in (factor_terms, expand_terms):
             plain = way(g.expr)
-            found = Form(plain.subs(self.meanings), g.shape)
+            named = plain.subs(self.meanings)
+            found = Form(pick_entries(way(named)), g.shape)
             if found.expr != plain and (way is factor_terms or len(found.text) < len(g.text)):
-                return found
-        return g
+                ways.append(found)
+        return min(ways, key=lambda form: len(form.text), default=g)
 
     def _verbs(self, say: Callable[[Step, Form], Form]) -> Verbs:
         shape = self.forms[self.run.tape.root].shape
@@ -326,14 +323,14 @@ class Writing:
         return write(expr if expr == plain else factor_terms(expr))[0]
 
 
-def _whole_along(expr: sympy.Expr) -> int | None:
-    """The axis along which entries add to one: of a softmax, or of what is divided by its sum."""
-    for total in expr.atoms(Atom):
-        inner = total.parts[0] if total.head == "sum" else None
-        if inner is not None and total * expr == inner.expr:
-            ones = [k for k, n in enumerate(total.shape) if n == 1 != inner.shape[k]]
-            return ones[0] if len(ones) == 1 and len(total.shape) == len(inner.shape) else None
-    return getattr(expr, "whole", None)
+def _whole_along(form: Form) -> Whole | None:
+    """The axis along which entries add to a number: of what is divided by its sum, or centred."""
+    for axis in range(len(form.shape)):
+        with suppress(*FAULTS):
+            total = add_up(form, [axis]).expr
+            if total.is_number and form.shape[axis] != 1:
+                return axis, total
+    return None
 
 
 def axes_named(name: str, shape: Shape) -> Shape:
@@ -369,91 +366,6 @@ def _fraction(value: float) -> Fraction:
     """The decimal as written; the third that a program computed as 1/3."""
     near = Fraction(value).limit_denominator(SIMPLE)
     return near if float(near) == value else Fraction(str(float(value)))
-
-
-# -- what is familiar ------------------------------------------------------------------------------
-
-
-class Familiar:
-    """Cotangents that are a number times `A`, or times `A - B`, with arrays of the run.
-
-    `P - Y` behind a softmax with cross-entropy, `p - y` behind a logistic loss, however they are
-    spelled: found in the numbers of two runs, and so true of both.
-    """
-
-    def __init__(self, writing: Writing, there: RecordedRun) -> None:
-        """Both runs have the same nodes."""
-        self.here, self.there = writing.run, there
-        steps = [
-            [*run.tape.nodes, *(leaf._step() for leaf in run.tape.leaves.values())]
-            for run in (self.here, there)
-        ]
-        self.beside = dict(zip(*steps, strict=True))
-        with np.errstate(all="ignore"):
-            self.cotangents = [
-                run.tape.back(only={*each})
-                for run, each in zip((self.here, there), steps, strict=True)
-            ]
-        self.known = dict(self._arrays(writing))
-
-    def _arrays(self, writing: Writing) -> Iterator[tuple[sympy.Expr, tuple[Array, Array]]]:
-        """The arrays of the run by their formulas, with their numbers here and there."""
-        names = [n for n, v in self.here.values.items() if np.ndim(v)]
-        forms = [of_atom(n, axes_named(n, np.shape(self.here.values[n]))) for n in names]
-        for node in self.here.tape.nodes:
-            form = writing.forms.get(node, Form(None))
-            places = node.params.get("index") if node.op.name == "getitem" else None
-            if places is not None:
-                given = np.asarray(places[-1] if isinstance(places, tuple) else places)
-                operand = writing.operands(node)[0]
-                if given.dtype.kind in "iu" and operand.shape:
-                    forms.append(pick_rows(operand.shape[-1], given))
-            elif form.expr is not None and getattr(form.expr, "head", "") in ("softmax", "sigmoid"):
-                forms.append(form)
-        for form in forms[:FAMILIAR]:
-            found = [value_of(form.text, run.values) for run in (self.here, self.there)]
-            if found[0] is not None and found[1] is not None:
-                yield form.expr, (found[0], found[1])
-
-    def shorter(self, step: Step, g: Form) -> Form:
-        """A shorter formula of the same numbers; the formula itself where none is known."""
-        here, there = self.cotangents
-        beside = self.beside.get(step)
-        due = here.get(step), None if beside is None else there.get(beside)
-        if due[0] is None or due[1] is None or not g.natural:
-            return g
-        whole = split(g)[0]
-        factors = sympy.Mul.make_args(whole.expr)
-        plain = sympy.Mul(*(f for f in factors if not any(a.parts for a in f.atoms(Atom))))
-        for numbers in (whole, Form(plain)):
-            at = [value_of(numbers.text, run.values) for run in (self.here, self.there)]
-            for expr in self._alike([d / n for d, n in zip(due, at, strict=True) if n is not None]):
-                found = numbers * Form(expr, g.shape)
-                if len(found.text) + OPENED <= len(g.text) and found.natural == g.natural:
-                    return found
-        return g
-
-    def _alike(self, due: list[Array]) -> Iterator[sympy.Expr]:
-        """`A` and `A - B` that are, times a simple number, the same here and there."""
-        shapes = [d.shape for d in due]
-        fit = {e: v for e, v in self.known.items() if [x.shape for x in v] == shapes}
-        none = [np.broadcast_to(0.0, shape) for shape in shapes]
-        for (a, x), (b, y) in combinations([*fit.items(), (sympy.Integer(0), none)], 2):
-            found = {_ratio(d, p, q) for d, p, q in zip(due, x, y, strict=True)}
-            if len(found) == 1 and (times := found.pop()):
-                yield abs(times) * (a - b if times > 0 else b - a)
-
-
-def _ratio(due: Array, a: Array, b: Array) -> sympy.Rational:
-    """The simple number by which one array is the difference of others, else 0."""
-    k = np.unravel_index(np.argmax(np.abs(due)), due.shape)
-    gap = a[k] - b[k]
-    times = Fraction(float(due[k] / gap)).limit_denominator(12) if gap else Fraction(0)
-    room = AGREES * abs(due[k])
-    for some in (np.s_[..., :2], np.s_[...]):
-        if not np.all(np.abs(due[some] - float(times) * (a[some] - b[some])) <= room):
-            return sympy.Integer(0)
-    return sympy.Rational(times.numerator, times.denominator)
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -520,7 +432,7 @@ def _trust(
         with np.errstate(all="ignore"):
             here = record_run(problem, point)
             there = elsewhere(here)
-            texts = write_texts(here, there)
+            texts = write_texts(here)
     except (*FAULTS, NotScalar):
         return {}, None
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
@@ -531,10 +443,10 @@ def _trust(
     return texts, here
 
 
-def write_texts(run: RecordedRun, there: RecordedRun | None = None) -> dict[str, str]:
+def write_texts(run: RecordedRun) -> dict[str, str]:
     """The texts as they are derived."""
     writing, found = Writing(run), dict[str, str]()
-    gradients = writing.gradients(there)
+    gradients = writing.gradients()
     for name in run.problem.wrt:
         with suppress(*FAULTS):
             found[name] = writing.text(name, gradients[name])

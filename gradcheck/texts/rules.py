@@ -15,6 +15,7 @@ from gradcheck.engine.tape import Node
 from gradcheck.ops.row import Composed, Op
 from gradcheck.texts.algebra import (
     MATRIX,
+    PICK,
     UNWRITTEN,
     Form,
     NoText,
@@ -74,10 +75,8 @@ def _above(y: Form, a: Form, b: Form) -> Form:
 ONE_SIDED: Mapping[str, tuple[Callable[..., Form], ...]] = {
     "relu": (lambda y, a: _above(y, a, number(0)),),
     "absolute": (lambda y, a: call("sign", a),),
-    "sign": (lambda y, a: number(0, a.shape),),
     "maximum": (_above, lambda y, a, b: _above(y, b, a)),
     "minimum": (lambda y, a, b: compare("<", a, b), lambda y, a, b: compare("<", b, a)),
-    "floor": (lambda y, a: number(0, a.shape),),
     "softplus": (lambda y, a: call("sigmoid", a),),
 }
 """Rows that choose: their slope on either side of the kink, as a condition."""
@@ -201,7 +200,7 @@ def softmax(x: Form, axis: int) -> Form:
     """`softmax(x, axis=1)`."""
     axis = axis % len(x.shape)
     text = f"softmax({x.text}, axis={axis})"
-    return of_atom(text, x.shape, head="softmax", parts=(x,), whole=axis)
+    return of_atom(text, x.shape, head="softmax", parts=(x,), whole=(axis, sympy.S.One))
 
 
 def _logsumexp(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False) -> Form:
@@ -294,22 +293,19 @@ def _getitem(at: PullSite, x: Form, index: Value = None) -> Form:
         return g * outer(rows, pick_rows(x.shape[1], others[0]))
     if len(others) == 1 and first.ndim == 1 and list(first) == list(range(x.shape[0])):
         each = g.as_shape((x.shape[0], 1)) if not g.natural else column(g)
-        return each * pick_rows(x.shape[1], others[0])
+        return each * pick_rows(x.shape[1], others[0], x.shape[:1])
     raise NoText("a part of an array")
 
 
-def pick_rows(n: int, places: Value) -> Form:
+def pick_rows(n: int, places: Value, rows: Shape | None = None) -> Form:
     """`eye(n)[[1, 3]]`: one where an entry is picked."""
-    return of_atom(f"{eye(n).text}[{places.tolist()}]", (*places.shape, n), head="rows")
+    text, shape = str(places.tolist()), (*(rows or places.shape), n)
+    whole = places.ndim, sympy.S.One
+    return of_atom(f"{eye(n).text}[{text}]", shape, head=PICK + text, whole=whole)
 
 
 def _where(at: PullSite, c: Form, a: Form, b: Form) -> Form:
     return at.g * (c if at.i == 1 else number(1) - c)
-
-
-def _logaddexp(at: PullSite, a: Form, b: Form) -> Form:
-    first, second = (a, b) if at.i == 0 else (b, a)
-    return at.g * call("sigmoid", first - second)
 
 
 def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
@@ -350,7 +346,6 @@ BACK: Mapping[str, Callable[..., Form]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
-    "logaddexp": _logaddexp,
     "norm": _norm,
     "inv": _inv,
     "solve": _solve,

@@ -155,7 +155,7 @@ def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainSte
     """The cotangents of named values as formulas; nothing where one of them has none."""
     try:
         writing = Writing(run)
-        found = writing.chain()
+        found = writing.gradients(by_name=True)
         values = {**run.values, **{PREFIX + n: s.value for n, s in arrived.items()}}
         due = [n for n in arrived if n in writing.named.values() or n in run.problem.wrt]
         lines = [ChainStep(n, writing.text(n, found[n]), arrived[n].value) for n in due]

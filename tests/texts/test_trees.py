@@ -1,11 +1,11 @@
-"""Trees of NumPy's text: their axes, against what NumPy makes of them; letters for what repeats."""
+"""Trees of NumPy's text: their axes, against what NumPy makes of them."""
 
 import numpy as np
 import pytest
 
 from gradcheck.texts.forms import value_of
 from gradcheck.texts.notation import Notation
-from gradcheck.texts.trees import parse_formula, rank, with_letters
+from gradcheck.texts.trees import parse_formula, rank
 
 NAMES = {"A": np.eye(3) + 1, "B": np.ones((3, 3)), "x": np.arange(3.0), "t": np.float64(2)}
 AXES = {name: value.ndim for name, value in NAMES.items()}
@@ -69,26 +69,3 @@ def test_the_axes_of_a_formula_are_those_that_numpy_makes(text: str) -> None:
 def test_only_a_vector_is_turned(text: str, signs: str) -> None:
     """What an index picks may be a matrix still."""
     assert Notation(AXES).write(text) == signs
-
-
-LONG = "(X @ W + b)*exp(-(X @ W + b)**2) + 2"
-P = "softmax(X @ W + b, axis=1)"
-NESTED = f"A @ ({P} - Y) + ({P} - Y) @ B"
-
-
-def test_a_repeated_part_gets_a_letter() -> None:
-    """The part that saves most first; put back, the formula is the same."""
-    whole, named = with_letters(NESTED, ())
-    assert whole == "A @ G + G @ B"
-    assert named == {"G": f"{P} - Y"}
-    assert whole.replace("G", f"({named['G']})") == NESTED
-
-
-def test_letters_are_not_names_of_the_program() -> None:
-    """The next one is taken."""
-    assert set(with_letters(NESTED, {"G"})[1]) == {"Q"}
-
-
-def test_short_parts_stay() -> None:
-    """A letter has to be worth looking up."""
-    assert with_letters(LONG, ()) == (LONG, {})

@@ -33,7 +33,7 @@ WRITTEN = {
         f"p = 1 / (np.exp(-(X @ w)) + 1)\n{LOGISTIC}",
         "X.T @ (p - y) / y.shape[0]",
     ),
-    "squares": (ONE, "h = 1 / (1 + np.exp(-z))\n  sum(h**2)", "2 * h ** 3 * exp(-z)"),
+    "squares": (ONE, "h = 1 / (1 + np.exp(-z))\n  sum(h**2)", "2 * h ** 2 * (1 - h)"),
     "no sigmoid: two": (ONE, "h = 1 / (2 + np.exp(-z))\n  sum(h)", "h ** 2 * exp(-z)"),
     "no sigmoid: twice": (ONE, "h = 1 / (1 + 2 * np.exp(-z))\n  sum(h)", "2 * h ** 2 * exp(-z)"),
     "no sigmoid: another power": (
