@@ -8,13 +8,23 @@ from types import MappingProxyType
 import numpy as np
 
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing.call import Call, arguments_of, beside, calls_of, draw_signed, find_hidden
+from gradcheck.testing.call import (
+    Call,
+    arguments_of,
+    as_it_came,
+    beside,
+    calls_of,
+    draw_signed,
+    find_hidden,
+    impure,
+    not_linear,
+    pull_back,
+)
 from gradcheck.testing.findings import Check, explain_claims
-from gradcheck.testing.foreign import Foreign, foreign_of, in_arrays
+from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.judging import Claim
 from gradcheck.testing.limits import RTOL
 from gradcheck.testing.program import UserProgram, program_of
-from gradcheck.testing.purity import as_it_came, impure, not_linear, pull_back
 from gradcheck.testing.result import Result
 from gradcheck.values import Params, Routine, Value
 
@@ -115,13 +125,12 @@ def check(
     """
     began = time.thread_time()
     _check_options(rtol, at, explain)
-    theirs = foreign_of(f, args) if gradient is None else None
-    if theirs is not None:
-        return _judge_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain)
-    if gradient is not None:
-        f, gradient, args = in_arrays(f, gradient, args)
+    given = adapt(f, gradient, args)
+    if given.note:
+        return _judge_theirs(given, wrt, seed=seed, rtol=rtol, explain=explain)
+    f, gradient = given.forward, given.claim
     made = callable(gradient) or gradient is True
-    args = arguments_of(f, args, wrt)
+    args = arguments_of(f, given.args, wrt)
     program = program_of(f, gradient if made else None, args, kwargs, scalar=True)
     try:
         calls = calls_of(program, (args, *at), wrt)
@@ -131,12 +140,12 @@ def check(
             calls += _beside(calls, seed)
             came = program.gradients(program.pull(calls[0].fresh()), calls[0].wrt)
             wrt = as_it_came(came, calls[0]).wrt
-            calls = [each.by(wrt) for each in calls]
+            calls = [each.like(wrt=wrt) for each in calls]
             claims = [Claim(each) for each in calls]
         elif gradient is not None:
             came = program.gradients(gradient, calls[0].wrt)
             wrt = as_it_came(came, calls[0]).wrt
-            calls = [each.by(wrt) for each in calls]
+            calls = [each.like(wrt=wrt) for each in calls]
             claims = [Claim(each, each.by_name(gradient)) for each in calls]
         asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
         several = gradient is not None and calls[0].shape() != ()
@@ -228,12 +237,13 @@ def assert_vjp(
     __tracebackhide__ = True
     _check_options(rtol, at, explain)
     if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
-        theirs = foreign_of(forward, (backward, *args))
-        if theirs is None:
-            raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
         # assert_vjp(F.apply, x): their own backward is what is judged
-        return _raise_if_wrong(_judge_theirs(theirs, wrt, seed=seed, rtol=rtol, explain=explain))
-    forward, backward, args = in_arrays(forward, backward, args)
+        given = adapt(forward, None, (backward, *args))
+        if not given.note:
+            raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
+        return _raise_if_wrong(_judge_theirs(given, wrt, seed=seed, rtol=rtol, explain=explain))
+    given = adapt(forward, backward, args)
+    forward, backward, args = given.forward, given.claim, given.args
     weights = None
     if params is not None:
         owner = getattr(forward, "__self__", None)
@@ -255,9 +265,10 @@ def _check_options(rtol: float, at: Value, explain: float) -> None:
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
 
 
-def _judge_theirs(theirs: Foreign, wrt: Value, **options: Value) -> Result:
+def _judge_theirs(theirs: Adapted, wrt: Value, **options: Value) -> Result:
     places = theirs.wrt if wrt is None else wrt
-    result = _vjp(theirs.forward, theirs.backward, theirs.args, places, **options)
+    options |= {"weights": theirs.weights}
+    result = _vjp(theirs.forward, theirs.claim, theirs.args, places, **options)
     return replace(result, notes=(*result.notes, theirs.note))
 
 

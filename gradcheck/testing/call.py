@@ -1,11 +1,10 @@
-"""One call of a user's function: its arguments, which are differentiated, the question it poses."""
+"""One call of a user's functions: its arguments, the question it poses, and how they behave."""
 
 import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -13,13 +12,13 @@ from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
-from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.limits import EPSILON
+from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing import source
-from gradcheck.testing.buffers import Coarse, Copies, Look, Makers, coarse_inside, makers_of
+from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.program import ALONE, UserProgram, is_tree
 from gradcheck.values import Array, Params, Routine, Value
 
-DOUBLE = np.dtype(np.float64)
 BY_NAME = (
     "a function came among the arguments, of which f takes fewer: the gradient that is to be "
     "judged goes by its name, assert_gradient(f, x, gradient=grad)"
@@ -31,9 +30,11 @@ POINTS = (
     "at= holds further points, each a tuple of all the arguments: at=[(x, w), ...], and of one "
     "argument at=[(x,), ...]"
 )
-
+RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
+IGNORED = "backward does not use its cotangent: a cotangent of zeros gives a gradient"
 ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
 FEW = 1000  # entries that are looked at for equals: to sort a million takes time
+LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ class Call:
         return self.program.labels
 
     @cached_property
-    def labels(self) -> tuple[str, ...]:
-        """The names of the differentiated arguments, in their order."""
-        return tuple(self.names[i] for i in self.wrt)
+    def placed(self) -> dict[str, int]:
+        """The places of the differentiated arguments by their names, in their order."""
+        return {self.names[i]: i for i in self.wrt}
 
     def fresh(self) -> list[Value]:
         """Copies of the arguments, so that nothing done to them lasts."""
@@ -64,8 +65,7 @@ class Call:
         """Copies of the arguments, some of them multiplied, in the floats that they were."""
         args = self.fresh()
         for i, factor in factors.items():
-            now = np.asarray(args[i]) * factor
-            args[i] = now.astype(args[i].dtype) if isinstance(args[i], np.ndarray) else float(now)
+            args[i] = _as_it_was(np.asarray(args[i]) * factor, args[i])
         return args
 
     def shape(self) -> tuple[int, ...]:
@@ -91,20 +91,11 @@ class Call:
         """What the function gives for the arguments that were handed over, asked once."""
         return self._ran[0]
 
-    @property
-    def left(self) -> Sequence[Value]:
-        """The arguments as the function left them."""
-        return self._ran[1]
-
-    def with_answer(self, value: Value, left: Sequence[Value]) -> "Call":
-        """The same call, which has been run already."""
-        if isinstance(value, np.ndarray | np.floating | float):
-            self.__dict__["_ran"] = value, left
-        return self
-
-    def by(self, wrt: tuple[int, ...]) -> "Call":
-        """The same call, differentiated by other arguments."""
-        return replace(self, wrt=wrt).with_answer(*self._ran)
+    def like(self, **changed: Value) -> "Call":
+        """The call by other arguments, or on floats alone: the function is not run again."""
+        found = replace(self, **changed)
+        found.__dict__["_ran"] = self._ran
+        return found
 
     def in_doubles(self) -> "Call":
         """The same call with its coarser floats as float64."""
@@ -113,27 +104,23 @@ class Call:
 
     def grain(self, *more: Value) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
-        kinds = {getattr(a, "dtype", DOUBLE) for a in (*self.args, *more) if is_float(a)}
-        return max(map(_unit, kinds), default=_unit(DOUBLE))
+        kinds = {a.dtype for a in (*self.args, *more) if is_float(a) and hasattr(a, "dtype")}
+        return max((float(np.finfo(kind).eps) for kind in kinds), default=EPSILON)
 
     @cached_property
     def coarse(self) -> Coarse:
         """What is coarser than float64 inside the function, where its arguments are not."""
-
-        def run(makers: Makers, seen: Look) -> Value:
-            return self.program.copied(Copies(makers)).value(*map(seen, self.fresh()))
-
-        return coarse_inside(run)
+        return coarse_inside(lambda: self.program.value(*self.fresh()))
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
             cotangent = draw_signed(np.random.default_rng(seed), self.shape())
-        return Case(self.on, self._inputs, self.labels, cotangent, seed, self._where)
+        return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
-        return {n: _doubles(self.args[i]) for n, i in self._placed}
+        return {name: _doubles(self.args[i]) for name, i in self.placed.items()}
 
     def _where(self) -> Span | None:
         return source.here(self._file)
@@ -149,45 +136,37 @@ class Call:
         It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
         then on.
         """
-        helped = False
 
         def run(kind: str, inputs: Params) -> Value:
-            nonlocal helped
             if kind == "float":
                 return self._on(self.program, kind, inputs)
             if self.closed:
                 raise TypeError(CLOSED)
             first: Exception | None = None
-            if not helped:
+            if not self.fills:
                 try:
                     return self._on(self.program, kind, inputs)
                 except (TypeError, ValueError) as error:
                     first = error
             try:
                 value = self._on(self.program.copied(Copies(makers_of(kind))), kind, inputs)
-            except (TypeError, ValueError, AttributeError):
-                if first is None:
-                    raise
-                raise first from None
-            helped = True
+            except (TypeError, ValueError, AttributeError) as error:
+                raise first or error from None
             self.__dict__["fills"] = True
             return value
 
         return run
 
-    @property
+    @cached_property
     def fills(self) -> bool:
         """Whether a copy was run that fills buffers with other numbers."""
-        return "fills" in vars(self)
+        return False
 
     def _on(self, program: UserProgram, kind: str, inputs: Params) -> Value:
-        args, plain = self._rest(), kind == "float"
-        for name, i in self._placed:
-            args[i] = inputs[name][()] if plain else inputs[name]
+        args = [None if i in self.wrt else _copy(a) for i, a in enumerate(self.args)]
+        for name, i in self.placed.items():
+            args[i] = inputs[name][()] if kind == "float" else inputs[name]
         return self._array(kind, program.value(*args))
-
-    def _rest(self) -> list[Value]:
-        return [None if i in self.wrt else _copy(a) for i, a in enumerate(self.args)]
 
     @staticmethod
     def _array(kind: str, value: Value) -> Value:
@@ -197,21 +176,19 @@ class Call:
         """
         if kind == "float" and type(value) is np.ndarray:
             return value.copy()
-        if (
-            isinstance(value, np.ndarray) and value.dtype.kind == "O"
-        ):  # `np.array([f(v) for v in x])`
-            value = value.tolist()
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+            value = value.tolist()  # `np.array([f(v) for v in x])`
         several = isinstance(value, list | tuple) and len(value) > 0
         return KINDS[kind].function("Tensor")(list(value)) if several else value
 
-    @cached_property
-    def _placed(self) -> list[tuple[str, int]]:
-        return list(zip(self.labels, self.wrt, strict=True))
-
     def by_name(self, came: Value) -> dict[str, Value]:
-        """Claimed gradients by the names of the differentiated arguments."""
+        """Claimed gradients by the names of the differentiated arguments: copies."""
         found = self.program.gradients(came, self.wrt)
-        return {name: _claim(found.get(name), name) for name in self.labels}
+        given = {name: found.get(name) for name in self.placed}
+        return {
+            name: None if g is None else np.array(numeric(g, f"the gradient given for {name}"))
+            for name, g in given.items()
+        }
 
 
 def calls_of(
@@ -224,8 +201,6 @@ def calls_of(
             raise TypeError(POINTS)
         plain = tuple(_argument(a, program.labels[i]) for i, a in enumerate(program.leaves(point)))
         found.append(Call(program, plain, _positions(program, plain, wrt)))
-    if program.first is not None:
-        found[0].with_answer(program.first, program.left)
     return found
 
 
@@ -256,19 +231,32 @@ def _takes(f: Routine, args: Sequence[Value]) -> bool:
     return True
 
 
-def _doubles(value: Value) -> Array:
-    found = np.asarray(value, dtype=np.float64).view()
-    found.flags.writeable = False
-    return found
+def _positions(
+    program: UserProgram, leaves: tuple[Value, ...], wrt: int | Sequence[int] | None
+) -> tuple[int, ...]:
+    """The arrays that are differentiated: all that hold floats, or those of some arguments."""
+    floats = tuple(i for i, a in enumerate(leaves) if is_float(a))
+    if wrt is None:
+        if not floats:
+            raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
+        return floats
+    chosen, count = (wrt,) if isinstance(wrt, int) else tuple(wrt), len(program.args)
+    for i in chosen:
+        if not (isinstance(i, int) and -count <= i < count):
+            raise TypeError(f"wrt= counts arguments from 0 to {count - 1}; {i!r} came")
+    if not chosen:
+        raise TypeError("wrt= is empty: name the arguments that are differentiated")
+    found: list[int] = []
+    for top in (i % count for i in chosen):
+        inside = [k for k, path in enumerate(program.paths) if path[0] == top]
+        if len(inside) == 1 and not program.is_inside(inside[0]):
+            numeric(leaves[inside[0]], f"argument {top}, which wrt= names,")
+            found += inside
+        found += [k for k in inside if program.is_inside(k) and k in floats]
+    return (*found, *(k for k in floats if k >= len(program.paths)))
 
 
-@cache
-def _unit(kind: np.dtype[Any]) -> float:
-    return float(np.finfo(kind).eps)
-
-
-def _copy(value: Value) -> Value:
-    return np.array(value) if isinstance(value, np.ndarray) else value
+# -- numbers -------------------------------------------------------------------------------------
 
 
 def draw_signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -288,10 +276,8 @@ def numeric(value: Value, what: str) -> Array:
         raise TypeError(f"{what} is complex: {COMPLEX}")
     if array.dtype.kind not in "fiub":
         held = f" of dtype {array.dtype}" if isinstance(value, np.ndarray) else ""
-        raise TypeError(
-            f"{what} was expected to be a number or an array of them, {type(value).__name__}{held} "
-            "came"
-        )
+        came = f"{type(value).__name__}{held} came"
+        raise TypeError(f"{what} was expected to be a number or an array of them, {came}")
     return array
 
 
@@ -301,33 +287,25 @@ def _argument(value: Value, name: str) -> Value:
         return np.array(bare(value), dtype=np.float64)[()]
     if isinstance(value, list):
         value = numeric(value, name)
-    if isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c":
+    if isinstance(value, complex) or kind_of(value) == "c":
         raise TypeError(f"{name} is complex: {COMPLEX}")
     return value
 
 
-def _positions(
-    program: UserProgram, leaves: tuple[Value, ...], wrt: int | Sequence[int] | None
-) -> tuple[int, ...]:
-    count = len(program.args)
-    chosen = (wrt,) if isinstance(wrt, int) else wrt
-    if chosen is None:
-        found = tuple(i for i, a in enumerate(leaves) if is_float(a))
-        if not found:
-            raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
-        return found
-    for i in chosen:
-        if not (isinstance(i, int) and -count <= i < count):
-            raise TypeError(f"wrt= counts arguments from 0 to {count - 1}; {i!r} came")
-    if not tuple(chosen):
-        raise TypeError("wrt= is empty: name the arguments that are differentiated")
-    asked = [i % count for i in chosen]
-    if program.paths is None:
-        for i in asked:
-            numeric(leaves[i], f"argument {i}, which wrt= names,")
-        return tuple(asked)
-    inside = enumerate(program.paths)
-    return tuple(k for k, path in inside if path[0] in asked and is_float(leaves[k]))
+def kind_of(value: Value) -> str:
+    """NumPy's letter for the numbers of an array; none for JAX's keys of random numbers."""
+    return str(getattr(getattr(value, "dtype", None), "kind", ""))
+
+
+def is_float(value: Value) -> bool:
+    """Whether it is a float, or an array of them."""
+    array = isinstance(value, np.ndarray | np.floating)
+    return isinstance(value, float) or (array and value.dtype.kind == "f")
+
+
+def _is_whole(value: Value) -> bool:
+    """Whole numbers, which stand for floats where nothing else does; truth values are none."""
+    return kind_of(value) in ("i", "u") or (isinstance(value, int) and not isinstance(value, bool))
 
 
 def is_symmetric(value: Value) -> bool:
@@ -338,21 +316,18 @@ def is_symmetric(value: Value) -> bool:
     )  # fmt: skip
 
 
-def is_float(value: Value) -> bool:
-    return isinstance(value, float) or (
-        isinstance(value, np.ndarray | np.floating) and value.dtype.kind == "f"
-    )
+def _doubles(value: Value) -> Array:
+    found = np.asarray(value, dtype=np.float64).view()
+    found.flags.writeable = False
+    return found
 
 
-def _is_whole(value: Value) -> bool:
-    """Whole numbers, which stand for floats where nothing else does; truth values are none."""
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
-    return kind in ("i", "u") or (isinstance(value, int) and not isinstance(value, bool))
+def _copy(value: Value) -> Value:
+    return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def _claim(value: Value, name: str) -> Value:
-    """A copy: a function may use its buffer again."""
-    return None if value is None else np.array(numeric(value, f"the gradient given for {name}"))
+def _as_it_was(value: Array, was: Value) -> Value:
+    return value.astype(was.dtype) if isinstance(was, np.ndarray) else type(was)(value)
 
 
 # -- points at which mistakes cannot be seen, and others beside them ------------------------------
@@ -366,23 +341,21 @@ def beside(call: Call, seed: int) -> Call | None:
     each entry by a part of itself, so that signs and zeros stay. None too where the function is not
     finite there or refuses the point.
     """
-    if not any(_special(np.asarray(call.args[i])) for i in call.wrt):
+    if not any(_is_special(np.asarray(call.args[i])) for i in call.wrt):
         return None
-    there = nudge(call, np.random.default_rng(seed))
     try:
         with np.errstate(all="ignore"):
-            there = _as_it_is_read(call, there)
+            there = _as_it_is_read(call, nudge(call, np.random.default_rng(seed)))
             return there if bool(np.all(np.isfinite(there.plain()))) else None
     except Exception:  # noqa: BLE001 - a user's function may refuse any point
         return None
 
 
-def _special(values: Array) -> bool:
+def _is_special(values: Array) -> bool:
     """Whether some entry is a whole number, or some entries are alike."""
     if (values == np.rint(values)).any():
         return bool(values.all())  # what is 0 stays 0: a kink may lie there
-    in_order = values.ravel()[:FEW].copy()
-    in_order.sort()
+    in_order = np.sort(values.ravel()[:FEW])
     return bool((in_order[1:] == in_order[:-1]).any())
 
 
@@ -409,14 +382,14 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
         there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
         if fill and not np.any(there):
             there += ASIDE * draw_signed(rng, np.shape(value))
-        args[i] = there.astype(value.dtype) if isinstance(value, np.ndarray) else float(there)
+        args[i] = _as_it_was(there, value)
     return replace(call, args=tuple(args), beside=True)
 
 
 def taller(call: Call) -> Call | None:
     """The call with one more row in all arrays that are as long as the first; None of numbers."""
     shape = np.shape(call.args[call.wrt[0]])
-    if not shape or call.program.outputs.paths:
+    if not shape or call.program.outputs.shapes:
         return None
     args = [
         np.concatenate([a, a[-1:] * 9 // 8 if a.dtype.kind in "iu" else a[-1:] * 1.125])
@@ -435,7 +408,7 @@ def find_hidden(call: Call) -> Iterator[str]:
         yield f"the function's value is of dtype {kind}: its gradient is 0 wherever there is one"
     if value.size == 0:
         yield "the function's value is empty: nothing was checked"
-    for name, i in zip(call.labels, call.wrt, strict=True):
+    for name, i in call.placed.items():
         shape = np.shape(call.args[i])
         if 0 in shape:
             yield f"{name} is empty, of shape {shape}: nothing of it was checked"
@@ -444,3 +417,111 @@ def find_hidden(call: Call) -> Iterator[str]:
                 f"{name} has an axis of length 1 (shape {shape}): a sum over it, a mean, and none "
                 "at all give the same"
             )
+
+
+# -- how the functions behave: pure, repeatable, linear in the cotangent --------------------------
+
+
+def impure(call: Call) -> list[str]:
+    """What the function does besides giving a finite value; see `unlike` too."""
+    if any(map(_differs, call._ran[1], call.args)):
+        return ["the function changes its arguments in place"]
+    value = np.asarray(call.value) if isinstance(call.value, np.ndarray | float) else np.zeros(())
+    if value.dtype.kind == "f" and not np.isfinite(value).all():
+        return [f"the function's value is not finite here: {value[~np.isfinite(value)][0]}"]
+    return []
+
+
+def unlike(call: Call, again: Estimate | None) -> str:
+    """Words where the function gives another value when it is called again.
+
+    `again` is what it gave for tensors: where that is the same, it has been called again.
+    """
+    if again is not None and np.array_equal(again.value, call.value):
+        return ""
+    same = not _differs(call.value, call.program.value(*call.fresh()))
+    return "" if same else f"the function gives another value when it is called again - {RANDOM}"
+
+
+def as_it_came(found: Params, call: Call) -> Call:
+    """The call by every array for which a gradient came, not only by those of wrt.
+
+    Who reads the result of backward adds it up, whether this check was to look at it or not. A
+    number inside of a tree, for which nothing came, is a constant.
+    """
+    given = [(found.get(name), call.args[i], i) for i, name in enumerate(call.names)]
+    added = {i for g, arg, i in given if is_float(arg) and _is_something(g)}
+    absent = (i for g, arg, i in given if g is None and isinstance(arg, float))
+    constant = set(filter(call.program.is_inside, absent))
+    wrt = tuple(sorted({*call.wrt, *added} - constant))
+    return call if wrt == tuple(sorted(call.wrt)) or not wrt else call.like(wrt=wrt)
+
+
+def _is_something(gradient: Value) -> bool:
+    return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What backward gave: the call, by all that came; the gradients; faults, and what is no fault.
+
+    `spoilt` says that the cotangent was written into.
+    """
+
+    call: Call
+    gradients: dict[str, Value]
+    faults: tuple[str, ...]
+    spoilt: bool
+
+
+def pull_back(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pulled:
+    """The gradients that backward gives, and what else it does."""
+    pull = call.program.pull
+    args, sent = call.fresh(), cotangent.copy()
+    came = pull(args, sent)
+    found = call.program.gradients(came, call.wrt)
+    call = as_it_came(found, call) if all_that_comes else call
+    first = call.by_name(came)
+    faults = [
+        f"a gradient came for {name}, which is not differentiated"
+        for i, (name, arg) in enumerate(zip(call.names, call.args, strict=True))
+        if i not in call.wrt and _is_something(found.get(name))
+        and (kind_of(arg) in ("i", "u", "b") or isinstance(arg, int))
+    ]  # fmt: skip
+    if any(map(_differs, args, call.args)):
+        faults.append("backward changes its arguments in place")
+    again = call.by_name(pull(call.fresh(), cotangent.copy()))
+    if any(_differs(first[name], again[name]) for name in first):
+        faults.append("backward gives another result when it is called again")
+    return Pulled(call, first, tuple(faults), not np.array_equal(sent, cotangent))
+
+
+def not_linear(call: Call, c: Array, once: Params) -> list[str]:
+    """A VJP is linear in the cotangent: zero in, zero out; minus twice in, minus twice out.
+
+    `once` is what backward gave for the cotangent `c`. Below the smallest normal number floats lose
+    their digits, and say nothing of it.
+    """
+
+    def at(cotangent: Array) -> dict[str, Value]:
+        return call.by_name(call.program.pull(call.fresh(), cotangent))
+
+    if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros_like(c)).values()):
+        return [IGNORED]
+    twice = at(-2.0 * c)
+    for name, g in once.items():
+        if g is None or twice[name] is None or np.shape(g) != np.shape(twice[name]):
+            continue
+        off = np.abs(np.nan_to_num(twice[name] + 2.0 * g))
+        level = np.max(np.abs(np.nan_to_num(g)), initial=0.0)
+        smallest = float(np.finfo(g.dtype if g.dtype.kind == "f" else np.float64).tiny)
+        if np.any(off > LINEAR * call.grain(g) * level + smallest):
+            return [f"backward is not linear in the cotangent (argument {name})"]
+    return []
+
+
+def _differs(a: Value, b: Value) -> bool:
+    if not (isinstance(a, np.ndarray | float) and isinstance(b, np.ndarray | float)):
+        return False
+    floats = np.asarray(a).dtype.kind == "f"
+    return not np.array_equal(a, b, equal_nan=floats and np.asarray(b).dtype.kind == "f")

@@ -14,13 +14,12 @@ from gradcheck.opinions.limits import TIGHT
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing import source
 from gradcheck.testing.budget import TimeBudget, unheard
-from gradcheck.testing.buffers import Copies
-from gradcheck.testing.call import Call, draw_signed, nudge, taller
+from gradcheck.testing.call import IGNORED, Call, draw_signed, nudge, taller, unlike
+from gradcheck.testing.copies import Copies
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import Claim, Judged, judge_claim, level, within_bars
 from gradcheck.testing.limits import EPSILON, RTOL, WIDE
 from gradcheck.testing.program import UserProgram
-from gradcheck.testing.purity import IGNORED, unlike
 from gradcheck.testing.repair import SourceRepair, called_by, find_repair, is_mendable
 from gradcheck.testing.result import Result
 from gradcheck.verdict.consult import Verdict
@@ -140,7 +139,7 @@ def _on_floats_alone(point: Point) -> Point:
     `rng.shuffle(y)` shuffles in another order what is no array of NumPy's.
     """
     call, case = point
-    closed = replace(call, closed=True).with_answer(call.value, call.left)
+    closed = call.like(closed=True)
     return closed, closed.case(case.seed, case.cotangent)
 
 
@@ -230,7 +229,7 @@ def _of_coarse_floats(every: Sequence[AskedPoint]) -> Iterator[str]:
         if coarse and not claim.coarse.kind:
             yield "the gradient given comes in coarser floats than its arguments"
     looked = (vars(each).get("coarse") for each in (*claims, *(each.call for each in every)))
-    yield from dict.fromkeys(each.words() for each in looked if each is not None and each.kind)
+    yield from dict.fromkeys(str(each) for each in looked if each is not None and each.kind)
 
 
 # -- what explains a wrong claim -------------------------------------------------------------------

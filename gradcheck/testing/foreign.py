@@ -11,13 +11,13 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 
-from gradcheck.testing.program import at, is_tree, name_arguments, paths, put
+from gradcheck.testing.program import is_tree, leaves_of, parameters_of, put
 from gradcheck.values import Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
@@ -30,126 +30,134 @@ JAX = ("jax", "jaxlib")
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """A function of another library as a function of arrays, with the gradient it claims."""
+class Adapted:
+    """A function, what is claimed of it, and its arguments: all of arrays.
 
-    forward: Routine
-    backward: Routine
-    args: tuple[Value, ...]
-    wrt: tuple[int, ...]
-    note: str
-
-
-def foreign_of(function: Value, args: Sequence[Value]) -> Foreign | None:
-    """The function in terms of arrays; None where nothing in the call is another library's."""
-    torch: Value = sys.modules.get("torch")
-    own: Value = function
-    if torch is not None and isinstance(own, type) and issubclass(own, torch.autograd.Function):
-        function = getattr(own, "apply")  # noqa: B009 - of a class that mypy does not know
-    if not (_is_of_torch(function) or _is_of_jax(function) or any(map(_has_foreign, args))):
-        return None
-    flat, leaves = _flatten(function, args)
-    if _is_of_torch(function) or any(map(_is_tensor, leaves)):
-        return _of_torch(function, flat, leaves)
-    return _of_jax(function, flat, leaves)
-
-
-def in_arrays(
-    forward: Value, backward: Value, args: Sequence[Value]
-) -> tuple[Value, Value, tuple[Value, ...]]:
-    """A forward, what is given for its gradient, and arguments: all of arrays.
-
-    A pair written in tensors is handed tensors of float64; one written in JAX runs in float64.
+    With a `note` the claim is another library's own gradient, by the arguments `wrt` and the
+    parameters of a module among the `weights`.
     """
-    if "torch" in sys.modules and _parameters(forward)[:1] == ["ctx"]:
-        owner = getattr(forward, "__qualname__", "").rpartition(".")[0]
+
+    forward: Value
+    claim: Value
+    args: tuple[Value, ...]
+    wrt: tuple[int, ...] | None = None
+    weights: tuple[Value, Value] | None = None
+    note: str = ""
+
+
+def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
+    """What was handed over in terms of arrays; as it is where nothing is another library's.
+
+    Without a claim it is the gradient that the library gives; of a pair both run in float64.
+    """
+    torch: Value = sys.modules.get("torch")
+    function: Value = forward
+    if torch is not None and isinstance(function, type) and issubclass(
+        function, torch.autograd.Function
+    ):  # fmt: skip
+        function = getattr(function, "apply")  # noqa: B009 - of a class that mypy does not know
+    if torch is not None and claim is not None and parameters_of(function).names[:1] == ("ctx",):
+        owner = getattr(function, "__qualname__", "").rpartition(".")[0]
         raise TypeError(CONTEXT.format(name=owner or "F"))
-    leaves = [at(args, path) for path in paths(tuple(args))]
-    around: Value = _in_doubles
-    if any(map(_is_tensor, leaves)):
-        library, change, around = "PyTorch", _to_torch, contextlib.nullcontext
-    elif _is_of_jax(forward) or any(_home(a) in JAX for a in leaves):
-        library, change = "JAX", _same
-    else:
-        return forward, backward, tuple(args)
+    given = list(leaves_of(tuple(args)).values())
+    of_torch = _is_of_torch(function) or any(map(_is_tensor, given))
+    if not (of_torch or _is_of_jax(function) or any(_home(a) in JAX for a in given)):
+        return Adapted(forward, claim, tuple(args))
+    run, held = _of_module(function) if torch is not None and isinstance(
+        function, torch.nn.Module
+    ) else (lambda given, _: function(*given), {})  # fmt: skip
+    change, around = (_to_torch, contextlib.nullcontext) if of_torch else (_to_jax, _in_doubles)
+    name = "PyTorch" if of_torch else "JAX"
 
-    def adapted(function: Routine, *, refuse: bool) -> Routine:
-        @functools.wraps(function)
-        def run(*given: Value, **kwargs: Value) -> Value:
-            if refuse:
-                _refuse_ours(given, library)
-            with around():
-                return _each(_to_array, function(*(_each(change, g) for g in given), **kwargs))
+    def outer(*given: Value, **kwargs: Value) -> Value:
+        if any(map(_is_ours, leaves_of(given).values())):
+            raise TypeError(f"a function of {name} {PLAIN}")
+        with around():
+            return _each(_to_array, run([_each(change, g) for g in given], held, **kwargs))
 
-        return run
+    def theirs(*given: Value, **kwargs: Value) -> Value:
+        with around():
+            return _each(_to_array, claim(*(_each(change, g) for g in given), **kwargs))
 
-    claim = backward
-    if callable(backward):
-        claim = adapted(backward, refuse=False)
-    elif backward is not None and backward is not True:
-        claim = _each(_to_array, backward)
-    arrays = tuple(_each(_to_array, a) for a in args)
-    return adapted(forward, refuse=True), claim, arrays
+    def own(cotangent: Value, *given: Value) -> Value:
+        with around():
+            pull = _pull_torch if of_torch else _pull_jax
+            slopes, of_weights = pull(function, run, cotangent, given, held)
+        left.update(of_weights)
+        return slopes
+
+    _name_as(outer, function)
+    arrays = tuple(_each(lambda v: _to_array(v if of_torch else _to_jax(v)), a) for a in args)
+    if callable(claim):
+        return Adapted(outer, functools.update_wrapper(theirs, claim, updated=()), arrays)
+    if claim is not None:
+        return Adapted(outer, claim if claim is True else _each(_to_array, claim), arrays)
+    left: dict[str, Value] = {}
+    constant = tuple(getattr(function, "nondiff_argnums", ()))
+    floating = (any(map(_is_floating, _leaves(a))) for a in arrays)
+    wrt = tuple(i for i, is_floating in enumerate(floating) if is_floating and i not in constant)
+    named = getattr(function, "__self__", None)
+    named = named if isinstance(named, type) else function
+    note = NOTE.format(what=getattr(named, "__name__", type(named).__name__), name=name)
+    return Adapted(outer, own, arrays, wrt, (held, left) if held else None, note)
+
+
+def _name_as(adapted: Routine, function: Value) -> None:
+    """Give what is adapted the name and the parameters of a function; a `ctx` is no argument."""
+    functools.update_wrapper(adapted, function, updated=())
+    owner = getattr(function, "__self__", None)
+    read: Value = getattr(owner if isinstance(owner, type) else function, "forward", function)
+    with contextlib.suppress(TypeError, ValueError):
+        found = inspect.signature(read)
+        kept = [p for k, p in enumerate(found.parameters.values()) if k or p.name != "ctx"]
+        adapted.__signature__ = found.replace(parameters=kept)  # type: ignore[attr-defined]
 
 
 # -- PyTorch -------------------------------------------------------------------------------------
 
 
-def _of_torch(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Foreign:
-    """A function or module of PyTorch in float64, with the gradient that autograd gives it."""
-    torch: Value = sys.modules["torch"]
-    module = isinstance(function, torch.nn.Module)
-    inner: Value = copy.deepcopy(function).double() if module else flat
-    names = [name for name, _ in inner.named_parameters()] if module else []
-    every = [*leaves, *(p for _, p in inner.named_parameters())] if module else list(leaves)
+def _of_module(module: Value) -> tuple[Routine, dict[str, Value]]:
+    """A module in float64 as a function of its arguments and parameters, and those as arrays."""
+    inner: Value = copy.deepcopy(module).double()
 
-    def run(given: Sequence[Value]) -> Value:
-        if not module:
-            return inner(*given)
-        held = {name: b.clone() for name, b in inner.named_buffers()}
-        held |= dict(zip(names, given[len(leaves) :], strict=True))
-        return torch.func.functional_call(inner, held, tuple(given[: len(leaves)]))
+    def run(given: Sequence[Value], held: Mapping[str, Value], **kwargs: Value) -> Value:
+        own = {name: b.clone() for name, b in inner.named_buffers()}
+        own |= {name: _to_torch(p) for name, p in held.items()}
+        return sys.modules["torch"].func.functional_call(inner, own, tuple(given), kwargs)
 
-    def tensors(given: Sequence[Value], grad: bool) -> list[Value]:
-        return [_leaf(g, like, grad) for g, like in zip(given, every, strict=True)]
-
-    def forward(*given: Value) -> Value:
-        _refuse_ours(given, "PyTorch")
-        with torch.no_grad():
-            return _each(_to_array, run(tensors(given, False)))
-
-    def backward(cotangent: Value, *given: Value) -> Value:
-        mine = tensors(given, True)
-        asked = [t for t in mine if _is_tensor(t) and t.requires_grad]
-        values = _leaves(run([t.clone() if _is_tensor(t) else t for t in mine]))
-        parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
-        seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
-                 if v.dtype.is_floating_point]  # fmt: skip
-        due: Value = _apply_node(function, values, [seed for _, seed in seeds])
-        if len(due) != len(mine):
-            of, by = zip(*seeds, strict=True)
-            found = iter(torch.autograd.grad(of, asked, by, allow_unused=True))
-            due = [next(found) if _is_tensor(t) and t.requires_grad else None for t in mine]
-        return tuple(_gradient(g, t) for g, t in zip(due, mine, strict=True))
-
-    plain = tuple(map(_to_array, every))
-    wrt = tuple(i for i, a in enumerate(every) if _is_floating(a))
-    forward.labels = (*_labels(function, flat, len(leaves)), *names)  # type: ignore[attr-defined]
-    return Foreign(forward, backward, plain, wrt, _note(function, "PyTorch"))
+    return run, {name: _to_array(p) for name, p in inner.named_parameters()}
 
 
-def _apply_node(
-    function: Value, values: Sequence[Value], seeds: Sequence[Value]
-) -> Sequence[Value]:
-    """What the backward of an `autograd.Function` gives; nothing where it was not the last step.
+def _pull_torch(
+    function: Value, run: Routine, cotangent: Value, given: Value, held: Mapping[str, Value]
+) -> tuple[Value, dict[str, Value]]:
+    """The gradients that autograd gives, arranged as the arguments; those of a module's parameters.
 
-    PyTorch sums in silence what has too many entries.
+    What the backward of an `autograd.Function` gives is taken as it comes: PyTorch sums in silence
+    what has too many entries.
     """
-    node = values[0].grad_fn if len(values) == 1 else None
-    if node is None or getattr(node, "_forward_cls", None) is not getattr(function, "__self__", 0):
-        return ()
-    came = node.apply(*seeds)
-    return came if isinstance(came, tuple) else (came,)
+    torch: Value = sys.modules["torch"]
+    mine = {path: _leaf(value) for path, value in leaves_of(given).items()}
+    weights = {name: _leaf(value) for name, value in held.items()}
+    moved = {path: t.clone() if _is_tensor(t) else t for path, t in mine.items()}
+    values = _leaves(run(put(given, moved), weights))
+    parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
+    seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
+             if v.dtype.is_floating_point]  # fmt: skip
+    every = [*mine.values(), *weights.values()]
+    due: Value = ()
+    node: Value = values[0].grad_fn if len(values) == 1 else None
+    if getattr(node, "_forward_cls", None) is getattr(function, "__self__", function):
+        due = node.apply(*(seed for _, seed in seeds))
+        due = due if isinstance(due, tuple) else (due,)
+    if len(due) != len(every):
+        of, by = zip(*seeds, strict=True)
+        asked = [t for t in every if _is_tensor(t) and t.requires_grad]
+        found = iter(torch.autograd.grad(of, asked, by, allow_unused=True))
+        due = tuple(next(found) if _is_tensor(t) and t.requires_grad else None for t in every)
+    slopes = [_gradient(g, t) for g, t in zip(due, every, strict=True)]
+    named = dict(zip(weights, slopes[len(mine) :], strict=True))
+    return put(given, dict(zip(mine, slopes, strict=False))), named
 
 
 def _is_tensor(value: Value) -> bool:
@@ -166,18 +174,11 @@ def _is_of_torch(function: Value) -> bool:
     return own or isinstance(function, torch.nn.Module)
 
 
-def _is_floating(value: Value) -> bool:
-    """Whether it is an array or tensor of floats: plain numbers are constants for PyTorch."""
-    array = _is_tensor(value) or isinstance(value, np.ndarray | np.generic)
-    return array and np.asarray(_to_array(value)).dtype.kind == "f"
-
-
-def _leaf(value: Value, like: Value, grad: bool) -> Value:
-    """An array as a tensor again; what was no tensor stays what it was."""
-    if not (_is_tensor(like) or isinstance(like, np.ndarray)):
-        return value
-    tensor = _to_torch(np.array(value))
-    return tensor.requires_grad_(grad) if tensor.dtype.is_floating_point else tensor
+def _leaf(value: Value) -> Value:
+    """An array as a tensor whose gradient is asked for; what was none stays what it was."""
+    tensor = _to_torch(value) if isinstance(value, np.ndarray | np.generic) else value
+    floating = _is_tensor(tensor) and tensor.dtype.is_floating_point
+    return tensor.requires_grad_(True) if floating else tensor
 
 
 def _to_torch(value: Value) -> Value:
@@ -194,38 +195,27 @@ def _gradient(gradient: Value, leaf: Value) -> Value:
 # -- JAX -----------------------------------------------------------------------------------------
 
 
-def _of_jax(function: Value, flat: Routine, leaves: tuple[Value, ...]) -> Foreign:
-    """A function of JAX, with the gradient that JAX gives it (`jax.vjp`), both in float64."""
+def _pull_jax(
+    function: Value, run: Routine, cotangent: Value, given: Value, held: Mapping[str, Value]
+) -> tuple[Value, dict[str, Value]]:
+    """The gradients that `jax.vjp` gives by the floats among the arguments, arranged as they are.
+
+    The cotangent is arranged as the value is; of `(out, rest)` the rest has zeros.
+    """
     jax: Value = sys.modules["jax"]
-    held = tuple(getattr(function, "nondiff_argnums", ()))
-    plain = tuple(map(_to_array, leaves))
-    wrt = [i for i, a in enumerate(plain) if i not in held and _kind(a) == "f"]
-
-    def forward(*given: Value) -> Value:
-        _refuse_ours(given, "JAX")
-        with _in_doubles():
-            return _each(_to_array, flat(*given))
-
-    def backward(cotangent: Value, *given: Value) -> Value:
-        def some(*moved: Value) -> Value:
-            at_places = dict(zip(wrt, moved, strict=True))
-            return flat(*(at_places.get(i, held) for i, held in enumerate(given)))
-
-        with _in_doubles():
-            value, pull = jax.vjp(some, *(given[i] for i in wrt))
-            found = dict(zip(wrt, map(_to_array, pull(_seed(jax, value, cotangent))), strict=True))
-            return tuple(found.get(i) for i in range(len(given)))
-
-    forward.labels = _labels(function, flat, len(leaves))  # type: ignore[attr-defined]
-    return Foreign(forward, backward, plain, tuple(wrt), _note(function, "JAX"))
-
-
-def _seed(jax: Value, value: Value, cotangent: Value) -> Value:
-    """The cotangent arranged as the value is; zeros for the rest of `(out, rest)`."""
+    mine = leaves_of(given)
+    constant = getattr(function, "nondiff_argnums", ())
+    wrt = [path for path, a in mine.items() if _is_floating(a) and path[0] not in constant]
+    value, pull = jax.vjp(
+        lambda *moved: run(put(given, mine | dict(zip(wrt, moved, strict=True))), held),
+        *(mine[path] for path in wrt),
+    )
     parts, due = jax.tree.leaves(cotangent), jax.tree.leaves(value)
     whole = [*map(np.asarray, parts), *map(np.zeros_like, due[len(parts) :])]
     seeds = [np.asarray(c, dtype=v.dtype) for v, c in zip(due, whole, strict=True)]
-    return jax.tree.unflatten(jax.tree.structure(value), seeds)
+    came = pull(jax.tree.unflatten(jax.tree.structure(value), seeds))
+    found = dict(zip(wrt, map(_to_array, came), strict=True))
+    return put(given, {path: found.get(path) for path in mine}), {}
 
 
 def _in_doubles() -> Value:
@@ -234,6 +224,11 @@ def _in_doubles() -> Value:
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
     return importlib.import_module("jax.experimental").enable_x64()
+
+
+def _to_jax(value: Value) -> Value:
+    """Numbers are arrays for JAX, which takes NumPy's."""
+    return np.float64(value) if isinstance(value, float) else value
 
 
 def _is_of_jax(function: Value) -> bool:
@@ -250,77 +245,31 @@ def _is_of_jax(function: Value) -> bool:
         return False
     closed = inspect.getclosurevars(inner)
     named = (*closed.globals.values(), *closed.nonlocals.values())
-    return any(
-        (thing.__name__.partition(".")[0] if isinstance(thing, ModuleType) else _home(thing)) in JAX
-        for thing in named
-    )
+    homes = (thing.__name__ if isinstance(thing, ModuleType) else _home(thing) for thing in named)
+    return any(home.partition(".")[0] in JAX for home in homes)
 
 
 # -- both ----------------------------------------------------------------------------------------
 
 
-def _flatten(function: Value, args: Sequence[Value]) -> tuple[Routine, tuple[Value, ...]]:
-    if not any(map(is_tree, args)):
-        return function, tuple(args)
-    places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,)))
-
-    @functools.wraps(function)
-    def flat(*leaves: Value) -> Value:
-        given = dict(zip(places, leaves, strict=True))
-        return function(*(put(arg, (i,), given) for i, arg in enumerate(args)))
-
-    return flat, tuple(at(tuple(args), path) for path in places)
+def _is_floating(value: Value) -> bool:
+    """Whether it is an array or tensor of floats: PyTorch takes plain numbers for constants."""
+    array = _is_tensor(value) or _kind(value) == "f"
+    return array and np.asarray(_to_array(value)).dtype.kind == "f"
 
 
-def _labels(function: Value, flat: Routine, count: int) -> tuple[str, ...]:
-    """The names of a function's parameters; a `ctx` in front is no argument."""
-    owner = getattr(function, "__self__", None)
-    read = getattr(owner if isinstance(owner, type) else function, "forward", function)
-    names = _parameters(read) if flat is function else []
-    names = names[1:] if isinstance(owner, type) and names[:1] == ["ctx"] else names
-    return name_arguments(names, count)
-
-
-def _parameters(function: Value) -> list[str]:
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-
-
-def _note(function: Value, name: str) -> str:
-    owner = getattr(function, "__self__", None)
-    named = owner if isinstance(owner, type) else function
-    what = getattr(named, "__name__", type(named).__name__)
-    return NOTE.format(what=what, name=name)
-
-
-def _refuse_ours(given: Value, library: str) -> None:
-    """Values are all that is known of such a function."""
-    if any(map(_is_of_ours, _leaves(given))):
-        raise TypeError(f"a function of {library} {PLAIN}")
-
-
-def _is_of_ours(value: Value) -> bool:
+def _is_ours(value: Value) -> bool:
     """Whether it is a number that gradcheck follows through a program, or an array of such."""
-    return _home(value) == "gradcheck" or (
-        isinstance(value, np.ndarray) and value.dtype.kind == "O"
-    )
+    objects = isinstance(value, np.ndarray) and value.dtype.kind == "O"
+    return objects or _home(value) == "gradcheck"
 
 
 def _home(thing: Value) -> str:
     return str(type(thing).__module__).partition(".")[0]
 
 
-def _has_foreign(value: Value) -> bool:
-    return any(_is_tensor(at(value, p)) or _home(at(value, p)) in JAX for p in paths(value))
-
-
 def _kind(value: Value) -> str:
     """NumPy's letter for the numbers of a value; a key of random numbers is no array at all."""
-    if isinstance(value, float):
-        return "f"
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
@@ -333,20 +282,12 @@ def _to_array(value: Value) -> Value:
     return np.array(value, dtype=np.float64)[()] if _kind(value) == "f" else value
 
 
-def _same(value: Value) -> Value:
-    return value
-
-
 def _each(change: Callable[[Value], Value], value: Value) -> Value:
-    """A value of several arrays, in a dict, list or tuple, with each of them changed."""
-    if isinstance(value, dict):
-        return {name: _each(change, part) for name, part in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_each(change, part) for part in value)
-    return change(value)
+    """A value of several arrays, in whatever they are arranged, with each of them changed."""
+    if not is_tree(value):
+        return change(value)
+    return put(value, {path: change(leaf) for path, leaf in leaves_of(value).items()})
 
 
 def _leaves(value: Value) -> list[Value]:
-    found: list[Value] = []
-    _each(found.append, value)
-    return found
+    return list(leaves_of((value,)).values())

@@ -22,8 +22,8 @@ from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions.limits import LIKE, SAMPLES
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
-from gradcheck.testing.buffers import Coarse, Copies, Look, Makers, coarse_inside, makers_of
 from gradcheck.testing.call import Call, is_symmetric
+from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.limits import (
     COARSE,
     EPSILON,
@@ -131,12 +131,9 @@ class Claim:
         """Whether it can be made again, at other arguments."""
         return self.call.program.backward is not None
 
-    def run(self, program: UserProgram, args: list[Value], change: Value = None) -> Value:
-        """What a backward pass claims; `change` is done to the cotangent."""
-        if self.cotangent is None:
-            return program.pull(args)
-        cotangent = self.cotangent.copy()
-        return program.pull(args, cotangent if change is None else change(cotangent))
+    def run(self, program: UserProgram, args: list[Value]) -> Value:
+        """What a backward pass claims."""
+        return program.pull(args, *(() if self.cotangent is None else (self.cotangent.copy(),)))
 
     def by_name(self, args: list[Value]) -> dict[str, Value]:
         """What is claimed at some arguments."""
@@ -148,12 +145,7 @@ class Claim:
         found = self.call.coarse
         if found.kind or not self.runs:
             return found
-
-        def run(makers: Makers, seen: Look) -> Value:
-            args = list(map(seen, self.call.fresh()))
-            return self.run(self.call.program.copied(Copies(makers)), args, seen)
-
-        return coarse_inside(run)
+        return coarse_inside(lambda: self.run(self.call.program, self.call.fresh()))
 
 
 def judge_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
@@ -378,7 +370,7 @@ def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
             try:
                 with settings(keyed=keyed):
                     found = call.program.gradients(claim.run(program, list(args)), call.wrt)
-                return {n: arbs(found[n]) for n in call.labels}
+                return {n: arbs(found[n]) for n in call.placed}
             except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
                 continue
     return None

@@ -1,61 +1,58 @@
 """A forward and a backward as a user wrote them, as functions of arrays one behind the other.
 
-What stands in between: arguments and values that are trees, caches, weights that a layer keeps in
-its own dict, and everything else that functions remember from call to call.
+Arguments, what forward gives and what a layer keeps are trees of arrays. How a backward pass is
+called is read from its parameters and from what forward gives: `backward(dout)` of a layer that
+keeps what it needs, `backward(dout, x, w)`, `backward(dout, cache)`, and of several outputs
+`backward(dh, dc, cache)` or `backward((dh, dc), x)`. Parameters that have a default keep it, unless
+they are called as forward's arguments are.
 """
 
 import copy
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from math import inf
 from types import MappingProxyType
 
 import numpy as np
 
-from gradcheck.testing.buffers import Copies
-from gradcheck.testing.calling import (
-    AskedCall,
-    Convention,
-    convention_of,
-    parameters_of,
-    takes_keywords,
-)
-from gradcheck.testing.state import Kept
+from gradcheck.testing.copies import Copies, Kept
 from gradcheck.values import Params, Routine, Value
 
 Path = tuple[Value, ...]
 MISSING: Value = object()
 NONE: Params = MappingProxyType({})
+CACHES = ("ctx", "context", "saved", "saved_tensors", "res", "residuals", "memo", "aux")
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 ALONE = "of (value, gradients) give the gradients alone, or gradient=True"
+ASKED = (
+    "`{name}` may be meant as {first} or as {second}: say cache=True where the last of what "
+    "forward gives is a cache, cache=False where it is an output"
+)
 
 
 # -- trees: dicts, lists, tuples and dataclasses of arrays; the paths to their leaves, and back ----
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(str):
     """A step into a dataclass."""
 
-    name: str
-
-    def __str__(self) -> str:
-        """As it is written: `p.w`."""
-        return f".{self.name}"
+    __slots__ = ()
 
 
 def is_tree(value: Value, around: Path = ()) -> bool:
     """A dict, a dataclass, or a list or tuple that is not just nested numbers.
 
-    What stands inside of itself is no tree there: see `paths`.
+    What stands inside of itself is no tree there.
     """
     if any(value is outer for outer in around):
         return False
     if isinstance(value, list | tuple):
-        return any(_is_array(v) or is_tree(v, (*around, value)) for v in value)
+        return any(
+            (hasattr(v, "dtype") and not isinstance(v, np.generic)) or is_tree(v, (*around, value))
+            for v in value
+        )
     return isinstance(value, dict) or (is_dataclass(value) and not isinstance(value, type))
-
-
-def _is_array(value: Value) -> bool:
-    return hasattr(value, "dtype") and not isinstance(value, np.generic)
 
 
 def _children(tree: Value) -> Iterator[tuple[Value, Value]]:
@@ -67,27 +64,39 @@ def _children(tree: Value) -> Iterator[tuple[Value, Value]]:
         yield from ((Field(f.name), getattr(tree, f.name)) for f in fields(tree))
 
 
-def paths(tree: Value, path: Path = (), around: Path = ()) -> Iterator[Path]:
-    """Paths to every leaf; a tree that stands inside of itself is one there."""
-    if not is_tree(tree, around):
-        yield path
-        return
+def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Value]:
+    """The leaves by the paths that lead to them; what is asked about is looked into in any case."""
+    found: dict[Path, Value] = {}
     for step, child in _children(tree):
-        yield from paths(child, (*path, step), (*around, tree))
+        inner = (*path, step)
+        if is_tree(child, (*around, tree)):
+            found |= leaves_of(child, inner, (*around, tree))
+        else:
+            found[inner] = child
+    return found
 
 
-def at(tree: Value, path: Path, missing: Value = MISSING) -> Value:
-    """What lies at a path; of gradients by name `dw` and `grad_w` too are that of `w`."""
+def put(tree: Value, given: Mapping[Path, Value], path: Path = ()) -> Value:
+    """The same tree with other leaves."""
+    if path in given:
+        return given[path]
+    parts = {step: put(child, given, (*path, step)) for step, child in _children(tree)}
+    if isinstance(tree, dict):
+        return parts
+    if isinstance(tree, list | tuple):
+        return getattr(type(tree), "_make", type(tree))(parts.values())
+    return replace(tree, **parts)
+
+
+def _pick(tree: Value, path: Path) -> Value:
+    """What came at a path; None where nothing did. By names `dw` and `grad_w` too are that of w."""
     for step in path:
         try:
-            tree = getattr(tree, step.name) if isinstance(step, Field) else tree[step]
+            tree = getattr(tree, step) if isinstance(step, Field) else tree[step]
         except (AttributeError, LookupError, TypeError):
-            if missing is MISSING:
-                raise TypeError("the points of at= are to be arranged as the arguments") from None
-            name = step.name if isinstance(step, Field) else step
-            tree = by_name(tree, name) if isinstance(tree, Mapping) else missing
-            if tree is MISSING or tree is missing:
-                return missing
+            tree = by_name(tree, step) if isinstance(tree, Mapping) else MISSING
+            if tree is MISSING:
+                return None
     return tree
 
 
@@ -99,24 +108,110 @@ def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
     return MISSING
 
 
-def put(tree: Value, path: Path, given: Mapping[Path, Value]) -> Value:
-    """The same tree with other leaves."""
-    if path in given:
-        return given[path]
-    parts = {step: put(child, (*path, step), given) for step, child in _children(tree)}
-    if isinstance(tree, dict):
-        return parts
-    if isinstance(tree, list):
-        return list(parts.values())
-    if isinstance(tree, tuple):
-        made = getattr(type(tree), "_make", type(tree))
-        return made(parts.values())
-    return replace(tree, **{step.name: value for step, value in parts.items()})
+# -- what functions take --------------------------------------------------------------------------
 
 
-def spell_path(path: Path) -> str:
-    """A path as it is written behind a name: `['w'][0]`."""
-    return "".join(str(step) if isinstance(step, Field) else f"[{step!r}]" for step in path)
+@dataclass(frozen=True)
+class Parameters:
+    """What a function takes: names by position, how many it needs, how many at most, keywords."""
+
+    names: tuple[str, ...] = ()
+    needed: int = 0
+    most: float = inf
+    keywords: frozenset[str] | None = None  # None where it takes any
+    known: bool = False
+
+
+def parameters_of(function: Routine) -> Parameters:
+    """The parameters of a function; anything goes where it does not say."""
+    try:
+        found = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return Parameters()
+    positional = [p for p in found if p.kind in POSITIONAL]
+    kinds = {p.kind for p in found}
+    return Parameters(
+        tuple(p.name for p in positional),
+        sum(p.default is p.empty for p in positional),
+        inf if inspect.Parameter.VAR_POSITIONAL in kinds else len(positional),
+        None if inspect.Parameter.VAR_KEYWORD in kinds else frozenset(p.name for p in found),
+        known=True,
+    )
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of calling: how many outputs there are, their cotangents in one, what stands behind."""
+
+    outputs: int = 1
+    together: bool = True
+    behind: str = "arguments"  # or "cache", or "nothing"
+
+    @property
+    def cotangents(self) -> int:
+        """How many positions the cotangents fill."""
+        return 1 if self.together else self.outputs
+
+    def spell(self, name: str, arguments: Sequence[str]) -> str:
+        """The call, as it is written."""
+        first = [f"cotangent_{k}" for k in range(self.outputs)]
+        if self.together:
+            first = [f"({', '.join(first)})" if self.outputs > 1 else "cotangent"]
+        behind = {"arguments": list(arguments), "cache": ["cache"], "nothing": []}[self.behind]
+        return f"{name}({', '.join([*first, *behind])})"
+
+
+def _ways(values: int, cached: bool | None) -> Iterator[Way]:
+    """Every way there is; of `values` arrays the last may be the cache where that is not known."""
+    for together in (True, False):
+        for behind in ("arguments", "cache", "nothing"):
+            count = values - (cached is None and behind == "cache")
+            if (cached is not False or behind != "cache") and (together or count > 1):
+                yield Way(count, together, behind)
+
+
+def way_of(
+    backward: Routine, arguments: tuple[str, ...], values: int, *, cached: bool | None, keeps: bool
+) -> Way:
+    """The way in which a backward pass is called; TypeError where none fits, or two do.
+
+    `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
+    where the last of them may be one), `keeps` whether forward leaves something in an object.
+    """
+    mine, every = parameters_of(backward), list(_ways(values, cached))
+    if not mine.known:
+        return every[0]
+    name = getattr(backward, "__name__", "backward")
+
+    def fits(way: Way) -> bool:  # what has a default is given only what forward's arguments are
+        behind = {"arguments": len(arguments), "cache": 1, "nothing": 0}[way.behind]
+        count = way.cotangents + behind
+        more = set(mine.names[max(mine.needed, way.cotangents) : count])
+        meant = not more or (way.behind == "arguments" and more <= set(arguments))
+        return mine.needed <= count <= mine.most and meant
+
+    def likely(way: Way) -> float:
+        behind = mine.names[way.cotangents :]
+        if way.behind == "arguments":
+            named = behind[: len(arguments)] == arguments or mine.most == inf
+            return 4.0 if named else 1.0 if not cached else 0.5
+        if way.behind == "cache":
+            last = behind[0].lower() if behind else ""
+            called = last in CACHES or "cache" in last
+            return (4.0 if called else 1.0) - (0.0 if cached else 0.5)
+        return 2.0 if keeps else -2.0
+
+    fitting = sorted(filter(fits, every), key=likely, reverse=True)
+    if not fitting:
+        ways = dict.fromkeys(way.spell(name, arguments) for way in every)
+        called = f"`{name}({', '.join(mine.names)})` does not take what it is called with: "
+        raise TypeError(called + " or ".join(ways))
+    best = fitting[0]
+    others = [w for w in fitting if (w.outputs, w.behind) != (best.outputs, best.behind)]
+    if others and cached is None and not 1 <= likely(best) >= likely(others[0]) + 1:
+        first, second = (way.spell(name, arguments) for way in (best, others[0]))
+        raise TypeError(ASKED.format(name=name, first=first, second=second))
+    return best
 
 
 # -- what forward gives, and what a layer keeps ---------------------------------------------------
@@ -126,29 +221,29 @@ def spell_path(path: Path) -> str:
 class Outputs:
     """How the arrays of a value lie one behind the other, as one vector; a cache may follow.
 
-    `paths` are those of the outputs; a value that is one array has none.
+    `shapes` are by the paths of the outputs; a value that is one array has none.
     """
 
     like: Value = None
-    paths: tuple[Path, ...] = ()
-    shapes: tuple[tuple[int, ...], ...] = ()
+    shapes: Mapping[Path, tuple[int, ...]] = field(default_factory=dict)
     cached: bool = False
 
     def flat(self, value: Value) -> Value:
         """The outputs as one array."""
         if self.cached:
-            value = value[:-1] if self.paths else value[0]
-        if not self.paths:
+            value = value[:-1] if self.shapes else value[0]
+        if not self.shapes:
             return value
-        return np.concatenate([np.reshape(at(value, path), (-1,)) for path in self.paths])
+        found = leaves_of(value)
+        return np.concatenate([np.reshape(found[path], (-1,)) for path in self.shapes])
 
     def cotangents(self, cotangent: Value) -> Value:
         """The cotangents, arranged as the outputs are."""
-        if not self.paths:
+        if not self.shapes:
             return cotangent
-        cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
-        parts = zip(self.paths, np.split(cotangent, cuts), self.shapes, strict=True)
-        return put(self.like, (), {path: np.reshape(c, shape)[()] for path, c, shape in parts})
+        cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])[:-1]
+        parts = zip(self.shapes.items(), np.split(cotangent, cuts), strict=True)
+        return put(self.like, {path: np.reshape(c, shape)[()] for (path, shape), c in parts})
 
 
 def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
@@ -156,43 +251,36 @@ def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
     With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
     """
-    several = isinstance(value, tuple) and len(value) > 1 and _floats(value[0])
-    if scalar and several and np.size(value[0]) == 1 and not _even(value):
+    several = isinstance(value, tuple) and len(value) > 1 and _is_output(value[0])
+    if scalar and several and np.size(value[0]) == 1 and not _is_even(value):
         return Outputs(cached=True), True
-    if several and not _floats(value[-1]):
+    if several and not _is_output(value[-1]):
         return _several(value[:-1], cached=True), True
-    if not isinstance(value, tuple | list | dict) or (_even(value) and not _arrays(value)):
+    apart = isinstance(value, tuple) and any(
+        isinstance(v, np.ndarray) and v.ndim for v in value
+    )  # an output each, though they may be of one shape
+    if not isinstance(value, tuple | list | dict) or (_is_even(value) and not apart):
         return Outputs(), False
     found = _several(value, cached=False)
-    return found, (None if several and not scalar and found.paths else False)
+    return found, (None if several and not scalar and found.shapes else False)
 
 
 def _several(value: Value, *, cached: bool) -> Outputs:
-    if cached and len(value) == 1:
-        return Outputs(cached=True)
-    found = tuple(paths(value)) if is_tree(value) else tuple((k,) for k in range(len(value)))
-    leaves = [at(value, path) for path in found]
-    if not all(map(_floats, leaves)):
+    found = leaves_of(value)
+    if (cached and len(value) == 1) or not all(map(_is_output, found.values())):
         return Outputs(cached=cached)
-    return Outputs(value, found, tuple(map(np.shape, leaves)), cached)
+    return Outputs(value, {path: np.shape(leaf) for path, leaf in found.items()}, cached)
 
 
-def _floats(value: Value) -> bool:
+def _is_output(value: Value) -> bool:
     array = isinstance(value, float | np.floating | np.ndarray)
     return array and np.asarray(value).dtype.kind == "f"
 
 
-def _arrays(value: Value) -> bool:
-    """Whether it is a tuple of which some parts have axes: an output each."""
-    return isinstance(value, tuple) and any(np.ndim(v) for v in value if isinstance(v, np.ndarray))
-
-
-def _even(value: Value) -> bool:
+def _is_even(value: Value) -> bool:
     """Whether it is an array in all but name."""
-    if isinstance(value, dict):
-        return False
     try:
-        return np.asarray(value).dtype.kind in "fiub"
+        return not isinstance(value, dict) and np.asarray(value).dtype.kind in "fiub"
     except (TypeError, ValueError):
         return False
 
@@ -233,26 +321,28 @@ class Weights:
 
 def weights_of(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
-    mine, theirs = _place_of(owner, held), _place_of(owner, left)
+
+    def place_of(given: Value) -> Routine:  # the layer's attribute of this value, if it is one
+        if _are_names(given):
+            return vars
+        if callable(given):
+            return lambda layer: given()
+        name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
+        return lambda layer: getattr(layer, name) if name else given
+
+    mine = place_of(held)
     keys, left_keys = (tuple(g) if _are_names(g) else () for g in (held, left))
     if not keys:
         place = mine(owner)
         keys = tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
-    return Weights(owner, keys, mine, theirs, left_keys)
-
-
-def _place_of(owner: Value, given: Value) -> Routine:
-    """Where a layer keeps what was named: its attribute of this value, if it is one."""
-    if _are_names(given):
-        return vars
-    if callable(given):
-        return lambda layer: given()
-    name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
-    return lambda layer: getattr(layer, name) if name else given
+    return Weights(owner, keys, mine, place_of(left), left_keys)
 
 
 def _are_names(given: Value) -> bool:
     return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
+
+
+# -- the functions together ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -263,83 +353,73 @@ class UserProgram:
     backward: Routine | None
     args: tuple[Value, ...]
     kwargs: Params
-    paths: tuple[Path, ...] | None  # into the arguments; None where each is an array or a number
-    labels: tuple[str, ...]
+    paths: tuple[Path, ...]  # to the arrays and numbers of the arguments
+    names: tuple[str, ...]  # of the arguments
+    labels: tuple[str, ...]  # of all arrays, the weights behind those of the arguments
     kept: Kept
+    weights: Weights | None = None
+    second: bool = False  # whether forward gives its gradient too, behind the value
     keeps: bool = False
     drifts: bool = False
     outputs: Outputs = field(default_factory=Outputs)
-    convention: Convention = field(default_factory=Convention)
-    weights: Weights | None = None
-    second: bool = False  # whether forward gives its gradient too, behind the value
-    first: Value = field(default=None, repr=False)  # the value at the first arguments, and
-    left: Sequence[Value] = ()  # what was left of those
+    way: Way = field(default_factory=Way)
 
     def value(self, *leaves: Value) -> Value:
         """What forward gives, as one array, from the state in which everything was handed over."""
-        return self.outputs.flat(self._forward(leaves))
+        return self.outputs.flat(self._run(leaves))
 
-    def _forward(self, leaves: Sequence[Value]) -> Value:
+    def _run(self, leaves: Sequence[Value]) -> Value:
         if self.keeps:
             self.kept.put_back()
-        return self.forward(*self._together(leaves), **self.kwargs)
+        return self.forward(*self._arrange(leaves), **self.kwargs)
 
     def pull(self, leaves: Sequence[Value], *cotangent: Value) -> Value:
         """What backward gives behind a forward at the same arguments; without one, a gradient."""
         assert self.backward is not None
-        way, cache = self.convention, None
-        if self.keeps or way.behind == "cache" or self.second:
-            value = self._forward(leaves)
-            if self.second:
-                return value[1] if len(value) == 2 else tuple(value[1:])
-            cache = value[-1] if way.behind == "cache" else None
-        args = self._together(leaves) if way.behind == "arguments" or not cotangent else ()
-        args = (cache,) if way.behind == "cache" and cotangent else args
+        behind = self.way.behind if cotangent else "arguments"
+        value: Value = self._run(leaves) if self.keeps or behind == "cache" or self.second else None
+        if self.second:
+            return value[1] if len(value) == 2 else tuple(value[1:])
         given = [self.outputs.cotangents(c) for c in cotangent]
-        given = list(given[0]) if given and not way.together else given
-        more = self.kwargs
-        if more and not takes_keywords(self.backward, tuple(more)):
-            more = NONE
+        given = given if self.way.together or not given else list(given[0])
+        if behind == "arguments":
+            given += self._arrange(leaves)
+        elif behind == "cache":
+            given.append(value[-1])
+        taken = parameters_of(self.backward).keywords if self.kwargs else None
+        more = self.kwargs if taken is None or taken >= set(self.kwargs) else NONE
         try:
-            came = self.backward(*given, *args, **more)
+            came = self.backward(*given, **more)
         except Exception as error:
             if not getattr(error, "__notes__", None):
-                error.add_note(f"raised where it was called as {self.spell_call(bool(cotangent))}")
+                error.add_note(f"raised where it was called as {self._spell(bool(cotangent))}")
             raise
-        if self.weights is None:
-            return came
-        return _Both(came, self.weights.gradients())
+        return came if self.weights is None else _Both(came, self.weights.gradients())
 
-    def spell_call(self, cotangent: bool = True) -> str:
+    def _spell(self, cotangent: bool) -> str:
         """How backward is called."""
         name = getattr(self.backward, "__name__", "backward")
-        if cotangent:
-            return f"`{self.convention.spell(name, self.arguments)}`"
-        return f"`{name}({', '.join(self.arguments)})`"
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The names of forward's arguments."""
-        return name_arguments(parameters_of(self.forward).names, len(self.args))
+        called = f"{name}({', '.join(self.names)})"
+        return f"`{self.way.spell(name, self.names) if cotangent else called}`"
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make, and of the weights as they are."""
-        mine = tuple(args) if self.paths is None else tuple(at(tuple(args), p) for p in self.paths)
+        found = leaves_of(tuple(args))
+        if found.keys() != set(self.paths):
+            raise TypeError("the points of at= are to be arranged as the arguments")
+        mine = tuple(found[path] for path in self.paths)
         return mine if self.weights is None else (*mine, *self.weights.values())
 
-    def _together(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
+    def _arrange(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
         """The arguments with other arrays in them; the layer has been given its weights."""
+        count = len(self.paths)
         if self.weights is not None:
-            count = len(leaves) - len(self.weights.keys)
             self.weights.set(leaves[count:])
-            leaves = leaves[:count]
-        if self.paths is None:
-            return tuple(leaves)
-        given = dict(zip(self.paths, leaves, strict=True))
-        return tuple(put(arg, (i,), given) for i, arg in enumerate(self.args))
+        arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=False)))
+        return arranged
 
     def copied(self, copies: Copies) -> "UserProgram":
-        """The program of copies of its functions, with a state of its own: see `buffers`."""
+        """The program of copies of its functions, with a state of its own."""
         self.kept.put_back()
         weights = self.weights
         if weights is not None:
@@ -349,54 +429,47 @@ class UserProgram:
         kept = Kept(forward, backward)
         return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
 
-    # -- gradients by label ----------------------------------------------------------------------
-
     def gradients(self, came: Value, wrt: Sequence[int]) -> dict[str, Value]:
         """What came, by the labels of the arrays: None where nothing came; TypeError for a muddle.
 
         It may be arranged as all the arguments, as those that are differentiated, as the only one,
         or go by names.
         """
-        own: list[Value] = []
+        own: Sequence[Value] = ()
         if isinstance(came, _Both):
             came, own = came.of_arguments, came.of_weights
-        count = len(self.args)
-        places = self.paths or tuple((i,) for i in range(count))
-        tops = list(dict.fromkeys(places[i][0] for i in wrt if i < len(places)))
-        each = dict(enumerate(own, len(places)))
-        found = self._by_argument(came, tops, places) if tops or not own else {}
-        each |= {
-            i: at(found[path[0]], path[1:], None) for i, path in enumerate(places)
+        tops = list(dict.fromkeys(self.paths[i][0] for i in wrt if i < len(self.paths)))
+        found = self._by_argument(came, tops) if tops or not own else {}
+        each = {
+            label: _pick(found[path[0]], path[1:])
+            for label, path in zip(self.labels, self.paths, strict=False)
             if path[0] in found
-        }  # fmt: skip
-        return {self.labels[i]: g for i, g in each.items()}
+        }
+        return each | dict(zip(self.labels[len(self.paths) :], own, strict=False))
 
-    def _by_argument(
-        self, came: Value, tops: list[int], places: tuple[Path, ...]
-    ) -> dict[int, Value]:
-        count = len(self.args)
+    def _by_argument(self, came: Value, tops: list[int]) -> dict[int, Value]:
+        count, alone = len(self.args), len(tops) == 1
+        tree = self.args[tops[0]] if alone and is_tree(self.args[tops[0]]) else None
         if isinstance(came, Mapping):
-            named = {i: by_name(came, name) for i, name in enumerate(self.arguments)}
-            named = {i: g for i, g in named.items() if g is not MISSING}
-            if named or len(tops) != 1 or not is_tree(self.args[tops[0]]):
-                return named
-            return {tops[0]: came}
-        several = isinstance(came, tuple) or (
-            isinstance(came, list) and (len(tops) > 1 or len(came) == count > 1)
-        )
-        if not several:
-            arrays = [i for i in tops if self._has_arrays(i, places)] or tops
-            if len(tops) == 1 or (len(arrays) == 1 and isinstance(self.args[tops[-1]], dict)):
-                return {arrays[0]: came}
+            found = {i: by_name(came, name) for i, name in enumerate(self.names)}
+            found = {i: g for i, g in found.items() if g is not MISSING}
+            return {tops[0]: came} if tree is not None and not found else found
+        holding = [i for i in tops if self._has_arrays(i)]
+        if not isinstance(came, tuple) and not (
+            isinstance(came, list) and (not alone or len(came) == count > 1)
+        ):
+            one = holding or tops
+            if alone or (len(one) == 1 and isinstance(self.args[tops[-1]], dict)):
+                return {one[0]: came}
             came = [came]
-        if len(tops) == 1 and is_tree(self.args[tops[0]]) and len(came) not in (1, count):
-            if isinstance(self.args[tops[0]], list | tuple):
+        if tree is not None and len(came) not in (1, count):
+            if isinstance(tree, list | tuple):
                 return {tops[0]: came}
             raise TypeError(f"a tuple came for the gradient by a dict: {ALONE}")
-        for some in (list(range(count)), tops, [i for i in tops if self._has_arrays(i, places)]):
+        for some in (list(range(count)), tops, holding):
             if len(came) == len(some):
                 return dict(zip(some, came, strict=True))
-        names = ", ".join(self.arguments[i] for i in tops)
+        names = ", ".join(self.names[i] for i in tops)
         raise TypeError(
             f"{_count_words(len(came), 'gradient')} came for "
             f"{_count_words(len(tops), 'argument')} to differentiate by ({names}): "
@@ -405,11 +478,11 @@ class UserProgram:
 
     def is_inside(self, leaf: int) -> bool:
         """Whether an array or number stands inside of a tree."""
-        return self.paths is not None and leaf < len(self.paths) and len(self.paths[leaf]) > 1
+        return leaf < len(self.paths) and len(self.paths[leaf]) > 1
 
-    def _has_arrays(self, top: int, places: tuple[Path, ...]) -> bool:
-        mine = [path for path in places if path[0] == top]
-        return any(len(p) == 1 or isinstance(at(self.args, p), np.ndarray) for p in mine)
+    def _has_arrays(self, top: int) -> bool:
+        arg = self.args[top]
+        return not is_tree(arg) or any(isinstance(v, np.ndarray) for v in leaves_of(arg).values())
 
 
 @dataclass(frozen=True)
@@ -422,11 +495,6 @@ class _Both:
 
 def _count_words(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def name_arguments(names: Sequence[str], count: int) -> tuple[str, ...]:
-    """So many names, with places for those that are missing."""
-    return tuple(names[i] if i < len(names) else f"argument {i}" for i in range(count))
 
 
 def program_of(
@@ -443,55 +511,51 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    names = name_arguments(
-        getattr(forward, "labels", None) or parameters_of(forward).names, len(args)
-    )
-    trees = any(map(is_tree, args))
-    places = tuple(p for i, arg in enumerate(args) for p in paths(arg, (i,))) if trees else None
-    labels = names if places is None else tuple(names[p[0]] + spell_path(p[1:]) for p in places)
-    given = backward if callable(backward) else None
-    kept = Kept(forward, given)
+    taken = getattr(forward, "labels", parameters_of(forward).names)
+    names = tuple(taken[i] if i < len(taken) else f"argument {i}" for i in range(len(args)))
+    paths = tuple(leaves_of(tuple(args)))
+    labels = tuple(names[p[0]] + "".join(map(_spell_step, p[1:])) for p in paths)
     held = None
     if weights is not None:
         held = weights_of(getattr(forward, "__self__", None), *weights)
-        labels = (*labels, *(f"{key}" if isinstance(key, str) else f"params[{key}]"
-                             for key in held.keys))  # fmt: skip
+        labels += tuple(k if isinstance(k, str) else f"params[{k}]" for k in held.keys)
+    given = forward if backward is True else backward if callable(backward) else None
+    kept = Kept(forward, given)
     made = UserProgram(
-        forward, given, tuple(args), kwargs, places, labels, kept, weights=held,
-        second=backward is True,
-    )  # fmt: skip
-    if made.second:
-        made = replace(made, backward=forward)
+        forward, given, tuple(args), kwargs, paths, names, labels, kept, held, backward is True
+    )
     return _run_once(made, scalar=scalar, cache=cache)
 
 
+def _spell_step(step: Value) -> str:
+    return f".{step}" if isinstance(step, Field) else f"[{step!r}]"
+
+
 def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserProgram:
-    leaves = made.leaves(made.args)
-    left = [np.array(a) if isinstance(a, np.ndarray) else a for a in leaves]
-    first = copy.copy(made._forward(left))  # it may give the same memory every time
+    def run() -> Value:
+        copies = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(made.args))
+        return copy.copy(made._run(list(copies)))  # it may give the same memory every time
+
+    first = run()
     keeps = made.kept.has_changed() or made.weights is not None
     if keeps:
-        again = made._forward([np.array(a) if isinstance(a, np.ndarray) else a for a in leaves])
-        made = replace(made, keeps=keeps, drifts=not _equal(first, again))
+        made = replace(made, keeps=keeps, drifts=not _equal(first, run()))
         made.kept.put_back()
     outputs, cached = outputs_of(first, scalar=scalar)
-    way = made.convention
-    if not scalar and made.backward is not None:
-        cached = cached if cache is None else cache and isinstance(first, tuple)
-        count = len(outputs.paths) or 1
-        way = convention_of(made.backward, AskedCall(made.arguments, count, cached, keeps))
-        if way.behind == "cache" and not outputs.cached:
-            outputs = _several(first[:-1], cached=True)
-    plain = outputs == Outputs()
-    value, rest = (first, left) if plain else (None, ())
-    return replace(made, outputs=outputs, convention=way, first=value, left=rest)
+    if scalar or made.backward is None:
+        return replace(made, outputs=outputs)
+    cached = cached if cache is None else cache and isinstance(first, tuple)
+    count = len(outputs.shapes) or 1
+    way = way_of(made.backward, made.names, count, cached=cached, keeps=keeps)
+    if way.behind == "cache" and not outputs.cached:
+        outputs = _several(first[:-1], cached=True)
+    return replace(made, outputs=outputs, way=way)
 
 
 def _equal(a: Value, b: Value) -> bool:
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list | dict) and type(a) is type(b):
+        some, others = leaves_of(a), leaves_of(b)
+        return some.keys() == others.keys() and all(_equal(some[key], others[key]) for key in some)
     try:
         return bool(np.array_equal(np.asarray(a), np.asarray(b)))
     except (TypeError, ValueError):

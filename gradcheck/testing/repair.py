@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from gradcheck.testing.buffers import is_theirs
+from gradcheck.testing.copies import is_theirs
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
 
