@@ -12,9 +12,8 @@ from gradcheck.answers.operands import CLOSING, NEVER, RADICALS, Operands
 from gradcheck.answers.shapes import (
     broadcast,
     identity,
-    is_row,
     is_square,
-    matrix_named,
+    is_turned,
     product_shape,
     rows_named,
 )
@@ -190,8 +189,8 @@ class Calls(Operands):
         beside = self.beside if square and name is None and is_square(self.beside) else None
         written = int(said) if said.isdecimal() and self.arrays else None
         length = beside[0] if beside and written is None else written
-        if square and name is None and length is None and (name := matrix_named(self.shapes)):
-            axis = int(self.doubt(usual=True))  # it is more often as long as a row
+        if square and name is None and length is None and self.shapes.get("X", ())[1:]:
+            name, axis = "X", int(self.doubt(usual=True))  # it is more often as long as a row
         if name is None and length is None:
             return None
         self.at += 1
@@ -335,8 +334,7 @@ class Calls(Operands):
             return None if keyword else self.call_argument()
 
         if not self.takes(CLOSING[opening.text]):
-            listed = bool(args) or ARITY.get(function) != 1
-            (given,), _ = self.between(opening, entry, listed=listed)
+            (given,), _ = self.between(opening, entry)
             args += given
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:
@@ -377,7 +375,6 @@ class Calls(Operands):
             message = f"{token.text}= is not known here"
             raise self.fault(token, message, "known are axis= and keepdims=")
         self.at += 2
-        self.listed = True
         return self.node(ast.keyword(KEYWORDS[token.text], self.call_argument()), token.start)
 
     def logarithm(self, token: Token) -> ast.expr | None:
@@ -415,10 +412,6 @@ class Calls(Operands):
                 raise self.fault(token, message, cure)
         if (due is None and args) or (due == len(args) and not keywords):
             return
-        if due == 1 and len(args) == 2 and isinstance(args[0], ast.Constant):
-            at = self.typed.find(",", args[0].end_col_offset or 0)
-            if at >= 0:
-                raise self.comma(Token("op", ",", at, at + 1))
         cure = f"write {said}({', '.join('xyz'[: due or 1])})"
         count = COUNTS.get(due or 1, "arguments")
         extra = " and no keywords" if keywords else ""
@@ -470,12 +463,10 @@ class Calls(Operands):
         if not a or not b:
             return None
         if len(a) == len(b) == 1:
-            turned = isinstance(right, ast.Attribute) and right.attr == "T"
-            if turned and not is_row(left, self.shapes, self.known):
-                assert isinstance(right, ast.Attribute)
+            if is_turned(right) and not self.sizes.is_row(left):
                 self.note("a column beside a row is read as their outer product")
                 return self.call_by_name("outer", [left, right.value], start)
-            if a == b and is_row(left, self.shapes, self.known):
+            if a == b and self.sizes.is_row(left):
                 return self.multiply(left, right, start)
             return None
         if product_shape(a, b) is None:
@@ -510,7 +501,3 @@ class Calls(Operands):
             primed = any(token.kind == "transpose" for token in self.tokens)
             self.matrices = bool(named & OF_MATRICES or turned or primed)
         return self.matrices
-
-
-def is_turned(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "T"

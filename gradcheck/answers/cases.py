@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gradcheck.answers.tokens import UNEQUAL, Token, is_decimal_comma, levels, split
+from gradcheck.answers.tokens import UNEQUAL, Token, levels, split
 from gradcheck.answers.words import Words
 
 IF = frozenset([
@@ -140,7 +140,7 @@ def _kind(tokens: Tokens, k: int, words: Words) -> str:
     """What a token does between cases: if, else, part, or nothing."""
     token = tokens[k]
     if token.kind == "line" or (token.kind == "op" and token.text in ("&", ";", ",")):
-        return "" if is_decimal_comma(tokens, k) else "part"
+        return "part"
     if token.kind != "word" or token.text not in IF | ELSE:
         return ""
     if token.text == "where":

@@ -14,16 +14,14 @@ import ast
 import copy
 import re
 
-from gradcheck.answers.calls import Calls, is_turned
+from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import CLOSING, DEPTH, NEVER, Reading
-from gradcheck.answers.shapes import Shape, is_square
+from gradcheck.answers.operands import CLOSING, DEPTH, NEVER
+from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
-from gradcheck.errors import TextError
 
 RARE = frozenset(["!", "%", "°", "|"])
-BARS = 6  # pairs that are tried otherwise: nobody writes more beside each other
 NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
@@ -65,32 +63,12 @@ class Parser(Calls):
                 if token.kind == "op" and token.text in ("!", "%", "°"):
                     raise self.fault(token, *NEVER[token.text])
             self.double_bars()
-        before = list(self.tokens)
         body = self.expression()
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
-        if self.bars_in_doubt and not self.reading.turned:
-            self.bars_are_plain(before)
         return body
-
-    def bars_are_plain(self, tokens: list[Token]) -> None:
-        """Refuse bars that can be paired in another way, too."""
-        others = [frozenset([at]) for at in self.bars_in_doubt]
-        for turned in others[:BARS]:
-            other = Parser(Reading(self.typed, self.words, turned=turned, silent=True), tokens[:-1])
-            try:
-                other.whole()
-            except TextError:
-                continue
-            break
-        else:
-            if len(others) <= BARS:
-                return
-        first = next(token for token in tokens if token.text == "|")
-        message = "these bars can be read in more than one way"
-        raise self.fault(first, message, "write abs(...) instead of |...|")
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
@@ -104,7 +82,7 @@ class Parser(Calls):
         while True:
             token = self.tokens[self.at]
             sign = token.text if token.kind == "op" else ""
-            if sign in BINARY and not (sign == ":" and self.listed):
+            if sign in BINARY and not (sign == ":" and self.slices):
                 own, op = BINARY[sign]
                 if own < rank:
                     break
@@ -401,7 +379,7 @@ class Parser(Calls):
         """`x[0]`, `W[:, 0]`, `x[1:3]`."""
         opening = self.step()
         first = self.tokens[self.at].start
-        (parts,), many = self.between(opening, self.index, listed=True, parting=(",",))
+        (parts,), many = self.between(opening, self.index, slices=True, parting=(",",))
         index = parts[0]
         if many:
             index = self.node(ast.Tuple(parts, ast.Load()), first)

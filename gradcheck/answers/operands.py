@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
-from gradcheck.answers.shapes import Known, Shape, is_square, shape_of
-from gradcheck.answers.tokens import UNEQUAL, Token, is_of_blanks, levels, spell
+from gradcheck.answers.shapes import Shape, Shapes, is_square
+from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks
 from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
@@ -21,10 +21,10 @@ SHORT = 200  # characters that a note repeats
 FACTORS = frozenset(["number", "word"])
 OPENERS = frozenset(["(", "{", "[", "⟦", "⦃", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
-CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩", "‖": "‖", "⟦": "⟧", "⦃": "⦄"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩", "‖": "‖", "⟦": "⟧", "⦃": "⟧"}
 SHOWN = {
     **{"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"},
-    **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin", "⦄": "\\end"},
+    **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"},
 }
 NEVER = {
     "=": ("an equals sign", "give only what stands on its right"),
@@ -36,17 +36,14 @@ NEVER = {
     "%": ("percent signs are not read", "write 0.5 for fifty percent"),
     "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
     "$": ("a dollar sign without its partner", "leave it out"),
+    ",": ("a comma that separates nothing", "write lists in square brackets, decimals with a point"),
 }
 CURES = {
     **dict.fromkeys([")", "]", "}"], "remove it, or open a bracket before it"),
     "*": "remove it, or write the missing factor",
-    ",": "write the missing part, and decimals with a point",
     **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
 }
 LONE_BAR = "these bars do not pair up", "write abs(...) instead of |...|"
-THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
-SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
-"""Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
@@ -79,13 +76,12 @@ class Operands:
         self.single = single or reading.single
         self.at = self.depth = self.bars = 0
         self.in_norm = False
-        self.listed = False  # whether commas part what is read
+        self.slices = False  # whether a colon parts an index
         self.blanks = False  # whether blanks do
         self.equates = False  # whether an equals sign compares
-        self.bars_in_doubt: list[int] = []
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.beside: Shape | None = None  # of what stands before a sign of addition
-        self.known: Known = {}
+        self.sizes = Shapes(self.shapes)
         self.matrices: bool | None = None  # whether a transpose or an inverse is there
 
     def look(self, ahead: int = 0) -> Token:
@@ -139,7 +135,12 @@ class Operands:
             return True
         if token.text == "‖":
             return not self.in_norm
-        return token.text == "|" and (not self.bars or token.start in self.reading.turned)
+        return token.text == "|" and (not self.bars or self.bar_opens())
+
+    def bar_opens(self) -> bool:
+        """Whether a bar inside of bars opens others: in doubt where a factor follows it."""
+        goes_on = self.look(1).kind in FACTORS or self.sees("(", "{", ahead=1)
+        return goes_on and not self.doubt(usual=True)
 
     def doubt(self, usual: bool) -> bool:
         """Decide what is in doubt: as usual, or turned."""
@@ -197,21 +198,9 @@ class Operands:
             return self.fault(token, message, "write what should stand here")
         if token.text in NEVER and token.kind == "op":
             return self.fault(token, *NEVER[token.text])
-        if token.text == ",":
-            return self.comma(token)
         shown = self.typed[token.start : token.end] or SHOWN.get(token.text, token.text)
         cure = CURES.get(token.text, "leave it out, or write what is missing")
         return self.fault(token, f"{shown} stands where {due} is due", cure)
-
-    def comma(self, token: Token) -> TextError:
-        """The error for a comma: a decimal comma, or a list without its brackets."""
-        decimal = re.compile(r"(\d+),(\d+)").search(self.typed)
-        if decimal and decimal.end(1) == token.start:
-            cure = f"decimals are written with a point: {decimal[1]}.{decimal[2]}"
-            cure += f", thousands as {decimal[1]}{decimal[2]}" if len(decimal[2]) == 3 else ""
-            return self.fault(token, "a comma inside a number", cure)
-        cure = "write lists in square brackets, decimals with a point"
-        return self.fault(token, "a comma that separates nothing", cure)
 
     def deeper(self) -> None:
         self.depth += 1
@@ -232,15 +221,14 @@ class Operands:
         raise self.fault_here(f"{due} to close {shown}")
 
     def closing_bracket(self, opening: int) -> int:
-        """The place of the bracket that closes one; the end if none does."""
-        pairs = enumerate(levels(self.tokens[opening:]), opening)
-        return next((at for at, level in pairs if level == 0), len(self.tokens) - 1)
+        return closing_at(self.tokens, opening)
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
-            raise self.comma(next(t for t in self.tokens if t.start >= end and t.text in ",;"))
+            token = next(t for t in self.tokens if t.start >= end and t.text in ",;")
+            raise self.fault(token, *NEVER[","])
         if isinstance(node, ast.List) and len(node.elts) == 1:
             self.note("square brackets are read as round ones")
             return self.operand(node.elts[0])
@@ -248,7 +236,7 @@ class Operands:
 
     def shape(self, node: ast.expr) -> Shape | None:
         """The shape of a piece, where it is known."""
-        return shape_of(node, self.shapes, self.known) if self.arrays else None
+        return self.sizes.of(node) if self.arrays else None
 
     def factor(self, rank: int) -> ast.expr:
         """An operand of operators that bind at least as tightly as `rank`."""
@@ -265,16 +253,13 @@ class Operands:
     # -- numbers -----------------------------------------------------------------------------------
 
     def number(self) -> ast.expr:
-        """A number with its decimal comma; `2e3` is refused where e is a name."""
-        token = self.tokens[self.at]
-        self.at += 1
+        """A number; `2e3` is refused where e is a name."""
+        token = self.step()
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
-        if self.tokens[self.at].text == "," and not self.listed:
-            text = self.with_commas(token)
-        if not text.isdigit() and "." not in token.text and ("e" in text or "E" in text):
+        if not text.isdigit() and "." not in text and ("e" in text or "E" in text):
             self.check_multiple(token)
         return self.node(constant(text), token.start)
 
@@ -294,36 +279,6 @@ class Operands:
         self.equates = outside
         return found
 
-    def with_commas(self, token: Token) -> str:
-        """The digits of a number with a decimal comma, or with commas between thousands."""
-        at, parts = self.at, [token.text]
-        while self.tokens[at].text == "," and self.tokens[at].start == self.tokens[at - 1].end:
-            after = self.tokens[at + 1]
-            if after.kind != "number" or after.start != self.tokens[at].end:
-                break
-            parts.append(after.text)
-            at += 2
-        if len(parts) == 1:
-            return token.text
-        comma, text = self.tokens[self.at], ",".join(parts)
-        if THOUSANDS.fullmatch(text):
-            self.at = at
-            return text.replace(",", "")
-        whole, decimals = parts[:2]
-        if len(parts) > 2 or not re.fullmatch(r"\d+,\d+(?:e-?\d+)?", text):
-            if "." in whole and decimals.isdigit():
-                cure = f"write {whole.replace('.', '')}.{decimals}"
-                cure = f"decimals are written with a point: {cure}"
-                raise self.fault(token, "a comma inside a number", cure)
-            return token.text
-        bare = at == len(self.tokens) - 1 and not spell(self.tokens[: self.at - 1]).strip("+- ")
-        thousands = len(decimals) == 3 and len(whole) <= 3 and whole[0] != "0"
-        if (bare and not self.single) or thousands:
-            raise self.comma(comma)
-        self.at = at
-        self.note(f"{text} is read as {whole}.{decimals}")
-        return f"{whole}.{decimals}"
-
     def check_multiple(self, token: Token) -> None:
         """Refuse `2e3` where an input is called e."""
         letter = "e" if "e" in token.text else "E"
@@ -342,7 +297,7 @@ class Operands:
         opening: Token,
         item: Callable[[], ast.expr | None],
         *,
-        listed: bool,
+        slices: bool = False,
         parting: Sequence[str] = (",", ";"),
         rows: bool = False,
     ) -> tuple[list[list[ast.expr]], bool]:
@@ -351,8 +306,8 @@ class Operands:
         Semicolons and line breaks begin a row only where `rows` says so.
         """
         closing, parted = CLOSING[opening.text], False
-        outside = self.listed, self.bars
-        self.listed, self.bars = listed, 0
+        outside = self.slices, self.bars
+        self.slices, self.bars = slices, 0
         found: list[list[ast.expr]] = [[]]
         while not ((parted or rows) and self.sees(closing)):
             if rows and self.tokens[self.at].kind == "end":
@@ -360,7 +315,7 @@ class Operands:
             entry = item()
             found[-1] += [] if entry is None else [entry]
             comma = self.sees(*parting)
-            self.listed |= comma and self.step().text == ","
+            self.at += comma
             end = self.at
             while rows and (self.sees(";") or self.tokens[self.at].kind == "line"):
                 self.at += 1
@@ -370,7 +325,7 @@ class Operands:
             parted |= comma or self.at > end
             if not (comma or self.at > end or self.blanks):
                 break
-        self.listed, self.bars = outside
+        self.slices, self.bars = outside
         self.closes(opening, closing)
         return found, parted
 
@@ -379,10 +334,7 @@ class Operands:
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
-        # axis=(0,1), tile(w, (5,1)), ones((5,1))
-        lengths = self.sees("=", ahead=-2) or (self.listed and self.sees(",", ahead=-2))
-        lengths |= self.sees("(", ahead=-2) and self.look(-3).text in SHAPED
-        (parts,), parted = self.between(opening, self.expression, listed=lengths)
+        (parts,), parted = self.between(opening, self.expression)
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
     def in_brackets(self) -> ast.expr:
@@ -398,11 +350,9 @@ class Operands:
         inside = self.tokens[self.at : self.closing_bracket(self.at - 1)]
         outside, self.blanks = self.blanks, not self.single and is_of_blanks(inside)
         rank = UNARY if self.blanks else 0
-        listed = not self.has_decimal_commas(inside)
         parting = (",", "&") if opening.text == "⟦" else (",",)
-        rows, _ = self.between(
-            opening, lambda: self.expression(rank), listed=listed, parting=parting, rows=True
-        )
+        item = lambda: self.expression(rank)
+        rows, _ = self.between(opening, item, parting=parting, rows=True)
         self.blanks = outside
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
@@ -410,22 +360,6 @@ class Operands:
         if len(rows) > 1 and len(rows[0]) > 1:
             found = [self.node(ast.List(r, ast.Load()), r[0].col_offset) for r in rows]
         return self.node(ast.List(found, ast.Load()), opening.start)
-
-    def has_decimal_commas(self, inside: Sequence[Token]) -> bool:
-        """Whether the commas of `[0,5; 1,5]` are decimal commas."""
-        texts = [token.text for token in inside]
-        if ";" not in texts or "[" in texts or "," not in texts:
-            return False
-        rows = self.typed[inside[0].start : inside[-1].end].split(";")
-        if not all(re.fullmatch(r"\s*[-+−]?\d+(?:,\d+)?\s*", row) for row in rows):
-            return False
-        if all("," in row for row in rows) and (len(rows), 2) in self.shapes.values():
-            first = rows[0].replace(",", ", ").strip()
-            message = "commas may part the numbers of a row, or be decimal commas"
-            cure = f"write [[{first}], ...], or decimals with a point"
-            raise self.fault(self.tokens[self.at - 1], message, cure)
-        self.note("semicolons are read as separators, commas between digits as decimal commas")
-        return True
 
     def cases(self) -> ast.expr:
         r"""The rows of `\begin{cases}`."""
@@ -444,21 +378,13 @@ class Operands:
         opening = self.step()
         if self.tokens[self.at].kind == "end":
             raise self.fault(opening, *LONE_BAR)
-        if not self.words.function("absolute"):
-            cure = "write it without"
-            raise self.fault(opening, "absolute values are not accepted here", cure)
         plain = opening.text == "|"
-        outside = self.bars, self.listed
-        self.bars, self.listed = (self.bars + 1 if plain else 0), False
+        outside = self.bars
+        self.bars = self.bars + 1 if plain else 0
         inner = self.factor(0)
-        self.bars, self.listed = outside
-        goes_on = self.look(1).kind in FACTORS or self.sees("(", "{", ahead=1)
-        if plain and self.sees("|") and goes_on:
-            self.bars_in_doubt.append(self.tokens[self.at].start)
+        self.bars = outside
         if not (self.takes("|)") or (plain and self.takes("|"))):
-            if self.tokens[self.at].kind == "end" or self.sees("|"):
-                raise self.fault(opening, *LONE_BAR)
-            raise self.fault_here("| to close |")
+            raise self.fault(opening, *LONE_BAR)
         shape, function = self.shape(inner), "absolute"
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
@@ -471,7 +397,7 @@ class Operands:
         """`‖x‖`, with `_2` or `_F` below."""
         opening = self.step()
         self.in_norm = True
-        ((inner,),), _ = self.between(opening, self.expression, listed=False, parting=())
+        ((inner,),), _ = self.between(opening, self.expression, parting=())
         self.in_norm = False
         below = self.tokens[self.at]
         if below.kind == "word" and below.text.startswith("_"):
@@ -483,7 +409,7 @@ class Operands:
     def angles(self) -> ast.expr:
         """`⟨x, y⟩` is the product of two vectors, `⟨1, 2⟩` a list."""
         opening = self.step()
-        (parts,), _ = self.between(opening, self.expression, listed=True, parting=(",",))
+        (parts,), _ = self.between(opening, self.expression, parting=(",",))
         if len(parts) == 2 and all(self.shape(part) for part in parts):
             self.note("angle brackets are read as the product of two vectors")
             return self.binary_node(parts[0], ast.MatMult(), parts[1], opening.start)

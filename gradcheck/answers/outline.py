@@ -19,8 +19,8 @@ from gradcheck.answers.tokens import (
     LINKS,
     TRAILING,
     UNEQUAL,
+    Commas,
     Token,
-    is_decimal_comma,
     is_of_blanks,
     levels,
     spell,
@@ -30,7 +30,7 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
-from gradcheck.answers.words import KEPT, STOP, segment
+from gradcheck.answers.words import ARITY, KEPT, STOP, segment
 from gradcheck.errors import TextError
 
 AND = frozenset(["and", "und", "et"])
@@ -117,7 +117,8 @@ class Outline:
     def answer(self) -> ast.expr:
         """The tree of a list, of cases, or of the last step."""
         if not self.reading.single and (listed := self.bare_list()):
-            return self.parse(listed)
+            return self.parse(self.join_numbers(listed))
+        self.tokens = self.join_numbers(self.tokens)
         said = set(" ".join([token.text for token in self.tokens]).lower().split(" "))
         if not said.isdisjoint(SPOKEN):
             self.tokens = [self.as_sign(token) for token in self.tokens]
@@ -134,6 +135,22 @@ class Outline:
         parted = split(self.tokens, self.parts)
         clauses = self.without_words([c for c in parted if c[1] < c[2]])
         return self.last_of(self.without_definitions(clauses))
+
+    def join_numbers(self, tokens: list[Token]) -> list[Token]:
+        """The tokens with each number that has commas as one."""
+        if not any(token.text == "," for token in tokens):
+            return tokens
+        shapes = self.words.shapes.values()
+        commas = Commas(self.typed, self.reading.single, self.takes_several, shapes, self.reading.notes)
+        return commas.join(tokens)
+
+    def takes_several(self, token: Token) -> bool:
+        """Whether a token ends with a function of several arguments."""
+        word = token.text if token.kind == "word" else ""
+        meaning = self.words.meant(word) if word else None
+        if word and meaning is None and (ways := segment(self.words, word, opens=True)):
+            meaning = self.words.meaning(ways[0][-1])
+        return meaning is not None and meaning.kind == "function" and ARITY.get(meaning.name) != 1
 
     def as_sign(self, token: Token) -> Token:
         """`6 x plus 5`: the sign that a word stands for."""
@@ -436,7 +453,7 @@ class Outline:
             return "" if self.goes_on(tokens, k) else "\n"
         if token.kind == "op":
             if token.text in (",", ";"):
-                return "" if is_decimal_comma(tokens, k) else token.text
+                return token.text
             if token.text != ":" or not 0 < k - at < LABEL:
                 return ""
             defined = self.definition(at, k)  # `let u = x^2: 3u`
@@ -574,7 +591,7 @@ class Outline:
         if several and not all(len(self.links_of(c)) > 1 for c in clauses):
             token = self.tokens[several[1] - 1]
             if several[0] == ",":
-                raise Parser(self.reading, self.tokens).comma(token)
+                raise fault_at(self.typed, token.start, *NEVER[","])
             raise fault_at(self.typed, token.start, "several formulas", "give one formula")
         links: list[tuple[str, Span, int, bool]] = []
         label = ""

@@ -12,8 +12,6 @@ from gradcheck.answers.echo import number
 from gradcheck.ops import TABLE
 
 Shape = tuple[int, ...]
-Shapes = Mapping[str, Shape]
-Known = dict[int, tuple[ast.expr, "Shape | None"]]  # the node is held: its id stays its own
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
@@ -23,28 +21,104 @@ ALIKE = frozenset({"inv", "softmax", "log_softmax"})
 """Functions that look at many entries and keep the shape."""
 
 
-def is_row(tree: ast.expr, shapes: Shapes, known: Known | None = None) -> bool:
-    """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`.
+class Shapes:
+    """The shapes of inputs, and of what is made of them; None where one cannot be told."""
 
-    Of a product the last factor with an axis says so: a long chain is not walked at every step.
-    """
-    match tree:
-        case ast.BinOp(left, ast.MatMult(), _):
-            return len(shape_of(left, shapes, known) or ()) == 1 and is_row(left, shapes, known)
-        case ast.BinOp(left, ast.Mult(), right):
-            return is_row(right if shape_of(right, shapes, known) else left, shapes, known)
-        case ast.BinOp(left, ast.Div(), _):
-            return is_row(left, shapes, known)
-        case ast.UnaryOp(_, inner):
-            return is_row(inner, shapes, known)
+    def __init__(self, named: Mapping[str, Shape]) -> None:
+        self.named = named
+        self.known: dict[int, tuple[ast.expr, Shape | None]] = {}  # holds nodes: ids stay theirs
+
+    def of(self, node: ast.expr) -> Shape | None:
+        """The shape of a value; those of a long chain are asked for at every step."""
+        if id(node) not in self.known:
+            self.known[id(node)] = node, self._find(node)
+        return self.known[id(node)][1]
+
+    def _find(self, node: ast.expr) -> Shape | None:
+        match node:
+            case ast.Name(name):
+                return self.named.get(name)
+            case ast.BinOp(left, ast.MatMult(), right):
+                return product_shape(self.of(left), self.of(right))
+            case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
+                return broadcast(self.of(left), self.of(right))
+            case (
+                ast.Constant()
+                | ast.Attribute(_, "size" | "ndim")
+                | ast.Subscript(ast.Attribute(_, "shape"))
+                | ast.Call(ast.Name("size"))
+            ):
+                return ()
+            case ast.Attribute(inner, "T") | ast.Call(ast.Name("transpose"), [inner], []):
+                shape = self.of(inner)
+                return None if shape is None else shape[::-1]
+            case ast.UnaryOp(_, inner):
+                return self.of(inner)
+            case ast.Subscript(inner, ast.Tuple(places)):
+                return _index(self.of(inner), [_place(part) for part in places])
+            case ast.Subscript(inner, place):
+                return _index(self.of(inner), [_place(place)])
+            case ast.Call(ast.Name(function), [inner], words) if function in WHOLE:
+                return _reduce(self.of(inner), {word.arg: word.value for word in words})
+            case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
+                return self.of(inner)
+            case ast.Call(ast.Name(function), args, []):
+                return self._of_call(function, args)
+        return None
+
+    def _of_call(self, function: str, args: Sequence[ast.expr]) -> Shape | None:
+        if function in MAKERS and len(args) == 1:
+            length = self._length(args[0])
+            return None if length is None else (length,) * (1 + (function == "eye"))
+        given = [self.of(arg) for arg in args]
+        if any(shape is None for shape in given):
+            return None
+        row = TABLE.get(function)
+        if row is not None and row.elementwise:
+            return reduce(broadcast, given)
+        match function, given:
+            case "diag", [(n,)]:
+                return (n, n)
+            case "diag", [(n, m)]:
+                return (min(n, m),)
+            case "outer", [(n,), (m,)]:
+                return (n, m)
+        return None
+
+    def _length(self, tree: ast.expr) -> int | None:
+        """A length that is a number or `X.shape[0]`."""
+        match tree:
+            case ast.Constant(int(length)):
+                return length
+            case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))):
+                return dict(enumerate(self.named.get(name, ()))).get(axis)
+        return None
+
+    def is_row(self, tree: ast.expr) -> bool:
+        """Whether a vector is written as a row: `uᵀ`, `2 uᵀ`, `uᵀ A`.
+
+        Of a product the last factor with an axis says so: a long chain is not walked at every step.
+        """
+        match tree:
+            case ast.BinOp(left, ast.MatMult(), _):
+                return len(self.of(left) or ()) == 1 and self.is_row(left)
+            case ast.BinOp(left, ast.Mult(), right):
+                return self.is_row(right if self.of(right) else left)
+            case ast.BinOp(inner, ast.Div(), _) | ast.UnaryOp(_, inner):
+                return self.is_row(inner)
+        return is_turned(tree)
+
+
+def is_turned(tree: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(tree, ast.Attribute) and tree.attr == "T"
 
 
-def misfit(tree: ast.AST, shapes: Shapes) -> str:
+def misfit(tree: ast.AST, shapes: Mapping[str, Shape]) -> str:
     """Which product in a formula has shapes that do not fit, and what would; else nothing."""
+    sizes = Shapes(shapes)
     for node in ast.walk(tree):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.MatMult):
-            a, b = shape_of(node.left, shapes), shape_of(node.right, shapes)
+            a, b = sizes.of(node.left), sizes.of(node.right)
             if a and b and (said := _cure(node, a, b)):
                 return said
     return ""
@@ -66,119 +140,36 @@ def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
     return f"`{left}` and `{right}` cannot be multiplied: {told}"
 
 
-def shape_of(node: ast.expr, shapes: Shapes, known: Known | None = None) -> Shape | None:
-    """The shape of a value made of the inputs; None where it cannot be told.
-
-    `known` keeps the shapes of nodes: those of a long chain are asked for at every step.
-    """
-    if known is None:
-        known = {}
-    if id(node) not in known:
-        known[id(node)] = node, _shape(node, shapes, known)
-    return known[id(node)][1]
-
-
-def _shape(node: ast.expr, shapes: Shapes, known: Known) -> Shape | None:
-    match node:
-        case ast.Name(name):
-            return shapes.get(name)
-        case ast.BinOp(left, op, right):
-            a, b = shape_of(left, shapes, known), shape_of(right, shapes, known)
-            return product_shape(a, b) if isinstance(op, ast.MatMult) else broadcast(a, b)
-        case (
-            ast.Constant()
-            | ast.Attribute(_, "size" | "ndim")
-            | ast.Subscript(ast.Attribute(_, "shape"))
-            | ast.Call(ast.Name("size"))
-        ):
-            return ()
-        case ast.Attribute(inner, "T"):
-            inside = shape_of(inner, shapes, known)
-            return None if inside is None else inside[::-1]
-        case ast.Call(ast.Name("transpose"), [inner], []):
-            inside = shape_of(inner, shapes, known)
-            return None if inside is None else inside[::-1]
-        case ast.UnaryOp(_, inner):
-            return shape_of(inner, shapes, known)
-        case ast.Subscript(inner, places):
-            return _index_shape(shape_of(inner, shapes, known), places)
-        case ast.Compare(left, _, [right]):
-            return broadcast(shape_of(left, shapes, known), shape_of(right, shapes, known))
-        case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
-            return _reduce_shape(shape_of(inner, shapes, known), keywords)
-        case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
-            return shape_of(inner, shapes, known)
-        case ast.Call(ast.Name(function), args, []):
-            return _of_call(function, args, shapes, known)
-    return None
-
-
-def _index_shape(shape: Shape | None, places: ast.expr) -> Shape | None:
-    """The shape of entries, rows, columns and new axes; None where a place is no plain number."""
-    parts = places.elts if isinstance(places, ast.Tuple) else [places]
-    index: list[int | slice | None] = []
-    for part in parts:
-        if isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step):
-            index.append(slice(None))
-        elif isinstance(part, ast.Constant) and part.value is None:
-            index.append(None)
-        elif isinstance(place := number(part), int):
-            index.append(place)
-        else:
+def _place(part: ast.expr) -> object:
+    """An index; what is no plain number is none that NumPy takes."""
+    match part:
+        case ast.Slice(None, None, None):
+            return slice(None)
+        case ast.Constant(None):
             return None
+    value = number(part)
+    return "unknown" if value is None else value
+
+
+def _index(shape: Shape | None, places: Sequence[object]) -> Shape | None:
     try:
-        return None if shape is None else np.broadcast_to(0, shape)[tuple(index)].shape
+        return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape  # type: ignore[index]
     except IndexError:
         return None
 
 
-def _reduce_shape(shape: Shape | None, keywords: Sequence[ast.keyword]) -> Shape | None:
+def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | None:
     """The shape of a sum and its like."""
-    told = {word.arg: word.value for word in keywords}
-    if "axis" not in told:
-        return None if told else ()
-    if shape is None or not isinstance(axis := number(told.pop("axis")), int):
+    if not told:
+        return ()
+    axis, kept = number(told.get("axis", ast.Name(""))), told.get("keepdims", ast.Constant(False))
+    if shape is None or not isinstance(axis, int) or axis not in range(-len(shape), len(shape)):
         return None
-    if axis not in range(-len(shape), len(shape)):
+    if not told.keys() <= {"axis", "keepdims"} or not isinstance(kept, ast.Constant):
         return None
-    kept = told.pop("keepdims", None)
-    if told or not (kept is None or isinstance(kept, ast.Constant)):
-        return None
-    one = (1,) if kept is not None and kept.value else ()
-    axis %= len(shape)
-    return (*shape[:axis], *one, *shape[axis + 1 :])
-
-
-def _of_call(function: str, args: Sequence[ast.expr], shapes: Shapes, known: Known) -> Shape | None:
-    """The shape of what a function gives; None where it is not one of the common ones."""
-    if function in MAKERS and len(args) == 1:
-        length = _length(args[0], shapes)
-        return None if length is None else (length,) * (1 + (function == "eye"))
-    given = [shape_of(arg, shapes, known) for arg in args]
-    if any(shape is None for shape in given):
-        return None
-    row = TABLE.get(function)
-    if row is not None and row.elementwise:
-        return reduce(broadcast, given)
-    match function, given:
-        case "diag", [(n,)]:
-            return (n, n)
-        case "diag", [(n, m)]:
-            return (min(n, m),)
-        case "outer", [(n,), (m,)]:
-            return (n, m)
-    return None
-
-
-def _length(tree: ast.expr, shapes: Shapes) -> int | None:
-    """A length that is a number or `X.shape[0]`."""
-    match tree:
-        case ast.Constant(int(length)):
-            return length
-        case ast.Subscript(ast.Attribute(ast.Name(name), "shape"), ast.Constant(int(axis))):
-            shape = shapes.get(name, ())
-            return shape[axis] if axis < len(shape) else None
-    return None
+    places: list[object] = [slice(None)] * len(shape)
+    places[axis] = slice(1) if kept.value else 0
+    return _index(shape, places)
 
 
 def broadcast(a: Shape | None, b: Shape | None) -> Shape | None:
@@ -200,33 +191,22 @@ def product_shape(a: Shape | None, b: Shape | None) -> Shape | None:
     return (*a[:-1], *b[1:])
 
 
-def rows_named(shapes: Shapes) -> str | None:
-    """The array whose first length `n` is; None where no one length is the usual, and X has none.
-
-    Where two lengths are as common, it is that of X.
-    """
+def rows_named(shapes: Mapping[str, Shape]) -> str | None:
+    """The array whose first length `n` is, that which is most common; of two such, that of X."""
     first = {name: shape[0] for name, shape in shapes.items() if shape}
-    usual = Counter(first.values()).most_common(2)
-    if not usual:
-        return None
-    most = [name for name, length in first.items() if length == usual[0][0]]
-    if len(usual) > 1 and usual[0][1] == usual[1][1]:
-        tied = [n for n, size in first.items() if list(first.values()).count(size) == usual[0][1]]
-        return "X" if "X" in tied else None
-    return min(most, key=lambda name: (name != "X", name))
+    times = Counter(first.values())
+    usual = [name for name, length in first.items() if times[length] == max(times.values())]
+    if len({first[name] for name in usual}) > 1:
+        return "X" if "X" in usual else None
+    return min(usual, key=lambda name: (name != "X", name), default=None)
 
 
-def identity(shapes: Shapes) -> str | None:
+def identity(shapes: Mapping[str, Shape]) -> str | None:
     """The array whose length `I` has: all square matrices, or else all vectors, are of one."""
     square = {name: shape[0] for name, shape in shapes.items() if is_square(shape)}
     lengths = square or {n: s[0] for n, s in shapes.items() if len(s) == 1}
     one = len(set(lengths.values())) == 1
     return min(lengths, key=lambda name: (name != "X", name)) if one else None
-
-
-def matrix_named(shapes: Shapes) -> str | None:
-    """X, or else the first matrix."""
-    return min((n for n, s in shapes.items() if len(s) == MATRIX), key="X".__ne__, default=None)
 
 
 def is_square(shape: Shape | None) -> TypeGuard[Shape]:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, fault_at
-from gradcheck.errors import TYPED_EXPONENT
+from gradcheck.errors import TYPED_EXPONENT, TextError
 
 TOKENS, NAME, DIGITS = 500, 32, 30
 
@@ -17,14 +17,21 @@ FONTS = (
     "mathrm|mathbf|mathit|mathsf|mathbb|operatorname\\*?|boldsymbol|bm|mathnormal|text|textrm"
     "|textit|texttt|mbox|vec"
 )
+FRAMES = "equation|aligned|align|gathered|gather|displaymath|math|split|alignat|eqnarray"
+SIZED = r"(?:left|right|middle|[bB]igg?[lr]?)(?![A-Za-z])\*?"
+COLUMNS = r"(?:\{[lcr| ]+\})?"
 TOKEN = re.compile(
-    r"(?P<blank>[ ]+|\\(?:[,;:! ]|q?quad\b|(?:display|text)style\b|thinspace\b|limits\b|nonumber\b"
-    r"|notag\b|ensuremath\b|underline\b|overline\b|boxed\b|fbox\b))"
+    r"(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
+    r"|(?P<blank>[ ]+|\\(?:[,;:! ]|q?quad\b|(?:display|text)style\b|thinspace\b|limits\b"
+    rf"|nonumber\b|notag\b|ensuremath\b|underline\b|overline\b|boxed\b|fbox\b|{SIZED}\s*\.?))"
+    rf"|(?P<frame>\\(?:begin|end)\s*\{{(?:{FRAMES})\*?\}}{COLUMNS})"
     r"|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
     rf"|\\(?:{FONTS})\s*(?:\{{\s*(?P<font>[A-Za-z](?:\w|\\_)*)\s*\}}|(?P<letter>[A-Za-z]\b)"
     r"|\{(?P<said>[^{}\\]*)\})"
     r"|(?P<line>\n|\\\\|\\newline\b)"
-    r"|\\begin\s*\{(?P<begin>[a-zA-Z]+)\*?\}(?:\{[lcr| ]+\})?|\\end\s*\{(?P<end>[a-zA-Z]+)\*?\}"
+    rf"|(?P<cases>(?:\\\{{\s*\\begin\s*\{{array\}}|\\begin\s*\{{[dr]?cases\*?\}}){COLUMNS})"
+    rf"|(?P<rows>\\begin\s*\{{(?:[pbvB]?matrix|smallmatrix|array)\*?\}}{COLUMNS})"
+    r"|(?P<end>\\end\s*\{(?:[dr]?cases|[pbvB]?matrix|smallmatrix|array)\*?\})"
     r"|\\(?P<command>(?:sum|int|prod|lim)(?![A-Za-z])|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)"
     r"|(?P<string>(?<=einsum\()\s?(?:'[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?'"
     r"|\"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\"))"
@@ -33,7 +40,7 @@ TOKEN = re.compile(
     re.DOTALL,
 )
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
-BARS = {"|": "|", "vert": "|", "lvert": "|(", "rvert": "|)", "Vert": "‖", "lVert": "‖"}
+SET = {"left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
 SIGNS = {
     **dict.fromkeys(["cdot", "bullet"], "·"),
     **dict.fromkeys(["times", "ast"], "*"),
@@ -42,41 +49,20 @@ SIGNS = {
     **dict.fromkeys(["le", "leq", "leqslant"], "<="),
     **dict.fromkeys(["ge", "geq", "geqslant"], ">="),
     **dict.fromkeys(["ne", "neq"], "!="),
-    **dict.fromkeys(["lt"], "<"),
-    **dict.fromkeys(["gt"], ">"),
     **dict.fromkeys(["Rightarrow", "implies", "to", "rightarrow"], "=>"),
     **dict.fromkeys(["{", "lbrace"], "("),
     **dict.fromkeys(["}", "rbrace"], ")"),
-    "lbrack": "[",
-    "rbrack": "]",
-    "(": "$",
-    ")": "$",
-    "[": "$",
-    "]": "$",
-    **BARS,
-    **dict.fromkeys(["rVert", "|"], "‖"),
-    "langle": "⟨",
-    "rangle": "⟩",
-    "degree": "°",
-    "prime": "'",
-    "%": "%",
+    **dict.fromkeys("()[]", "$"),
+    **dict.fromkeys(["Vert", "lVert", "rVert", "|"], "‖"),
     **dict.fromkeys(["approx", "simeq"], "≈"),
-    "partial": "∂",
-    "nabla": "∇",
-    "sum": "∑",
-    "in": "∈",
-    **{sign: sign for sign in "*^+-/=<>_$&#"},
-    "colon": ":",
     **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"], "frac"),
-    "sqrt": "root",
     **dict.fromkeys(["land", "wedge"], "and"),
     **dict.fromkeys(["lor", "vee"], "or"),
+    **{sign: sign for sign in "*^+-/=<>_$&#%"},
+    **{"lt": "<", "gt": ">", "lbrack": "[", "rbrack": "]", "langle": "⟨", "rangle": "⟩"},
+    **{"vert": "|", "lvert": "|(", "rvert": "|)", "degree": "°", "prime": "'", "colon": ":"},
+    **{"partial": "∂", "nabla": "∇", "sum": "∑", "in": "∈", "sqrt": "root"},
 }
-SIZED = re.compile(r"(?:left|right|middle|[bB]igg?[lr]?)\*?\Z")
-FRAMED = "equation align aligned gather displaymath math split alignat eqnarray gathered"
-FRAMES = frozenset(FRAMED.split())
-ROWS = frozenset(["pmatrix", "bmatrix", "vmatrix", "Bmatrix", "matrix", "smallmatrix", "array"])
-CASES = frozenset(["cases", "dcases", "rcases"])
 
 
 class Token(NamedTuple):
@@ -89,75 +75,47 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
-def tokenize(  # noqa: PLR0912, PLR0915 - one case a kind
-    typed: str, plain: Typed, first: int = 0, stop: int | None = None
-) -> list[Token]:
+def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) -> list[Token]:
     """The tokens of a text or of a stretch; what cannot be one is refused where it stands."""
-    text, places = plain.text, plain.places
-    stop = len(text) if stop is None else stop
     tokens: list[Token] = []
-    spaced, sized, braced = False, "", False
-    for m in TOKEN.finditer(text, first, stop):
+    spaced = False
+    stop = len(plain.text) if stop is None else stop
+    for m in TOKEN.finditer(plain.text, first, stop):
         kind = m.lastgroup or ""
-        shown = m[kind]
-        if kind == "blank":
-            spaced = True
+        if kind in ("blank", "frame"):
+            spaced |= kind == "blank"
             continue
-        start, end = places[m.start()], places[m.end() - 1] + 1
-        if kind == "op":
-            shown = OPS.get(shown, shown)
-        elif kind == "number":
-            _within_limits(typed, start, shown)
-        elif kind == "word":
-            if shown[0] in GREEK or len(shown) > NAME or "{" in shown:
-                tokens += _words(typed, shown, start, end, spaced)
-                spaced = False
-                continue
-        elif kind == "command":
-            if SIZED.match(shown):
-                sized, spaced = shown, True
-                continue
-            kind, shown = _command(typed, shown, start)
-        elif kind in ("font", "letter"):
-            kind, shown = "word", shown.replace("\\", "")
-            if shown == "mathbb":
-                continue
-        elif kind == "said":
+        if kind == "said":
             said = tokenize(typed, plain, *m.span("said"))
             tokens += [token._replace(spaced=True) for token in said]
-            spaced = True
-            continue
-        elif kind == "string":
-            shown = shown.strip()[1:-1].replace(" ", "")
-        elif kind in ("begin", "end"):
-            if shown in FRAMES:
-                continue
-            if shown not in ROWS | CASES:
-                message = f"\\begin{{{shown}}} is not read here"
-                raise fault_at(typed, start, message, ADVICE["begin"])
-            if shown == "array" and kind == "begin" and tokens:
-                last = tokens[-1].start
-                braced = typed[last : last + 2] == r"\{"  # cases, as editors write them
-                del tokens[len(tokens) - braced :]
-            cases = shown in CASES or (braced and shown == "array")
-            braced = braced and kind == "begin"
-            kind, shown = "op", ("⦃⦄" if cases else "⟦⟧")[kind == "end"]
-        if sized:
-            if shown == ".":
-                if "left" in sized and not text[m.end() :].count("\\right"):
-                    message = "a sized bracket without its bracket"
-                    raise fault_at(typed, start - 5, message, "write ( or ) after it", 5)
-                sized = ""
-                continue
-            if shown == "|":
-                shown = "|(" if "left" in sized or sized[-1] == "l" else "|)"
-            sized = ""
-        tokens.append(Token(kind, shown, start, end, spaced))
-        spaced = False
+        else:
+            start, end = plain.places[m.start()], plain.places[m.end() - 1] + 1
+            tokens += _read_piece(typed, kind, m[kind], start, end, spaced)
+        spaced = kind == "said"
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
         raise fault_at(typed, tokens[TOKENS].start, message, "simplify it first")
     return tokens
+
+
+def _read_piece(
+    typed: str, kind: str, shown: str, start: int, end: int, spaced: bool
+) -> list[Token]:
+    if kind == "op":
+        shown = OPS.get(shown, shown)
+    elif kind == "number":
+        _within_limits(typed, start, shown)
+    elif kind in SET:
+        kind, shown = "op", SET[kind]
+    elif kind == "string":
+        shown = shown.strip()[1:-1].replace(" ", "")
+    elif kind == "command":
+        kind, shown = _command(typed, shown, start)
+    elif kind in ("font", "letter"):
+        kind, shown = "word", shown.replace("\\", "")
+    elif kind == "word":
+        return _words(typed, shown, start, end, spaced)
+    return [Token(kind, shown, start, end, spaced)]
 
 
 def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
@@ -215,7 +173,7 @@ def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
     return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
 
 
-OPENING, CLOSING = frozenset("([{⟨⟦⦃"), frozenset(")]}⟩⟧⦄")
+OPENING, CLOSING = frozenset("([{⟨⟦⦃"), frozenset(")]}⟩⟧")
 LINKS = frozenset(["=", "=>", "≈"])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
@@ -245,12 +203,10 @@ def split(
     yield before, at, len(tokens)
 
 
-def is_decimal_comma(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a comma stands tight between two numbers."""
-    if not 0 < at < len(tokens) - 1 or tokens[at].text != ",":
-        return False
-    before, after = tokens[at - 1], tokens[at + 1]
-    return before.kind == after.kind == "number" and not after.spaced
+def closing_at(tokens: Sequence[Token], opening: int) -> int:
+    """The place of the bracket that closes one; the end if none does."""
+    pairs = enumerate(levels(tokens[opening:]), opening)
+    return next((at for at, level in pairs if level == 0), len(tokens) - 1)
 
 
 def is_of_blanks(inside: Sequence[Token]) -> bool:
@@ -266,6 +222,106 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
         starts = token.kind == "number" or token.text in "+-["
         blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
     return blank
+
+
+# -- decimal commas --------------------------------------------------------------------------------
+
+DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
+THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
+SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
+"""Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
+
+
+class Commas(NamedTuple):
+    """What commas between digits are in a text: decimal commas, between thousands, or parting.
+
+    In a list, in a call of several arguments and behind another comma they part. `single` says that
+    a bare `2,5` is no list, `takes_several` is asked of what stands before a bracket, `shapes` are
+    those of arrays.
+    """
+
+    typed: str
+    single: bool
+    takes_several: Callable[[Token], bool]
+    shapes: Collection[tuple[int, ...]]
+    notes: list[str]
+
+    def join(self, tokens: list[Token]) -> list[Token]:
+        """The tokens with each such number as one."""
+        found: list[Token] = []
+        parting, at = [False], 0  # of each open bracket
+        while at < len(tokens):
+            token, stop = tokens[at], at + 1
+            if token.kind == "op" and token.text in OPENING:
+                parting.append(self.is_list(tokens, at, parting[-1]))
+            elif token.kind == "op" and token.text in CLOSING and parting[1:]:
+                parting.pop()
+            elif token.text == "," and parting[1:]:
+                parting[-1] = True
+            elif token.kind == "number" and not parting[-1]:
+                token, stop = self.number(tokens, at)
+            found.append(token)
+            at = stop
+        return found
+
+    def is_list(self, tokens: Sequence[Token], at: int, inside: bool) -> bool:
+        """Whether commas part what stands in the bracket at a place; `inside` of what is around."""
+        sign, before = tokens[at].text, tokens[at - 1] if at else None
+        if sign in "[⟦⟨":
+            return sign != "[" or not self.are_decimals(tokens, at)
+        if before is None or sign == "⦃":
+            return False
+        if before.text == "(" and at > 1 and tokens[at - 2].text in SHAPED:
+            return True
+        return (before.text in (",", "=") and inside) or self.takes_several(before)
+
+    def number(self, tokens: Sequence[Token], at: int) -> tuple[Token, int]:
+        """The number at a place with what its commas join to it, and where it stops."""
+        first, stop = tokens[at], at + 1
+        while (
+            stop + 1 < len(tokens)
+            and tokens[stop].text == ","
+            and tokens[stop + 1].kind == "number"
+            and not (tokens[stop].spaced or tokens[stop + 1].spaced)
+        ):
+            stop += 2
+        text = "".join(token.text for token in tokens[at:stop])
+        whole = first._replace(end=tokens[stop - 1].end)
+        if THOUSANDS.fullmatch(text):
+            return whole._replace(text=text.replace(",", "")), stop
+        found = DECIMAL.fullmatch(text)
+        if not found:
+            if stop > at + 1 and "." in first.text and tokens[at + 2].text.isdigit():
+                cure = f"write {first.text.replace('.', '')}.{tokens[at + 2].text}"
+                raise self.refuse(first, f"decimals are written with a point: {cure}")
+            return first, at + 1
+        before = spell(tokens[:at]).rstrip("+- ")
+        named = before[-1:] in ("=", ":", "≈") and not re.search(r"\d", before)
+        bare = stop == len(tokens) and (not before or named)
+        thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
+        if (bare and not self.single) or thousands:
+            cure = f"decimals are written with a point: {found[1]}.{found[2]}"
+            cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
+            raise self.refuse(tokens[at + 1], cure)
+        self.notes.append(f"{text} is read as {found[1]}.{found[2]}")
+        return whole._replace(text=text.replace(",", ".")), stop
+
+    def refuse(self, token: Token, cure: str) -> TextError:
+        return fault_at(self.typed, token.start, "a comma inside a number", cure)
+
+    def are_decimals(self, tokens: Sequence[Token], at: int) -> bool:
+        """Whether the commas of `[0,5; 1,5]` are decimal commas."""
+        rows = spell(tokens[at + 1 : closing_at(tokens, at)]).split("; ")
+        if not rows[1:] or not all(re.fullmatch(r"([-+] )?\d+ (, \d+ )?", row) for row in rows):
+            return False
+        if all("," in row for row in rows) and (len(rows), 2) in self.shapes:
+            message = "commas may part the numbers of a row, or be decimal commas"
+            cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
+            raise fault_at(self.typed, tokens[at].start, message, cure)
+        return any("," in row for row in rows)
+
+
+# -- frames ----------------------------------------------------------------------------------------
 
 
 def without_columns(tokens: list[Token]) -> list[Token]:
