@@ -32,26 +32,6 @@ class Branch(NamedTuple):
     condition: Tokens | None
 
 
-def looks_like_cases(tokens: Tokens, words: Words) -> bool:
-    """Whether a text may be a formula by cases, outside of an environment."""
-    if any(t.text == "⦃" for t in tokens):
-        return False
-    kinds = {_kind(tokens, k, words) for k in range(len(tokens))}
-    braced = tokens[0].text == "{"
-    said = "else" in kinds or "if" in kinds or _behind(tokens, words, sure=True) is not None
-    parted = any(
-        (t.kind == "line" or t.text in (",", ";", ":", "=>", "?")) and level <= braced
-        for t, level in zip(tokens, levels(tokens), strict=True)
-    )
-    return (said or parted) and _has(tokens, COMPARED if "else" in kinds else UNEQUAL)
-
-
-def compares(tokens: Tokens, signs: frozenset[str] = UNEQUAL) -> Token | None:
-    """The first sign of comparison outside of brackets."""
-    places = zip(tokens, levels(tokens), strict=True)
-    return next((t for t, level in places if level == 0 and t.text in signs), None)
-
-
 def by_cases(
     tokens: Tokens, words: Words, value: Read, condition: Read, *, environment: bool = False
 ) -> ast.expr | None:
@@ -61,19 +41,20 @@ def by_cases(
     """
     braced = len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(levels(tokens))[:-1]
     tokens = tokens[1:-1] if braced else tokens
-    several = sum(t.text in UNEQUAL for t in tokens) > 1
-    alone = [kind for kind, _ in _runs(tokens, words)] == ["", "part"]
-    bare = COMPARED if environment else UNEQUAL if several or alone else frozenset[str]()
-    branches = _branches(tokens, words, bare)
+    runs = _runs(tokens, words)
+    several = sum(t.text in UNEQUAL for t in tokens) > 1 or [kind for kind, _ in runs] == ["", "part"]
+    bare = COMPARED if environment else UNEQUAL if several else frozenset[str]()
+    branches = _branches(runs, words, bare)
     if not branches or branches[0].condition is None:
         return None
     conditions = [b.condition for b in branches if b.condition is not None]
-    if len(conditions) == len(branches) and not any(_has(each, UNEQUAL) for each in conditions):
+    total = len(conditions) < len(branches)
+    if not total and not any(_has(each, UNEQUAL) for each in conditions):
         return None  # `2u where u = x^2`, `4 for x = 2`
     alternatives = [_alternatives(each) for each in conditions]
     if not all(_has(each, COMPARED) for found in alternatives for each in found):
         return None
-    if len(conditions) == len(branches) > 1:
+    if not total and len(branches) > 1:
         before, last = ([t.text for t in each] for each in conditions[-2:])
         if last == [OPPOSITE.get(text, text) for text in before]:
             branches[-1] = Branch(branches[-1].value, None)
@@ -90,25 +71,27 @@ def by_cases(
     return otherwise
 
 
-def _branches(tokens: Tokens, words: Words, bare: frozenset[str]) -> list[Branch] | None:
+def _branches(
+    runs: list[tuple[str, Tokens]], words: Words, bare: frozenset[str]
+) -> list[Branch] | None:
     """Values with their conditions, in order; None where something is neither."""
     found: list[Branch] = []
     held: Tokens = ()
     due = otherwise = False
-    for kind, run in _runs(tokens, words):
+    for kind, run in runs:
         otherwise |= kind == "else"
         if kind == "if" and (due or not held):
             return None
         due |= kind == "if"
         if run and held:
-            if not (due or compares(run, bare)):
+            if not (due or _compares(run, bare)):
                 return None
             found.append(Branch(held, run))
             held, due = (), False
         elif run:
-            if compares(run):
+            if _compares(run, UNEQUAL):
                 return None
-            behind = _behind(run, words)
+            behind = _behind(run, words, sure=len(runs) == 1)
             found += [behind] if behind else []
             held = () if behind else run
     if held and (due or not otherwise):
@@ -118,17 +101,17 @@ def _branches(tokens: Tokens, words: Words, bare: frozenset[str]) -> list[Branch
 
 def _runs(tokens: Tokens, words: Words) -> list[tuple[str, Tokens]]:
     """What stands between the words and signs that part cases, and which of them is before it."""
-    parted = split(tokens, lambda k, _: _kind(tokens, k, words))
-    found = [(kind, tokens[start:stop]) for kind, start, stop in parted]
+    parted = split(tokens, lambda k, _: bool(_kind(tokens[k], words)) and not _calls(tokens, k))
+    found = [(_kind(sign, words) if sign else "", run) for sign, run in parted]
     return [run for run in found if run[0] in ("if", "else") or run[1]]
 
 
-def _behind(tokens: Tokens, words: Words, *, sure: bool = False) -> Branch | None:
+def _behind(tokens: Tokens, words: Words, *, sure: bool) -> Branch | None:
     """`1 (x > 0)`: what holds, and its condition in brackets; `sure` of what is no factor."""
     opening = max((k for k, t in enumerate(tokens) if t.text == "("), default=0)
     inside = tokens[opening + 1 : -1]
     spaced = opening > 0 and tokens[opening].spaced and tokens[-1].text == ")"
-    said = bool(inside) and _kind(inside, 0, words) == "if"
+    said = bool(inside) and _kind(inside[0], words) == "if"
     if not (spaced and _has(inside, UNEQUAL)):
         return None
     if sure and not (said or any(t.text == "!=" for t in inside)):
@@ -136,18 +119,19 @@ def _behind(tokens: Tokens, words: Words, *, sure: bool = False) -> Branch | Non
     return Branch(tokens[:opening], inside[1:] if said else inside)
 
 
-def _kind(tokens: Tokens, k: int, words: Words) -> str:
+def _kind(token: Token, words: Words) -> str:
     """What a token does between cases: if, else, part, or nothing."""
-    token = tokens[k]
     if token.kind == "line" or (token.kind == "op" and token.text in ("&", ";", ",")):
         return "part"
-    if token.kind != "word" or token.text not in IF | ELSE:
-        return ""
-    if token.text == "where":
-        return "" if k + 1 < len(tokens) and tokens[k + 1].text == "(" else "if"
-    if words.meaning(token.text) is not None:
+    meant = token.text != "where" and words.meaning(token.text)
+    if token.kind != "word" or token.text not in IF | ELSE or meant:
         return ""
     return "if" if token.text in IF else "else"
+
+
+def _calls(tokens: Tokens, k: int) -> bool:
+    """Whether a token is the function where."""
+    return tokens[k].text == "where" and k + 1 < len(tokens) and tokens[k + 1].text == "("
 
 
 def _read(tokens: Tokens, value: Read) -> ast.expr:
@@ -172,7 +156,13 @@ def _has(tokens: Tokens, signs: frozenset[str]) -> bool:
     return any(t.kind == "op" and t.text in signs for t in tokens)
 
 
+def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
+    """Whether there is such a sign outside of brackets."""
+    places = zip(tokens, levels(tokens), strict=True)
+    return any(level == 0 and t.text in signs for t, level in places)
+
+
 def _alternatives(tokens: Tokens) -> list[Tokens]:
     """The conditions of which one must hold."""
-    parted = split(tokens, lambda k, _: "or" if tokens[k].text.lower() in OR else "")
-    return [tokens[start:stop] for _, start, stop in parted if start < stop]
+    parted = split(tokens, lambda k, _: tokens[k].text.lower() in OR)
+    return [run for _, run in parted if run]

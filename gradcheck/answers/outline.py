@@ -6,12 +6,13 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.cases import COMPARED, by_cases, compares, looks_like_cases
+from gradcheck.answers.cases import COMPARED, by_cases
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
@@ -44,13 +45,14 @@ AT_POINT = frozenset(
 )
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
-"""Where none of these is, a text is one formula and words."""
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
-ITEM = re.compile(r"[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}")
+MARKER = re.compile(
+    r"(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}) \) "
+    r"|\( (?P<letter>[a-hA-H]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])|(?P<numbered>\d{1,2}\. (?=\.?\d))"
+)
 OPERATOR = re.compile(
     r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
     r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
@@ -70,10 +72,6 @@ MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 ENDS = frozenset([")", "]", "}", "|", "|)"])
 
-Span = tuple[int, int]
-Clause = tuple[str, int, int]
-
-
 class WorkingStep(NamedTuple):
     """One step of working: its formula, or why it is none, its line, and what names it.
 
@@ -89,6 +87,17 @@ class WorkingStep(NamedTuple):
     chained: bool = False
 
 
+class Clause(NamedTuple):
+    """A stretch of a text, and what parts it from the one before it."""
+
+    sign: Token | None
+    tokens: list[Token]
+
+    @property
+    def word(self) -> str:
+        return self.sign.text.lower() if self.sign else ""
+
+
 class Outline:
     """What the tokens of a text are about: definitions, cases, steps."""
 
@@ -98,13 +107,14 @@ class Outline:
         self.steps: list[WorkingStep] = []
         reading.choices = partial(self.choices, environment=True)
         self.read: list[Token] = []
-        self.glued = False
 
     # -- the formula -------------------------------------------------------------------------------
 
     def formula(self) -> ast.expr:
         """The formula that is the answer; `steps` are those that lead to it."""
-        self.tokens = self.unframe(self.named_gradients(self.tokens))
+        if self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
+            self.tokens = glue(self.tokens, GRADIENT, self.words.gradients)
+        self.tokens = self.unframe(self.tokens)
         if not self.tokens:
             end = len(self.typed)
             raise fault_at(self.typed, end, "nothing was typed", "give a formula or a number")
@@ -118,30 +128,18 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.reading.single and (listed := self.bare_list()):
             return self.parse(self.join_numbers(listed))
-        self.tokens = self.join_numbers(self.tokens)
-        said = set(" ".join([token.text for token in self.tokens]).lower().split(" "))
-        if not said.isdisjoint(SPOKEN):
-            self.tokens = [self.as_sign(token) for token in self.tokens]
-        if said.isdisjoint(OUTLINED):
-            start, stop = self.trim_words(0, len(self.tokens))
-            return self.read_steps([("", (start, stop), self.line(start), False)])
-        if not said.isdisjoint(COMPARED) and looks_like_cases(self.tokens, self.words):
-            found = self.choices(self.tokens)
-            if found is not None:
-                return found
-            if sign := compares(self.tokens):
-                cure = "cases are written 1 if x > 0 else 0"
-                raise fault_at(self.typed, sign.start, "these cases are not read", cure)
-        parted = split(self.tokens, self.parts)
-        clauses = self.without_words([c for c in parted if c[1] < c[2]])
-        return self.last_of(self.without_definitions(clauses))
+        self.tokens = [self.as_sign(token) for token in self.join_numbers(self.tokens)]
+        if (found := self.choices(self.tokens)) is not None:
+            return found
+        clauses = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
+        return self.last_of(self.without_definitions(self.without_words(clauses)))
 
     def join_numbers(self, tokens: list[Token]) -> list[Token]:
         """The tokens with each number that has commas as one."""
         if not any(token.text == "," for token in tokens):
             return tokens
-        shapes = self.words.shapes.values()
-        commas = Commas(self.typed, self.reading.single, self.takes_several, shapes, self.reading.notes)
+        reading, shapes = self.reading, self.words.shapes.values()
+        commas = Commas(self.typed, reading.single, self.takes_several, shapes, reading.notes)
         return commas.join(tokens)
 
     def takes_several(self, token: Token) -> bool:
@@ -163,7 +161,6 @@ class Outline:
         self, tokens: Sequence[Token], *, condition: bool = False, single: bool = False
     ) -> ast.expr:
         """The tree of a stretch of tokens."""
-        tokens = self.present(tokens)
         if condition:
             joins = [t.text.lower() in AND for t in tokens]
             tokens = [
@@ -190,20 +187,17 @@ class Outline:
             self.reading = outside
 
     def choices(self, tokens: Sequence[Token], *, environment: bool = False) -> ast.expr | None:
-        return by_cases(
-            tokens,
-            self.words,
-            self.case_value,
-            lambda test: self.parse(test, condition=True),
-            environment=environment,
-        )
+        if not any(token.text in COMPARED for token in tokens):
+            return None
+        condition = partial(self.parse, condition=True)
+        return by_cases(tokens, self.words, self.case_value, condition, environment=environment)
 
     def case_value(self, tokens: Sequence[Token]) -> ast.expr:
         """The value of one case, without the name that may stand before it."""
-        *names, (start, stop) = self.links(tokens)
+        *names, body = self.links(tokens)
         for name in names:
-            self.leave_out(tokens[slice(*name)])
-        return self.parse(tokens[start:stop], single=True)
+            self.leave_out(name)
+        return self.parse(body, single=True)
 
     # -- lists -------------------------------------------------------------------------------------
 
@@ -211,23 +205,19 @@ class Outline:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
         if self.tokens[-1].kind != "number":
             return None
-        *names, (start, _) = self.links(self.tokens)
-        body = self.tokens[start:]
-        signs = ("-", "+", ",", ";")
-        if not body or not all(t.kind in ("number", "line") or t.text in signs for t in body):
+        *names, body = self.links(self.tokens)
+        if not body or not all(t.kind in ("number", "line") or t.text in "-+,;" for t in body):
             return None
         blanks = self.words.arrays and is_of_blanks(body)
-        commas = [k for k, t in enumerate(body[:-1]) if t.text == ","]
-        apart = len(commas) > 1 or any(body[k + 1].spaced for k in commas)
-        whole = self.typed[body[0].start : body[-1].end]
-        if not (apart or blanks or ";" in whole) or re.fullmatch(r"\d{1,3}(?:,\d{3})+", whole):
+        commas = [after.spaced for t, after in pairwise(body) if t.text == ","]
+        texts = [t.text for t in body]
+        if not (len(commas) > 1 or any(commas) or blanks or ";" in texts):
             return None
-        if "\n" in whole and not blanks:
+        if re.fullmatch(r"\d{1,3}(?:,\d{3})+", "".join(texts)) or ("\n" in texts and not blanks):
             return None
-        if not all(self.is_label(self.tokens[slice(*name)]) for name in names):
+        if not all(map(self.is_label, names)):
             return None
-        if start:
-            self.leave_out(self.tokens[: start - 1])
+        self.leave_out([token for name in names for token in name])
         first, last = body[0], body[-1]
         opening = Token("op", "[", first.start, first.start, True)
         closing = Token("op", "]", last.end, last.end)
@@ -252,9 +242,7 @@ class Outline:
             if len(dollars) % 2:
                 raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
             tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
-            if any(t.text == "&" for t in tokens):
-                tokens = without_columns(tokens)
-            tokens = without_quotes(self.without_remark(tokens))
+            tokens = without_quotes(self.without_remark(without_columns(tokens)))
             tokens = self.pair_angles(tokens)
         tokens = strip(tokens, LEADING, TRAILING)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
@@ -289,31 +277,15 @@ class Outline:
             found[a], found[b] = tokens[a]._replace(text="⟨"), tokens[b]._replace(text="⟩")
         return found if len(signs) % 2 == 0 else tokens
 
-    def named_gradients(self, tokens: list[Token]) -> list[Token]:
-        """`dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known."""
-        names = self.words.names
-        if not self.words.gradients:
-            return tokens
-        text = spell(tokens)
-        for found in reversed([*GRADIENT.finditer(text)]):
-            name = "d" + next(filter(None, found.groups()))
-            if {name, name[1:]} <= names:
-                self.glue(*token_span(text, found), name)
-        return [token for token in self.tokens if token.kind != "gone"]
-
     def marker(self, tokens: list[Token]) -> int:
         """How many tokens `a)`, `2)`, `(b)`, `1.` before a formula are."""
-        if not tokens or not ITEM.match(tokens[0].text.lstrip("(") or "1"):
+        found = MARKER.match(spell(tokens[:4]))
+        count = found[0].count(" ") if found else 0
+        if found is None or count >= len(tokens):
             return 0
-        texts = [token.text for token in tokens[:4]]
-        if len(tokens) > 2 and ITEM.fullmatch(texts[0]) and texts[1] == ")" and tokens[2].spaced:
-            return 2
-        if len(tokens) > 3 and texts[0] == "(" and texts[2] == ")" and tokens[3].spaced:
-            starts = tokens[3].kind in ("word", "number") or texts[3] in ("\\", "frac", "[", "(")
-            letter = ITEM.fullmatch(texts[1]) and not texts[1].isdigit()
-            return 3 if starts and letter and self.words.meaning(texts[1]) is None else 0
-        numbered = len(tokens) > 1 and re.fullmatch(r"\d{1,2}\.", texts[0])
-        return int(bool(numbered) and tokens[1].kind == "number")
+        if found["letter"] and self.words.meaning(found["letter"]):
+            return 0
+        return count if tokens[count].spaced or found["numbered"] else 0
 
     # -- words that say nothing --------------------------------------------------------------------
 
@@ -343,20 +315,21 @@ class Outline:
         said = [t for t in strange if t.text.lower() in STOP or len(t.text) >= LONG]
         return bool(said) and (not named or len(strange) > 1)
 
-    def trim_words(self, start: int, stop: int) -> Span:
+    def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words, asides and points `at x = 2` at its ends."""
-        before = -1, -1
-        while (start, stop) != before:
-            before = start, stop
-            start += self.words_before(self.tokens[start:stop])
-            stop -= self.words_behind(self.tokens[start:stop])
-        return start, stop
+        while tokens:
+            first = self.words_before(tokens)
+            self.leave_out(tokens[:first])
+            last = self.words_behind(tokens[first:])
+            self.leave_out(tokens[len(tokens) - last :])
+            if not first + last:
+                break
+            tokens = tokens[first : len(tokens) - last]
+        return tokens
 
     def words_before(self, tokens: Sequence[Token]) -> int:
         """How many tokens are words that say nothing before a formula."""
         first = 0
-        if tokens[0].kind == "number":
-            return 0
         while first < len(tokens) and (
             tokens[first].kind == "word"
             or tokens[first].text == "'"
@@ -370,20 +343,16 @@ class Outline:
         last = strange[-1] + 1
         while last < len(tokens) and tokens[last].text in (".", "'"):
             last += 1
-        if last == len(tokens):
-            return 0
-        self.leave_out(tokens[:last])
-        return last
+        return last if last < len(tokens) else 0
 
     def words_behind(self, tokens: Sequence[Token]) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
-        if tokens[-1].text in (")", "]") and len(tokens) > 2:
+        if tokens[-1].text in (")", "]"):
             opening = len(tokens) - 2
             while opening > 0 and tokens[opening].text not in ("(", "["):
                 opening -= 1
             inside = tokens[opening + 1 : -1]
-            if opening and tokens[opening].spaced and inside and self.says_nothing(inside):
-                self.leave_out(tokens[opening:])
+            if opening > 0 and tokens[opening].spaced and inside and self.says_nothing(inside):
                 return len(tokens) - opening
         last = len(tokens)
         while last > 0 and (tokens[last - 1].kind == "word" or tokens[last - 1].text in "'-.!"):
@@ -395,10 +364,7 @@ class Outline:
         before, tail = tokens[first - 1], tokens[first:]
         ends = before.kind in ("number", "word", "transpose") or before.text in ENDS
         said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
-        if not ends or not (said or tail[0].text in ("dx", "dy", "dt")):
-            return 0
-        self.leave_out(tail)
-        return len(tail)
+        return len(tail) if ends and (said or tail[0].text in ("dx", "dy", "dt")) else 0
 
     # -- names of the derivative -------------------------------------------------------------------
 
@@ -432,85 +398,68 @@ class Outline:
             for t in tokens
         )
 
-    def present(self, tokens: Sequence[Token]) -> list[Token]:
-        """Those that are still there where others were glued."""
-        return [t for t in tokens if t.kind != "gone"] if self.glued else [*tokens]
-
-    def glue(self, start: int, stop: int, name: str) -> None:
-        """Some tokens as one, that of a name; as many tokens stay."""
-        first, last = self.tokens[start], self.tokens[stop - 1]
-        gone = [Token("gone", "", last.end, last.end)] * (stop - start - 1)
-        whole = Token("word", name, first.start, last.end, first.spaced)
-        self.tokens[start:stop] = [whole, *gone]
-        self.glued = True
-
     # -- clauses and links -------------------------------------------------------------------------
 
-    def parts(self, k: int, at: int) -> str:
-        """What parts two clauses at a token; "" where nothing does."""
+    def parts(self, k: int, before: Sequence[Token]) -> bool:
+        """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
-            return "" if self.goes_on(tokens, k) else "\n"
+            return not self.goes_on(k)
         if token.kind == "op":
-            if token.text in (",", ";"):
-                return token.text
-            if token.text != ":" or not 0 < k - at < LABEL:
-                return ""
-            defined = self.definition(at, k)  # `let u = x^2: 3u`
-            return ":" if defined and self.mentions(defined[0], k + 1, len(tokens)) else ""
+            if token.text != ":" or not 0 < len(before) < LABEL:
+                return token.text in (",", ";")
+            defined = self.definition(before)  # `let u = x^2: 3u`
+            return defined is not None and mentions(defined[0], tokens[k + 1 :])
         if token.kind != "word" or token.text in self.words.names:
-            return ""
+            return False
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
         if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
-            return word if rest[0].text in self.words.names or word in PARTING else ""
+            return rest[0].text in self.words.names or word in PARTING
         if word == "where":
-            return "" if rest and rest[0].text == "(" else word
-        return word if word in PARTING and self.words.meaning(word) is None else ""
+            return not (rest and rest[0].text == "(")
+        return word in PARTING and self.words.meaning(word) is None
 
-    def goes_on(self, tokens: Sequence[Token], k: int) -> bool:
+    def goes_on(self, k: int) -> bool:
         """Whether a formula goes on after a line break: a sign stands before or after it."""
         signs = ("+", "*", "/", "^", "·", "⊙", "@")
-        after = next((t for t in tokens[k + 1 :] if t.kind != "line"), None)
-        before = next((t for t in reversed(tokens[:k]) if t.kind != "line"), None)
+        after = next((t for t in self.tokens[k + 1 :] if t.kind != "line"), None)
+        before = next((t for t in reversed(self.tokens[:k]) if t.kind != "line"), None)
         if after is None or before is None:
             return True
         if before.text in (*signs, "-", ",") or after.text in signs:
             return before.text != "," or not self.words.arrays
-        if after.text != "-" or not any(t.text in LINKS for t in tokens[:k]):
+        if after.text != "-" or not any(t.text in LINKS for t in self.tokens[:k]):
             return False
         self.reading.doubts.append(after.start)  # or the line is a step of its own
         return after.start not in self.reading.turned
 
-    def links(self, tokens: Sequence[Token], first: int = 0) -> Iterator[Span]:
-        """The stretches between equals signs, and behind a colon after a name."""
+    def links(self, tokens: Sequence[Token]) -> list[list[Token]]:
+        """The stretches between equals signs, and behind a colon or `is` after a name."""
 
-        def parts(k: int, at: int) -> str:
+        def parts(k: int, before: Sequence[Token]) -> bool:
             token = tokens[k]
             if token.kind == "op" and token.text in LINKS:
-                return "="
-            if not 0 < k - at < LABEL or token.text not in IS | {":"}:
-                return ""
+                return True
+            if not 0 < len(before) < LABEL or token.text not in IS | {":"}:
+                return False
             if token.kind == "op":
-                return "=" if self.labels(tokens[at:k]) else ""
+                return self.labels(before)
             named = self.words.meaning(token.text) is None and k + 1 < len(tokens)
-            return "=" if named and self.names_a_derivative(tokens[at:k], label=True) else ""
+            return named and self.names_a_derivative(before, label=True)
 
-        return ((first + start, first + stop) for _, start, stop in split(tokens, parts))
-
-    def links_of(self, clause: Clause) -> list[Span]:
-        return [*self.links(self.tokens[slice(*clause[1:])], clause[1])]
+        return [stretch for _, stretch in split(tokens, parts)]
 
     def without_words(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses that say something; the others are noted."""
         kept = []
-        for sign, start, stop in clauses:
-            tokens = self.tokens[start:stop]
-            point = POINT.fullmatch(spell(tokens)) if sign in AT_POINT else None
-            at_point = point is not None and point[1] in self.words.names  # `where x = 2`
-            if at_point or (len(clauses) > 1 and self.says_nothing(tokens)):
-                self.leave_out(self.tokens[start - at_point : stop])
+        for clause in clauses:
+            point = POINT.fullmatch(spell(clause.tokens)) if clause.word in AT_POINT else None
+            if clause.sign and point and point[1] in self.words.names:  # `where x = 2`
+                self.leave_out([clause.sign, *clause.tokens])
+            elif len(clauses) > 1 and self.says_nothing(clause.tokens):
+                self.leave_out(clause.tokens)
             else:
-                kept.append((sign, start, stop))
+                kept.append(clause)
         return kept
 
     # -- definitions -------------------------------------------------------------------------------
@@ -519,106 +468,91 @@ class Outline:
         """The clauses but for those that define names which the others use; these are noted."""
         if len(clauses) < 2:
             return clauses
-        named: dict[int, tuple[str, Span]] = {}
-        for k, (sign, start, stop) in enumerate(clauses):
-            found = self.definition(start, stop)
-            others = clauses[:k] + clauses[k + 1 :]
-            if found and (sign in BELOW or any(self.mentions(found[0], *o[1:]) for o in others)):
-                named[k] = found
-        rest = [each for k, each in enumerate(clauses) if k not in named]
-        names = [name for name, _ in named.values()]
-        if not named or len(set(names)) < len(names) or len(names) > MOST or len(rest) != 1:
+        rest: list[Clause] = []
+        named: list[tuple[str, list[Token]]] = []
+        below = True
+        for clause in clauses:
+            found, others = self.definition(clause.tokens), [c for c in clauses if c is not clause]
+            defines = clause.word in BELOW
+            if found and (defines or any(mentions(found[0], each.tokens) for each in others)):
+                named.append(found)
+                below &= defines
+            else:
+                rest.append(clause)
+        names = dict(named)
+        if not named or len(names) < len(named) or len(named) > MOST or len(rest) != 1:
             return clauses
-        below = all(clauses[k][0] in BELOW for k in named)
-        if len(self.links_of(rest[0])) > 2 and not below:
+        if len(self.links(rest[0].tokens)) > 2 and not below:
             return clauses
-        self.define(named)
-        return rest
+        return [rest[0]._replace(tokens=self.define(names, rest[0].tokens))]
 
-    def definition(self, start: int, stop: int) -> tuple[str, Span] | None:
-        """The name that a clause defines, and where what stands for it is; None if it does not."""
-        links = self.links_of(("", start, stop))
-        name = "".join(t.text for t in self.tokens[slice(*links[0])])
-        inside = self.tokens[slice(*links[-1])]
-        if len(links) < 2 or not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
+    def definition(self, tokens: Sequence[Token]) -> tuple[str, list[Token]] | None:
+        """The name that a clause defines, and what stands for it; None if it does not."""
+        head, *between = self.links(tokens)
+        name = "".join(t.text for t in head)
+        if not between or not re.fullmatch(r"[^\W\d]\w*'?|d[^\W\d]\w*/d[^\W\d]\w*", name):
             return None
-        if not all(self.is_label(self.tokens[slice(*span)]) for span in links[1:-1]):
-            return None
+        inside = between.pop()
         meaning = self.words.meaning(name)
         free = meaning is None or (name[0] == "d" and {name, name[1:]} <= self.words.names)
         if meaning is not None and meaning.kind == "constant":
             letters = [t.text for t in inside if t.kind == "word"]
             free = bool(letters) and name not in letters
-        return (name, links[-1]) if free and not any(t.text in UNEQUAL for t in inside) else None
+        if not all(map(self.is_label, between)) or any(t.text in UNEQUAL for t in inside):
+            return None
+        return (name, inside) if free else None
 
-    def mentions(self, name: str, start: int, stop: int) -> bool:
-        """Whether a stretch has a name as a word of its own, `u'` being another than u."""
-        return bool(_as_tokens(name).search(spell(self.tokens[start:stop])))
-
-    def define(self, named: dict[int, tuple[str, Span]]) -> None:
+    def define(self, named: dict[str, list[Token]], tokens: list[Token]) -> list[Token]:
         """Read what the names stand for; one may be used in another."""
-        waiting = dict(named.values())
-        shown = [
-            f"{n} is read as {self.typed[self.tokens[a].start : self.tokens[b - 1].end]}"
-            for n, (a, b) in waiting.items()
-            if a < b
-        ]
-        text = spell(self.tokens)
+        shown = (f"{n} is read as {self.typed[t[0].start : t[-1].end]}" for n, t in named.items() if t)
+        waiting = dict(named)
         for name in waiting:
-            for found in [] if name.isidentifier() else _as_tokens(name).finditer(text):
-                self.glue(*token_span(text, found), name)
-        for _ in range(len(waiting)):
-            for name, span in list(waiting.items()):
-                if not any(self.mentions(other, *span) for other in waiting):
-                    del waiting[name]
-                    tokens = self.tokens[slice(*self.trim_words(*span))]
-                    self.reading.own[name] = self.parse(tokens)
+            if not name.isidentifier():  # u', du/dx
+                tokens = glue(tokens, as_pattern(name), {name})
+                waiting = {n: glue(t, as_pattern(name), {name}) for n, t in waiting.items()}
+        while ready := [n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting)]:
+            for name in ready:
+                self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
         if waiting:
-            first = self.tokens[next(iter(waiting.values()))[0]]
+            first = next(iter(waiting.values()))[0]
             raise fault_at(self.typed, first.start, "names that define each other", "write it out")
         self.reading.notes.append("; ".join(shown))
+        return tokens
 
     # -- steps -------------------------------------------------------------------------------------
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""
-        below = next((c for c in clauses[1:] if c[0] in BELOW | AT_POINT), None)
-        if below is not None:
-            token = self.tokens[below[1] - 1]
-            message = f"what stands behind {token.text} defines nothing"
-            raise fault_at(self.typed, token.start, message, "write where u = x^2")
-        several = next((c for c in clauses[1:] if c[0] in (",", ";", "and")), None)
-        if several and not all(len(self.links_of(c)) > 1 for c in clauses):
-            token = self.tokens[several[1] - 1]
-            if several[0] == ",":
-                raise fault_at(self.typed, token.start, *NEVER[","])
-            raise fault_at(self.typed, token.start, "several formulas", "give one formula")
-        links: list[tuple[str, Span, int, bool]] = []
+        if below := next((c.sign for c in clauses[1:] if c.word in BELOW | AT_POINT), None):
+            message = f"what stands behind {below.text} defines nothing"
+            raise fault_at(self.typed, below.start, message, "write where u = x^2")
+        parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", "and")), None)
+        if parting and not all(len(self.links(c.tokens)) > 1 for c in clauses):
+            fault = "several formulas", "give one formula"
+            raise fault_at(self.typed, parting.start, *NEVER.get(parting.text, fault))
+        steps: list[tuple[str, list[Token], bool]] = []
         label = ""
         for clause in clauses:
-            line = self.line(clause[1])
-            spans = [self.trim_words(*s) if s[0] < s[1] else s for s in self.links_of(clause)]
-            while len(spans) > 1 and self.is_name_behind(self.tokens[slice(*spans[-1])]):
-                self.leave_out(self.tokens[slice(*spans.pop())])
-            for k, span in enumerate(spans):
-                last = k == len(spans) - 1
-                if span[0] >= span[1]:
+            found = [self.trim_words(tokens) for tokens in self.links(clause.tokens)]
+            while len(found) > 1 and self.is_name_behind(found[-1]):
+                self.leave_out(found.pop())
+            for k, tokens in enumerate(found):
+                last = k == len(found) - 1
+                if last or not self.is_label(tokens) or self.is_untaken(tokens):
+                    steps += [(label, tokens, not last)] if tokens else []
                     continue
-                tokens = self.tokens[slice(*span)]
-                if not last and self.is_label(tokens) and not self.is_untaken(tokens):
-                    if k == 0:
-                        label = "".join(t.text for t in tokens)
-                    self.leave_out(tokens)
-                    continue
-                links.append((label, span, line, not last))
-        if not links:
+                if k == 0 and tokens:
+                    label = "".join(t.text for t in tokens)
+                self.leave_out(tokens)
+        if not steps:
             first = self.tokens[0]
             raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
-        return self.read_steps(links)
+        return self.read_steps(steps)
 
-    def line(self, at: int) -> int:
-        """The line of a token, counted from one."""
-        return 1 + [token.kind for token in self.tokens[:at]].count("line")
+    def line(self, tokens: Sequence[Token]) -> int:
+        """The line of a stretch, counted from one."""
+        start = tokens[0].start
+        return 1 + sum(t.kind == "line" and t.start < start for t in self.tokens)
 
     def is_untaken(self, tokens: Sequence[Token]) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
@@ -634,27 +568,44 @@ class Outline:
         text = "".join(token.text for token in tokens)
         return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
 
-    def read_steps(self, links: list[tuple[str, Span, int, bool]]) -> ast.expr:
+    def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""
-        label = next((label for label, *_ in reversed(links) if label), "")
-        for name, span, line, chained in links[:-1]:
-            tokens = self.tokens[slice(*span)]
+        label = next((label for label, *_ in reversed(steps) if label), "")
+        for name, tokens, chained in steps[:-1]:
             if name not in ("", label):
                 self.leave_out(tokens)
                 continue
             tree, fault, _ = self.try_to_parse(tokens)
-            place = tokens[0].start, tokens[-1].end
-            self.steps.append(WorkingStep(tree, *place, line, name, fault, chained))
-        name, span, line, _ = links[-1]
-        tokens = self.present(self.tokens[slice(*span)])
-        lines = "line" in [token.kind for token in tokens]
-        inside = zip(tokens, levels(tokens), strict=True) if lines else ()
-        tree = self.parse([t for t, n in inside if t.kind != "line" or n] if lines else tokens)
-        self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, line, name))
+            place = tokens[0].start, tokens[-1].end, self.line(tokens)
+            self.steps.append(WorkingStep(tree, *place, name, fault, chained))
+        name, tokens, _ = steps[-1]
+        inside = zip(tokens, levels(tokens), strict=True)
+        tree = self.parse([t for t, level in inside if t.kind != "line" or level])
+        place = tokens[0].start, tokens[-1].end, self.line(tokens)
+        self.steps.append(WorkingStep(tree, *place, name))
         return tree
 
 
-def _as_tokens(name: str) -> re.Pattern[str]:
+def glue(
+    tokens: Sequence[Token], pattern: re.Pattern[str], names: Collection[str]
+) -> list[Token]:
+    """The tokens with what a pattern finds as one word: its group with a d before, or a name."""
+    found, text = list(tokens), spell(tokens)
+    for match in reversed([*pattern.finditer(text)]):
+        name = "d" + next(filter(None, match.groups())) if pattern is GRADIENT else [*names][0]
+        start, stop = token_span(text, match)
+        if name in names:
+            first, last = found[start], found[stop - 1]
+            found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
+    return found
+
+
+def mentions(name: str, tokens: Sequence[Token]) -> bool:
+    """Whether a stretch has a name as a word of its own, `u'` being another than u."""
+    return bool(as_pattern(name).search(spell(tokens)))
+
+
+def as_pattern(name: str) -> re.Pattern[str]:
     """A name among tokens, `u'` being another than u."""
     parts = " ".join(re.findall(r"\w+|\W", name))
     return re.compile(rf"(?<!\S){re.escape(parts)} (?!' )")

@@ -189,18 +189,20 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
 
 
 def split(
-    tokens: Sequence[Token], parts: Callable[[int, int], str]
-) -> Iterator[tuple[str, int, int]]:
+    tokens: Sequence[Token], parts: Callable[[int, Sequence[Token]], bool]
+) -> Iterator[tuple[Token | None, list[Token]]]:
     """The stretches between tokens that part them outside of brackets, and what is before each.
 
-    `parts` is asked what a token is, given its place and where the stretch before it began.
+    `parts` is asked whether a token does, given its place and the stretch before it.
     """
-    at, before = 0, ""
+    sign, found = None, list[Token]()
     for k, level in enumerate(levels(tokens)):
-        if level <= 0 and (sign := parts(k, at)):
-            yield before, at, k
-            at, before = k + 1, sign
-    yield before, at, len(tokens)
+        if level <= 0 and parts(k, found):
+            yield sign, found
+            sign, found = tokens[k], []
+        else:
+            found.append(tokens[k])
+    yield sign, found
 
 
 def closing_at(tokens: Sequence[Token], opening: int) -> int:
