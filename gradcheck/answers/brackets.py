@@ -7,16 +7,14 @@ power. Brackets that are there, or braces of LaTeX, leave no doubt.
 """
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.characters import in_plain
 from gradcheck.answers.formula import Formula, within_limits
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
-from gradcheck.answers.tokens import Token, tokenize
+from gradcheck.answers.tokens import Token
 from gradcheck.answers.words import Words
 from gradcheck.errors import TextError
 
@@ -25,10 +23,6 @@ OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "word", "transpose")
 SIGNS = frozenset(["/", ":", "^", "√", "∛"])
 SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
-INVERSE = re.compile(
-    r"(\\?[A-Za-z]+)\s*(?:\^|\*\*)\s*[({]?-1[)}]?\s*(\([^()]*\)|\{[^{}]*\}|\w+)", re.ASCII
-)
-
 Pair = tuple[int, int]  # the first and the last token inside of brackets
 
 
@@ -53,10 +47,6 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         tree = _tree(formula.text, with_brackets(tokens, pairs), words)
         if tree is not None:
             yield Other(tree, _retype(formula.text, tokens, pairs))
-    for text in _otherwise_spelled(formula, words):
-        tree = _tree(text, tokenize(text, in_plain(text)), words)
-        if tree is not None:
-            yield Other(tree, text)
 
 
 def _stands_alone(formula: Formula, pair: Pair) -> bool:
@@ -69,29 +59,11 @@ def _stands_alone(formula: Formula, pair: Pair) -> bool:
     )
 
 
-def _otherwise_spelled(formula: Formula, words: Words) -> Iterator[str]:
-    """`asin x` as a product, `sin^-1 x` as a reciprocal."""
-    tokens = formula.tokens
-    if not tokens:
-        return
-    first, last = tokens[0].start, tokens[-1].end
-    text = formula.text[first:last]
-    for token in tokens:
-        product = words.as_product(token.text) if token.kind == "word" else ""
-        if product:
-            at = token.start - first
-            yield f"{text[:at]}{product} {text[token.end - first :]}"
-    inverse = INVERSE.sub(r"(\1 \2)^(-1)", text)
-    if inverse != text:
-        yield inverse
-
-
 def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
     """How tokens are read, to be evaluated and no more; None where they are not."""
     try:
-        reading = Reading(text, words, silent=True)
-        body = Parser(reading, tokens).whole()
-        within_limits(body, reading, len(tokens))
+        body = Parser(Reading(text, words), tokens).whole()
+        within_limits(body, text)
     except TextError:
         return None
     return ast.Expression(body)

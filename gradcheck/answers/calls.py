@@ -17,7 +17,7 @@ from gradcheck.answers.shapes import (
     product_shape,
     rows_named,
 )
-from gradcheck.answers.tokens import Token, spell
+from gradcheck.answers.tokens import Token, closing_at, spell
 from gradcheck.answers.words import (
     ARITY,
     INVERSES,
@@ -41,6 +41,7 @@ OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "ma
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
 OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
+"""`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 SIZE = re.compile(r"n|N|I(?:_(?:n|N|[1-9]\d?))?")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
@@ -55,15 +56,17 @@ class Calls(Operands):
         if token.text in self.reading.own:
             self.at += 1
             return self.reading.own[token.text]
-        if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
-            return self.capital_sigma(token)
         meaning = self.words.meant(token.text)
         if meaning is None:
             return self.undeclared_word(token)
-        self.at += 1
         kind, name = meaning
         if kind == "function":
+            ways = self.words.as_products(token.text)
+            if ways and not self.doubt(usual=True):
+                return self.segments(token, ways)
+            self.at += 1
             return self.application(token, name)
+        self.at += 1
         if kind == "entry":
             return self.entry(token, name)
         if name != token.text and name.lower() == token.text.lower():
@@ -89,9 +92,12 @@ class Calls(Operands):
 
     def undeclared_word(self, token: Token) -> ast.expr:
         """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
-        if self.sees("'", ahead=1) and not segment(self.words, token.text, opens=False):
-            raise self.fault(self.look(1), *NEVER["'"])
-        if token.text in MODULES and self.sees(".", ahead=1) and self.look(2).kind == "word":
+        text, after = token.text, self.look(1)
+        if text[:2] in ("Σ", "Σ_"):
+            return self.capital_sigma(token)
+        if after.text == "'" and not segment(self.words, text, opens=False):
+            raise self.fault(after, *NEVER["'"])
+        if text in MODULES and after.text == "." and self.look(2).kind == "word":
             self.at += 2
             if self.look().text in SUBMODULES and self.sees(".", ahead=1):
                 self.at += 2
@@ -99,30 +105,32 @@ class Calls(Operands):
             if meaning and meaning.kind != "name":
                 return self.word()
             raise self.unknown()
-        if token.text in WRAPPERS and self.sees("(", ahead=1) and self.sees("[", ahead=2):
+        if text in WRAPPERS and after.text == "(" and self.sees("[", ahead=2):
             return self.wrapped_list()
-        if token.text in ("arc", "ar", "arg") and self.words.function(
-            token.text + self.look(1).text
-        ):
+        if text in ("arc", "ar", "arg") and self.words.function(text + after.text):
             self.at += 1
-            after = self.look()
-            self.instead(after._replace(text=token.text + after.text, start=token.start))
+            self.instead(after._replace(text=text + after.text, start=token.start))
             return self.word()
-        if token.text == "grad_fn" or self.derivative_comes():
+        if text == "grad_fn" or self.derivative_comes():
             return self.derivative()
-        if BASED.fullmatch(token.text) and (logarithm := self.logarithm(token)) is not None:
+        if BASED.fullmatch(text) and (logarithm := self.logarithm(token)) is not None:
             return logarithm
-        if SIZE.fullmatch(token.text) and (size := self.size(token)) is not None:
+        if SIZE.fullmatch(text) and (size := self.size(token)) is not None:
             return size
-        if token.text in ("len", "I") and self.sees("(", ahead=1):
+        if text in ("len", "I") and after.text == "(":
             self.at += 1
-            if token.text == "I":
+            if text == "I":
                 return self.indicator()
             return self.rows_of(self.operand(self.group()), 0, token.start)
-        if token.text == "tr" and self.sees("(", "[", ahead=1):
+        if text == "tr" and after.text in ("(", "["):
             self.instead(token._replace(text="trace"))
             return self.word()
-        return self.segments(token)
+        ways = segment(self.words, text, opens=self.sees("(", ahead=1))
+        if not ways and text[1:].endswith("I") and self.words.meaning(text[:-1]):
+            ways = [(text[:-1], "I")]  # kI
+        if not ways:
+            raise self.unknown()
+        return self.segments(token, ways)
 
     def capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
@@ -145,16 +153,8 @@ class Calls(Operands):
         cure = hints(self.words, token.text, called)
         return self.fault(token, f"unknown {sort} {token.text}", cure)
 
-    def segments(self, token: Token) -> ast.expr:
-        """The first of the known words that are run together in an unknown one."""
-        ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
-        if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
-            middle = token.end - 1
-            factor = token._replace(text=token.text[:-1], end=middle)
-            self.instead(factor, Token("word", "I", middle, token.end))  # kI
-            return self.word()
-        if not ways:
-            raise self.unknown()
+    def segments(self, token: Token, ways: list[tuple[str, ...]]) -> ast.expr:
+        """The first of the known words that are run together in one."""
         first, *others = [self.words.spell(way) for way in ways]
         if others:
             message = f"{token.text} can be read in more than one way"
@@ -173,9 +173,9 @@ class Calls(Operands):
     def wrapped_list(self) -> ast.expr:
         """`tensor([[1, 2]], dtype=...)`: the list alone."""
         self.at += 1
-        opening = self.step()
+        stop, opening = closing_at(self.tokens, self.at), self.step()
         found = self.list_()
-        start, stop = self.tokens[self.at].start, self.closing_bracket(self.tokens.index(opening))
+        start = self.tokens[self.at].start
         if self.sees(","):
             self.at = stop
             self.note(f"`{self.text(start)}` is left out")
@@ -186,9 +186,9 @@ class Calls(Operands):
         """`n` as the length that most arrays begin with, `I` (`I_3`, `I_n`) as the identity."""
         square, said, axis = token.text.startswith("I"), token.text.partition("_")[2], 0
         name = identity(self.shapes) if square else rows_named(self.shapes)
-        beside = self.beside if square and name is None and is_square(self.beside) else None
-        written = int(said) if said.isdecimal() and self.arrays else None
-        length = beside[0] if beside and written is None else written
+        length = int(said) if said.isdecimal() and self.arrays else None
+        if length is None and square and name is None and is_square(self.beside):
+            length = self.beside[0]
         if square and name is None and length is None and self.shapes.get("X", ())[1:]:
             name, axis = "X", int(self.doubt(usual=True))  # it is more often as long as a row
         if name is None and length is None:
@@ -198,10 +198,9 @@ class Calls(Operands):
             rows = self.rows_of(self.name(name or "", token.start), axis, token.start)
         else:
             rows = self.node(ast.Constant(length), token.start)
-        if square:
-            rows = self.call_by_name("eye", [rows], token.start)
-        self.note(f"{token.text} is read as {echo(rows)}")
-        return rows
+        found = self.call_by_name("eye", [rows], token.start) if square else rows
+        self.note(token.text, found)
+        return found
 
     # -- functions ---------------------------------------------------------------------------------
 
@@ -215,8 +214,6 @@ class Calls(Operands):
         if function in self.words.names:
             cure = f"{function} is a name of this problem"
             raise self.fault(token, f"{said} can be read in two ways", cure)
-        if product := self.words.as_product(said):
-            self.note(f"{said} is read as the function; a product is written {product}")
         if not self.sees("^"):
             return self.apply_function(token, function)
         if ARITY.get(function) != 1:
@@ -235,21 +232,13 @@ class Calls(Operands):
 
     def apply_function(self, token: Token, function: str) -> ast.expr:
         """The function with its argument: in brackets, in braces or bare."""
-        opening = self.tokens[self.at]
         if self.sees("(", "["):
-            call = self.call(token, function)
-            if opening.spaced and self.sees("^"):
-                argument = (
-                    f"{self.text(opening.start)} belongs to {echo(call)}, not to its argument"
-                )
-                self.note(f"the power after {argument}")
-            return call
+            return self.call(token, function)
         if ARITY.get(function) != 1:
             cure = f"write {token.text}(...)"
             raise self.fault(token, f"{token.text} needs brackets", cure)
-        if self.sees("{"):
-            return self.named_call(token, function, [self.operand(self.group())])
-        return self.bare_call(token, function)
+        inner = self.operand(self.group()) if self.sees("{") else self.bare_argument(token)
+        return self.named_call(token, function, [inner])
 
     def named_call(
         self, token: Token, function: str, args: list[ast.expr], *keywords: ast.keyword
@@ -259,46 +248,27 @@ class Calls(Operands):
         name.end_col_offset = token.end
         return self.node(ast.Call(name, args, [*keywords]), token.start)
 
-    def bare_call(self, token: Token, function: str) -> ast.expr:
-        """The function with an argument that stands without brackets."""
+    def bare_argument(self, token: Token) -> ast.expr:
+        """The argument of a function without brackets."""
         start = self.tokens[self.at].start
-        inner, plain = self.bare_argument(token)
-        call = self.named_call(token, function, [inner])
-        if self.reading.silent:
-            return call
-        typed = f"{token.text} {self.text(start)}"
-        if not plain or (function in ("sqrt", "cbrt") and isinstance(inner, ast.BinOp)):
-            self.note(f"{typed} is read as {echo(call)}")
-        sign, follows = self.tokens[self.at].text, self.look(1)
-        factor = follows.kind in ("number", "word") and not self.function_comes(1)
-        if factor and self.sees("*", "/", "@", "·"):
-            after = f"{sign}{follows.text}"
-            self.note(f"{typed}{after} is read as {echo(call)}{after}")
-        return call
-
-    def bare_argument(self, token: Token) -> tuple[ast.expr, bool]:
-        """The argument, and whether nobody would read it differently (`x`, `2x`, `-x`, `|x|`)."""
-        start, first = self.tokens[self.at].start, self.at
         self.deeper()
         if self.sees("-") and not self.look(1).spaced:
             self.step()
-            inner, plain = self.bare_argument(token)
+            inner = self.bare_argument(token)
             self.depth -= 1
-            return self.node(ast.UnaryOp(ast.USub(), inner), start), plain
+            return self.node(ast.UnaryOp(ast.USub(), inner), start)
         if not self.factor_starts():
             cure = f"write {token.text}(x)"
             raise self.fault(token, f"{token.text} stands without its argument", cure)
         stops = self.function_comes() or self.sees("(", "{", "|(", "|")
         inner = self.factor(POWER)
-        factors, numbers = 1, isinstance(inner, ast.Constant)
-        short = True
+        numbers = isinstance(inner, ast.Constant)
         while not stops and self.factor_starts() and not self.argument_ends():
             here = self.tokens[self.at]
             opens = self.sees("(", "{", "|(", "|", "√", "∛", "frac", "root", "[")
             if opens and (not numbers or here.spaced) and not self.doubt(usual=numbers):
                 break
             stops, meaning = opens, self.meaning(here)
-            short = factors == 1 and isinstance(inner, ast.Constant)
             numbers = numbers and meaning is not None and meaning.kind == "constant"
             if here.kind == "number":
                 cure = "write * between them, or ^ for a power"
@@ -306,10 +276,8 @@ class Calls(Operands):
             factor = self.factor(POWER)
             product = self.multiply_matrices(inner, factor, start)
             inner = product or self.binary_node(inner, ast.Mult(), factor, start)
-            factors += 1
         self.depth -= 1
-        power = not stops and any(t.text == "^" for t in self.tokens[first : self.at])
-        return inner, short and not power
+        return inner
 
     def argument_ends(self) -> bool:
         """Whether the next factor is a function of its own, e^ among them."""
@@ -402,14 +370,10 @@ class Calls(Operands):
         due, said = ARITY.get(function), token.text
         if function == "einsum" and args:
             indices = args[0].value if isinstance(args[0], ast.Constant) else None
-            if not isinstance(indices, str):
+            sets = str(indices).partition("->")[0].count(",") + 1
+            if not isinstance(indices, str) or sets != len(args) - 1:
                 cure = "write einsum('ij,jk->ik', A, B)"
-                raise self.fault(token, "einsum begins with its indices", cure)
-            sets = indices.partition("->")[0].count(",") + 1
-            if sets != len(args) - 1:
-                message = f"{sets} sets of indices, {len(args) - 1} arrays"
-                cure = "give einsum one set of indices for each array"
-                raise self.fault(token, message, cure)
+                raise self.fault(token, "einsum takes a set of indices for each array", cure)
         if (due is None and args) or (due == len(args) and not keywords):
             return
         cure = f"write {said}({', '.join('xyz'[: due or 1])})"
@@ -427,17 +391,13 @@ class Calls(Operands):
         above = self.argument()
         return self.binary_node(above, ast.Div(), self.argument(), token.start)
 
-    def derivative_comes(self) -> re.Match[str] | None:
-        r"""`d/dx`, `∂/∂x` or `\frac{d}{dx}`."""
-        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8]))
+    def derivative_comes(self) -> bool:
+        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8])) is not None
 
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""
-        token, found = self.tokens[self.at], self.derivative_comes()
-        if found is None:
-            raise self.fault(token, *NEVER["∂"])
-        self.at += found[0].count(" ")
-        variable = found[2] or found[3]
+        token, found = self.tokens[self.at], self.find(OPERATOR)
+        variable = found and (found[2] or found[3])
         if not variable or not self.factor_starts():
             raise self.fault(token, *NEVER["∂"])
         if self.sees("(", "[", "{"):
@@ -463,35 +423,29 @@ class Calls(Operands):
         if not a or not b:
             return None
         if len(a) == len(b) == 1:
-            if is_turned(right) and not self.sizes.is_row(left):
+            row = self.sizes.is_row(left)
+            if is_turned(right) and not row:
                 self.note("a column beside a row is read as their outer product")
                 return self.call_by_name("outer", [left, right.value], start)
-            if a == b and self.sizes.is_row(left):
-                return self.multiply(left, right, start)
+            if not row or a != b:
+                return None
+        elif product_shape(a, b) is None:
             return None
-        if product_shape(a, b) is None:
-            return None
-        if (
-            broadcast(a, b) is not None
-            and len(a) == len(b)
-            and not self.doubt(self.is_linear_algebra())
-        ):
-            return None
-        return self.multiply(left, right, start)
-
-    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
+        elif broadcast(a, b) is not None and len(a) == len(b):
+            if not self.doubt(self.is_linear_algebra()):
+                return None
         self.note("arrays side by side are read as a matrix product")
-        return self.node(ast.BinOp(left, ast.MatMult(), right), start)
+        return self.binary_node(left, ast.MatMult(), right, start)
 
     def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
         """A dot between arrays: the product of two vectors, a matrix product."""
         a, b = self.shape(left), self.shape(right)
-        if a and b and len(a) == len(b) == 1 and not (a != b or is_turned(right)):
-            if not self.doubt(usual=True):
-                return None
-            self.note("a dot between two vectors is read as their product")
-            return self.node(ast.BinOp(left, ast.MatMult(), right), start)
-        return self.multiply_matrices(left, right, start)
+        if not a or a != b or len(a) != 1 or is_turned(right):
+            return self.multiply_matrices(left, right, start)
+        if not self.doubt(usual=True):
+            return None
+        self.note("a dot between two vectors is read as their product")
+        return self.binary_node(left, ast.MatMult(), right, start)
 
     def is_linear_algebra(self) -> bool:
         """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""

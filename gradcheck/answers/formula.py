@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcheck.answers.characters import fault_at, in_plain
 from gradcheck.answers.echo import echo, half_unit
+from gradcheck.answers.notes import explain
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
@@ -120,7 +121,8 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
-    within_limits(body, reading, len(outline.tokens))
+    nodes = within_limits(body, text)
+    reading.notes += explain(nodes, text)
     return Formula(
         text,
         ast.Expression(body),
@@ -134,18 +136,21 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     )
 
 
-def within_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
-    """Refuse a tree that a recursion could not bear, or with a literal power that is too large."""
-    level: list[ast.AST] = [body] if tokens > HEIGHT // 4 or reading.own else []
-    height = parts = 0
+def within_limits(body: ast.expr, typed: str) -> list[ast.expr]:
+    """The parts of a tree; it is refused where a recursion could not bear it, or a power."""
+    found: list[ast.expr] = []
+    level, height = [body], 0
     while level:
-        height, parts = height + 1, parts + len(level)
-        if height > HEIGHT or parts > PARTS:
+        height += 1
+        found += level
+        if height > HEIGHT or len(found) > PARTS:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
-            raise fault_at(reading.typed, 0, message, "simplify it first, or give numbers")
-        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
-    for power in reversed(reading.powers):
+            raise fault_at(typed, 0, message, "simplify it first, or give numbers")
+        level = [inner for node in level for inner in children(node)]
+    for power in reversed(found):
+        if not (isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)):
+            continue
         exponent = _size(power.right)
         base = _size(power.left) if exponent else None
         message = ""
@@ -156,7 +161,20 @@ def within_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
         if message:
             at = power.right.col_offset
             width = max((power.right.end_col_offset or 0) - at, 1)
-            raise fault_at(reading.typed, at, message, "simplify it first", width)
+            raise fault_at(typed, at, message, "simplify it first", width)
+    return found
+
+
+def children(node: ast.expr) -> list[ast.expr]:
+    """The parts of a node that are formulas."""
+    match node:
+        case ast.Name() | ast.Constant():
+            return []
+        case ast.BinOp(left, _, right):
+            return [left, right]
+        case ast.UnaryOp(_, inner):
+            return [inner]
+    return [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]  # type: ignore[misc]
 
 
 def _size(node: ast.AST) -> Size | None:

@@ -16,13 +16,11 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import CLOSING, DEPTH, NEVER
+from gradcheck.answers.operands import NEVER
 from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
 
-RARE = frozenset(["!", "%", "°", "|"])
-NOTES = 8  # on towers: nobody reads more, and each repeats the one before
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
     "-": (SUM, ast.Sub),
@@ -48,6 +46,7 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 SUFFIXES = frozenset([".", "[", "'"])
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
+RAISED = re.compile(r"([{(] )?(- )?T (?(1)[})] )")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
@@ -58,11 +57,7 @@ class Parser(Calls):
         """The formula that all tokens make."""
         if len(self.tokens) == 1:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
-        if not RARE.isdisjoint([token.text for token in self.tokens]):
-            for token in self.tokens:
-                if token.kind == "op" and token.text in ("!", "%", "°"):
-                    raise self.fault(token, *NEVER[token.text])
-            self.double_bars()
+        self.double_bars()
         body = self.expression()
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
             raise self.fault_here("an operator or the end")
@@ -72,21 +67,23 @@ class Parser(Calls):
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
-        self.depth += 1
-        if self.depth > DEPTH:
-            raise self.too_deep()
+        self.deeper()
         token = self.tokens[self.at]
         start = token.start
-        signed = token.kind == "op" and token.text in ("-", "+")
-        left = self.signed_value() if signed else self.with_suffixes(self.value(), token)
+        if token.kind == "op" and token.text in ("-", "+"):
+            self.at += 1
+            op = ast.USub() if token.text == "-" else ast.UAdd()
+            left: ast.expr = self.node(ast.UnaryOp(op, self.factor(UNARY)), start)
+        else:
+            left = self.with_suffixes(self.value(), token)
         while True:
             token = self.tokens[self.at]
             sign = token.text if token.kind == "op" else ""
             if sign in BINARY and not (sign == ":" and self.slices):
-                own, op = BINARY[sign]
+                own, op_ = BINARY[sign]
                 if own < rank:
                     break
-                left = self.binary(left, start, own, op())
+                left = self.binary(left, start, own, op_())
             elif sign == "^":
                 if rank > POWER:
                     break
@@ -102,46 +99,26 @@ class Parser(Calls):
         self.depth -= 1
         return left
 
-    def signed_value(self) -> ast.expr:
-        """A sign binds more loosely than a power: noted where a power follows it."""
-        sign = self.step()
-        first = self.tokens[self.at].start
-        operand = self.factor(UNARY)
-        power = isinstance(operand, ast.BinOp) and operand.col_offset == first
-        if power and sign.text == "-" and not self.reading.silent:
-            self.note(f"{self.text(sign.start)} is read as -({echo(operand)})")
-        op = ast.USub() if sign.text == "-" else ast.UAdd()
-        return self.node(ast.UnaryOp(op, operand), sign.start)
-
     def binary(self, left: ast.expr, start: int, rank: int, op: ast.operator) -> ast.expr:
         """A sum, difference, product or quotient."""
         sign = self.step()
-        token = self.tokens[self.at]
+        first = self.tokens[self.at].start
         if sign.text == ":":
             self.note("a colon is read as a sign of division")
-        number_comes = sign.text == "/" and token.kind == "number" and self.is_short(start)
-        if number_comes and self.bare_exponent(("number",), -2):
-            self.note(f"{self.text(start)}{token.text} is read as ({echo(left)})/{token.text}")
-        if sign.text == "/" and self.sees("/"):
-            raise self.fault_here("a number, a name or a bracket")
         if rank == SUM and self.arrays:
             self.beside = self.shape(left)
         right = self.factor(rank + 1)
-        if sign.text == "⊙":
-            while self.factor_starts() or self.sees("@"):  # what stands together holds together
-                right = self.more_of_it(right, token.start)
+        while sign.text == "⊙" and (self.factor_starts() or self.sees("@")):
+            if self.takes("@"):  # what stands together holds together
+                right = self.binary_node(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
+            else:
+                right = self.side_by_side(right, first)
         left = self.operand(left)
         if sign.text == "·" and self.arrays:
             product = self.multiply_dotted(left, right, start)
             if product is not None:
                 return product
         return self.binary_node(left, op, right, start)
-
-    def more_of_it(self, right: ast.expr, start: int) -> ast.expr:
-        if self.takes("@"):
-            inner = self.factor(PRODUCT + 1)
-            return self.binary_node(right, ast.MatMult(), inner, start)
-        return self.side_by_side(right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         """One comparison; a chain only in a condition, as what holds together."""
@@ -159,7 +136,7 @@ class Parser(Calls):
         return found or left
 
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
-        """A product without a sign; after a quotient or a bare exponent its reading is noted."""
+        """A product without a sign."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
@@ -169,79 +146,40 @@ class Parser(Calls):
         if token.text == "[" and constant and self.holds_index():
             cure = "write round brackets to group"
             raise self.fault(token, "square brackets make an index or a list", cure)
-        divided = self.ends_with_quotient(left, start)
-        raised = (
-            token.kind == "word"
-            and not (token.spaced or self.reading.silent)
-            and self.bare_exponent(("number", "word"), -1)
-            and not self.function_comes()
-        )
         right = self.factor(PRODUCT + 1)
         left = self.operand(left)
         product = self.multiply_matrices(left, right, start)
-        turned = product is None and is_turned(left) + is_turned(right)
-        if turned and self.may_be_arrays(left, right):
+        if product is not None:
+            return product
+        if is_turned(left) or is_turned(right):
             entrywise = "factors side by side are multiplied entry by entry"
             self.note(f"{entrywise}; a matrix product is written @")
-        if (divided or raised) and self.is_short(start):
-            self.note(
-                f"{self.text(start)} is read as {bracket(left, POWER + 1)}*{bracket(right, UNARY)}"
-            )
-        return product or self.binary_node(left, ast.Mult(), right, start)
-
-    def may_be_arrays(self, *factors: ast.expr) -> bool:
-        return all(number(f) is None and self.shape(f) != () for f in factors)
+        return self.binary_node(left, ast.Mult(), right, start)
 
     def is_coefficient(self) -> bool:
-        """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x; x 2^(x - 1) is noted."""
+        """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x, x 2^(x - 1)."""
         token, before, after = self.tokens[self.at], self.look(-1), self.look(1)
         if token.spaced and before.kind == "word" and self.sees("^", ahead=1):
-            self.note(f"{before.text} {token.text}^ is read as {before.text}*{token.text}^")
             return True
-        if self.meaning(before) and before.text in self.words.constants and not token.spaced:
-            return False
         follows = after.kind == "word" or self.sees("^", "(", "√", "∛", "frac", "root", ahead=1)
         return before.text in (")", "}", "|)", "|", "]") and follows
-
-    def ends_with_quotient(self, left: ast.expr, start: int) -> bool:
-        """Whether `left` is a quotient typed with a slash and not in brackets."""
-        if not (isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div)):
-            return False
-        if left.col_offset != start or left.end_col_offset != self.look(-1).end:
-            return False
-        return self.typed[start : start + 1] not in ("\\", "(", "½") or any(
-            sign in self.typed[left.left.end_col_offset or 0 : left.right.col_offset]
-            for sign in "/:÷"
-        )
-
-    def bare_exponent(self, kinds: tuple[str, ...], last: int) -> bool:
-        """Whether the token at `last` is an exponent without brackets: x^2, x^-2."""
-        signed = self.sees("-", "+", ahead=last - 1)
-        return self.look(last).kind in kinds and self.sees("^", ahead=last - 1 - signed)
 
     def power(self, base: ast.expr, start: int) -> ast.expr:
         """A power; a raised T is the transpose, -1 the inverse of a square matrix."""
         sign = self.step()
-        typed = self.typed[sign.start : sign.end]
         shape = self.shape(base)
         if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
             del self.tokens[self.at + 1]
             shape = None
         if (raised := self.transpose_comes(shape)) is not None:
             return self.raised_transpose(base, sign, raised, start)
-        first = self.tokens[self.at].start
         exponent = self.factor(UNARY)
         base = self.operand(base)
-        if typed != "**" and is_square(shape):
+        if is_square(shape) and self.typed[sign.start : sign.end] != "**":
             found = self.power_of_matrix(base, number(exponent), start)
             if found is not None:
                 return found
-        power = self.binary_node(base, ast.Pow(), exponent, start)
-        tower = isinstance(exponent, ast.BinOp) and isinstance(exponent.op, ast.Pow)
-        noted = self.reading.silent or len(self.reading.notes) >= NOTES
-        if tower and not noted and exponent.col_offset == first:
-            self.note(f"{self.text(start)} is read as {bracket(base)}**({echo(exponent)})")
-        return power
+        return self.binary_node(base, ast.Pow(), exponent, start)
 
     def power_of_matrix(self, base: ast.expr, times: object, start: int) -> ast.expr | None:
         """An inverse, or a product of a few: nobody means the entries of X^{-2}, perhaps of X^2."""
@@ -263,13 +201,10 @@ class Parser(Calls):
     def transpose_comes(self, shape: Shape | None) -> str | None:
         """A raised `T`, `-T`, `{T}` or `{-T}` is read and given; None where there is none."""
         token, at = self.tokens[self.at], self.at
-        self.at += self.sees("{", "(")
-        minus = self.takes("-")
-        letter = self.step()
-        named = letter.kind == "word" and not shape and self.meaning(letter) is not None
-        braced = token.text in ("{", "(") and token.kind == "op"
-        if letter.text == "T" and not named and (not braced or self.takes(CLOSING[token.text])):
-            return "-T" if minus else "T"
+        found = self.find(RAISED)
+        letter = self.tokens[self.at - 1 - bool(found and found[1])]
+        if found and (letter.kind != "word" or shape or self.meaning(letter) is None):
+            return "-T" if found[2] else "T"
         self.at = at
         rest = token.text[1:]  # X^TR
         if token.kind != "word" or token.text[0] != "T" or not rest or self.meaning(token):
@@ -289,8 +224,8 @@ class Parser(Calls):
         base = as_list(base)
         if raised == "-T":
             base = self.call_by_name("inv", [base], start)
-        said = f"{echo(base)}.T" if raised == "-T" else f"the transpose {bracket(base)}.T"
-        self.note(f"{self.text(start)} is read as {said}")
+        said = "" if raised == "-T" else "the transpose "
+        self.note(f"{self.text(start)} is read as {said}{bracket(base)}.T")
         return self.with_suffixes(self.transpose(base, start), sign)
 
     def row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
@@ -358,7 +293,7 @@ class Parser(Calls):
         if isinstance(value, ast.Constant) and before.text != ")":
             return False
         if isinstance(value, ast.Name) and value.id in self.words.scalars and before.kind == "word":
-            inside = self.tokens[self.at + 1 : self.closing_bracket(self.at)]
+            inside = self.in_bracket(self.at)
             if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
                 return False
             message = f"{value.id} is a single number and has no entries"
@@ -369,7 +304,7 @@ class Parser(Calls):
 
     def holds_index(self) -> bool:
         """Whether square brackets hold numbers, slices, None: no formula that they group."""
-        inside = self.tokens[self.at + 1 : self.closing_bracket(self.at)]
+        inside = self.in_bracket(self.at)
         if len(inside) == 1 and self.arrays and inside[0].text not in self.words.names:
             return True
         plain = all(INDEX.fullmatch(t.text) for t in inside)
@@ -430,7 +365,7 @@ class Parser(Calls):
             return self.node(ast.Attribute(self.operand(value), method.text, ast.Load()), start)
         word = method.kind == "word"
         if word and self.keeps_values(method, value):
-            self.at = self.closing_bracket(self.at + 1) + 1
+            self.at += len(self.in_bracket(self.at + 1)) + 3
             self.note(f"{self.text(method.start)} changes nothing here")
             return value
         function = self.words.function(method.text) if word else None
@@ -445,14 +380,12 @@ class Parser(Calls):
 
     def keeps_values(self, method: Token, value: ast.expr) -> bool:
         """Whether a method only makes floats of what it is called on: `(x > 0).astype(float)`."""
-        closing = self.closing_bracket(self.at + 1) if self.sees("(", ahead=1) else 0
-        if self.tokens[closing].text != ")":
+        if not self.sees("(", ahead=1):
             return False
-        inside = spell(self.tokens[self.at + 2 : closing])
-        compared = isinstance(value, ast.Compare)
-        return (method.text == "astype" and (compared or "float" in inside)) or (
-            method.text in ("float", "double", "copy") and not inside.strip()
-        )
+        inside = spell(self.in_bracket(self.at + 1))
+        if method.text == "astype":
+            return isinstance(value, ast.Compare) or "float" in inside
+        return method.text in ("float", "double", "copy") and not inside.strip()
 
     # -- values ------------------------------------------------------------------------------------
 

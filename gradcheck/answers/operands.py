@@ -12,12 +12,11 @@ from typing import TypeVar
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
 from gradcheck.answers.shapes import Shape, Shapes, is_square
-from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks
+from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks, spell
 from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
-SHORT = 200  # characters that a note repeats
 FACTORS = frozenset(["number", "word"])
 OPENERS = frozenset(["(", "{", "[", "⟦", "⦃", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
@@ -26,17 +25,17 @@ SHOWN = {
     **{"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"},
     **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"},
 }
+COMMA = "write lists in square brackets, decimals with a point"
 NEVER = {
     "=": ("an equals sign", "give only what stands on its right"),
     "'": ("primes are not read", DERIVATIVE),
-    "∂": ("derivative signs are not read", DERIVATIVE),
-    "∇": ("derivative signs are not read", DERIVATIVE),
+    **dict.fromkeys("∂∇", ("derivative signs are not read", DERIVATIVE)),
     "∞": ("infinity is not read", "a derivative is a formula; infinity is not read"),
     "!": ("factorials are not read", "write gamma(n + 1), or the number"),
     "%": ("percent signs are not read", "write 0.5 for fifty percent"),
     "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
     "$": ("a dollar sign without its partner", "leave it out"),
-    ",": ("a comma that separates nothing", "write lists in square brackets, decimals with a point"),
+    ",": ("a comma that separates nothing", COMMA),
 }
 CURES = {
     **dict.fromkeys([")", "]", "}"], "remove it, or open a bracket before it"),
@@ -44,6 +43,8 @@ CURES = {
     **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
 }
 LONE_BAR = "these bars do not pair up", "write abs(...) instead of |...|"
+INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\} |\S+ ))?")
+"""What stands below and above a sum sign."""
 
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
@@ -57,11 +58,9 @@ class Reading:
     single: bool = False
     by: str = ""  # what a prime differentiates by
     turned: frozenset[int] = frozenset()
-    silent: bool = False  # nobody will see the notes
     own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
-    powers: list[ast.BinOp] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands
     choices: Callable[[Sequence[Token]], ast.expr | None] = lambda _: None  # the rows of cases
 
@@ -77,7 +76,7 @@ class Operands:
         self.at = self.depth = self.bars = 0
         self.in_norm = False
         self.slices = False  # whether a colon parts an index
-        self.blanks = False  # whether blanks do
+        self.blanks = False  # whether blanks part what is read
         self.equates = False  # whether an equals sign compares
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.beside: Shape | None = None  # of what stands before a sign of addition
@@ -95,8 +94,7 @@ class Operands:
 
     def takes(self, sign: str) -> bool:
         """Whether a sign is here; if so, move past it."""
-        token = self.tokens[self.at]
-        seen = token.text == sign and token.kind == "op"
+        seen = self.sees(sign)
         self.at += seen
         return seen
 
@@ -105,6 +103,12 @@ class Operands:
         token = self.tokens[self.at]
         self.at += token.kind != "end"
         return token
+
+    def find(self, pattern: re.Pattern[str], tokens: int = 20) -> re.Match[str] | None:
+        """What a pattern of tokens finds here; move past it."""
+        found = pattern.match(spell(self.tokens[self.at : self.at + tokens]))
+        self.at += found[0].count(" ") if found else 0
+        return found
 
     def instead(self, *tokens: Token) -> None:
         """Read the token here as others."""
@@ -127,15 +131,11 @@ class Operands:
     def factor_starts(self) -> bool:
         """Whether a factor can start here without a sign of its own."""
         token = self.tokens[self.at]
-        if token.kind in FACTORS:
-            return True
         if token.kind != "op":
-            return False
-        if token.text in OPENERS:
-            return True
+            return token.kind in FACTORS
         if token.text == "‖":
             return not self.in_norm
-        return token.text == "|" and (not self.bars or self.bar_opens())
+        return token.text in OPENERS or (token.text == "|" and (not self.bars or self.bar_opens()))
 
     def bar_opens(self) -> bool:
         """Whether a bar inside of bars opens others: in doubt where a factor follows it."""
@@ -164,23 +164,15 @@ class Operands:
     def binary_node(
         self, left: ast.expr, op: ast.operator, right: ast.expr, start: int
     ) -> ast.BinOp:
-        node = self.node(ast.BinOp(left, op, right), start)
-        if isinstance(op, ast.Pow):
-            self.reading.powers.append(node)
-        return node
+        return self.node(ast.BinOp(left, op, right), start)
 
     def call_by_name(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
         return self.node(ast.Call(self.name(function, start), args, []), start)
 
-    def note(self, note: str) -> None:
-        """Record a rule that was applied, once, with powers spelled as in the text."""
-        note = note if "**" in self.typed else note.replace("**", "^")
-        if note not in self.reading.notes:
-            self.reading.notes.append(note)
-
-    def is_short(self, start: int) -> bool:
-        """Whether what was read from `start` on may be repeated in a note."""
-        return not self.reading.silent and self.tokens[self.at - 1].end - start <= SHORT
+    def note(self, said: str, node: ast.expr | None = None) -> None:
+        """Record a rule that was applied, or as what something is read."""
+        said = said if node is None else f"{said} is read as {echo(node)}"
+        self.reading.notes.append(said if "**" in self.typed else said.replace("**", "^"))
 
     def text(self, start: int) -> str:
         """What was typed from `start` to the end of the token just read, in short."""
@@ -205,11 +197,8 @@ class Operands:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH:
-            raise self.too_deep()
-
-    def too_deep(self) -> TextError:
-        message = f"more than {DEPTH} levels of brackets, signs and powers"
-        return self.fault(self.tokens[self.at], message, "simplify it first")
+            message = f"more than {DEPTH} levels of brackets, signs and powers"
+            raise self.fault(self.tokens[self.at], message, "simplify it first")
 
     def closes(self, opening: Token, closing: str) -> None:
         """Move past the bracket that closes `opening`, or refuse."""
@@ -220,8 +209,9 @@ class Operands:
             raise self.fault(opening, f"{shown} is never closed", f"add {due}")
         raise self.fault_here(f"{due} to close {shown}")
 
-    def closing_bracket(self, opening: int) -> int:
-        return closing_at(self.tokens, opening)
+    def in_bracket(self, opening: int) -> list[Token]:
+        """The tokens in the bracket at a place."""
+        return self.tokens[opening + 1 : closing_at(self.tokens, opening)]
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
@@ -259,25 +249,9 @@ class Operands:
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
-        if not text.isdigit() and "." not in text and ("e" in text or "E" in text):
+        if "e" in text.lower() and "." not in text:
             self.check_multiple(token)
         return self.node(constant(text), token.start)
-
-    def indicator_comes(self, ahead: int = 0) -> bool:
-        """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
-        below = self.sees("_", ahead=ahead)
-        if not self.sees("[", "{" if below else "[", ahead=ahead + below):
-            return False
-        opening = self.at + ahead + below
-        inside = self.tokens[opening : self.closing_bracket(opening)]
-        return any(t.text in UNEQUAL or t.text in ("==", "=") for t in inside)
-
-    def indicator(self) -> ast.expr:
-        """One where what stands in brackets holds."""
-        outside, self.equates = self.equates, True
-        found = self.in_brackets()
-        self.equates = outside
-        return found
 
     def check_multiple(self, token: Token) -> None:
         """Refuse `2e3` where an input is called e."""
@@ -289,6 +263,21 @@ class Operands:
             raise self.fault(token, f"is {token.text} a number or a multiple of {letter}?", cure)
         if self.words.meaning(letter):
             self.note(f"{token.text} is read as {mantissa}*10^{exponent}")
+
+    def indicator_comes(self, ahead: int = 0) -> bool:
+        """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
+        below = self.sees("_", ahead=ahead)
+        if not self.sees("[", "{" if below else "[", ahead=ahead + below):
+            return False
+        inside = self.in_bracket(self.at + ahead + below)
+        return any(t.text in UNEQUAL or t.text in ("==", "=") for t in inside)
+
+    def indicator(self) -> ast.expr:
+        """One where what stands in brackets holds."""
+        outside, self.equates = self.equates, True
+        found = self.in_brackets()
+        self.equates = outside
+        return found
 
     # -- brackets ----------------------------------------------------------------------------------
 
@@ -347,12 +336,12 @@ class Operands:
     def list_(self) -> ast.expr:
         """A list of values, perhaps of rows, which semicolons or line breaks part."""
         opening = self.step()
-        inside = self.tokens[self.at : self.closing_bracket(self.at - 1)]
-        outside, self.blanks = self.blanks, not self.single and is_of_blanks(inside)
+        outside, self.blanks = self.blanks, False
+        if not self.single:
+            self.blanks = is_of_blanks(self.in_bracket(self.at - 1))
         rank = UNARY if self.blanks else 0
         parting = (",", "&") if opening.text == "⟦" else (",",)
-        item = lambda: self.expression(rank)
-        rows, _ = self.between(opening, item, parting=parting, rows=True)
+        rows, _ = self.between(opening, lambda: self.expression(rank), parting=parting, rows=True)
         self.blanks = outside
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
@@ -363,11 +352,12 @@ class Operands:
 
     def cases(self) -> ast.expr:
         r"""The rows of `\begin{cases}`."""
-        opening, stop = self.step(), self.closing_bracket(self.at - 1)
-        found = self.reading.choices(self.tokens[self.at : stop])
+        opening = self.step()
+        inside = self.in_bracket(self.at - 1)
+        found = self.reading.choices(inside)
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
-        self.at = stop
+        self.at += len(inside)
         self.closes(opening, CLOSING[opening.text])
         return found
 
@@ -376,14 +366,12 @@ class Operands:
     def absolute(self) -> ast.expr:
         """What stands between bars: its absolute value; of an array perhaps norm or determinant."""
         opening = self.step()
-        if self.tokens[self.at].kind == "end":
-            raise self.fault(opening, *LONE_BAR)
         plain = opening.text == "|"
         outside = self.bars
         self.bars = self.bars + 1 if plain else 0
-        inner = self.factor(0)
+        inner = None if self.tokens[self.at].kind == "end" else self.factor(0)
         self.bars = outside
-        if not (self.takes("|)") or (plain and self.takes("|"))):
+        if inner is None or not (self.takes("|)") or (plain and self.takes("|"))):
             raise self.fault(opening, *LONE_BAR)
         shape, function = self.shape(inner), "absolute"
         if shape:
@@ -416,19 +404,14 @@ class Operands:
         return self.node(ast.List(parts, ast.Load()), opening.start)
 
     def radical(self) -> ast.expr:
-        """A root sign covers the one factor after it, with its power: noted where more follows."""
+        """A root sign covers the one factor after it, with its power."""
         sign = self.step()
-        factor = self.tokens[self.at]
         if not self.factor_starts():
-            raise self.fault(factor, "a root sign without what is under it", "write √(...)")
+            here = self.tokens[self.at]
+            raise self.fault(here, "a root sign without what is under it", "write √(...)")
         inner = self.factor(POWER)
         call = self.call_by_name(RADICALS[sign.text], [inner], sign.start)
-        after = self.tokens[self.at]
-        if isinstance(inner, ast.BinOp) and inner.col_offset == factor.start:
-            self.note(f"{self.text(sign.start)} is read as {echo(call)}")
-        elif factor.kind in FACTORS and after.kind == "word":
-            read = f"{echo(call)}*{after.text}"
-            self.note(f"{self.text(sign.start)}{after.text} is read as {read}")
+        call.func.end_col_offset = sign.end
         return call
 
     def root(self) -> ast.expr:
@@ -448,15 +431,13 @@ class Operands:
         token = self.tokens[self.at]
         if self.sees("{"):
             return self.operand(self.group())
-        many = len(token.text) > 1
-        if token.kind == "number" and not token.text.isdigit() and many:
+        many = len(token.text) > 1 and token.kind in FACTORS
+        if not self.factor_starts() or (many and token.kind == "number" and not token.text.isdigit()):
             raise self.fault_here("an argument in braces")  # `\frac1e5`: no one meaning
-        if token.kind in FACTORS and many and self.typed[token.start] != "\\":
+        if many and self.typed[token.start] != "\\":
             middle, (head, rest) = token.start + 1, (token.text[0], token.text[1:])
             after = token._replace(text=rest, start=middle, spaced=False)
             self.instead(token._replace(text=head, end=middle), after)
-        if not self.factor_starts():
-            raise self.fault_here("an argument in braces")
         self.deeper()
         found = self.operand(self.value())
         self.depth -= 1
@@ -465,7 +446,8 @@ class Operands:
     def sum(self) -> ast.expr:
         """`∑ x_i^2`, `∑_{i=1}^n x_i y_i`: a sum over the entries of what follows it."""
         sign = self.step()
-        letter = self.sum_index() or self.index_below()
+        found = self.find(INDEXED)
+        letter = (found and (found[1] or found[2])) or self.index_below()
         words = self.words
         self.words = words.inside_sum(letter) if letter else words
         try:
@@ -476,8 +458,10 @@ class Operands:
         if shape is not None and len(shape) != 1 and not (shape and not letter):
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
             raise self.fault(sign, "this sum over indices is not read", cure)
-        self.note(f"{self.text(sign.start)} is read as sum({echo(inner)})")
-        return self.call_by_name("sum", [inner], sign.start)
+        said = self.text(sign.start)
+        total = self.call_by_name("sum", [inner], sign.start)
+        self.note(said, total)
+        return total
 
     def index_below(self) -> str:
         """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
@@ -486,22 +470,3 @@ class Operands:
             if len(self.shapes.get(stem) or ()) == 1 and re.fullmatch("[a-z]", below):
                 return "" if self.words.meaning(token.text) else below
         return ""
-
-    def sum_index(self) -> str:
-        """The letter below a sum sign; what stands above it is the length of what is summed."""
-        letter = ""
-        token = self.tokens[self.at]
-        if token.kind == "word" and re.fullmatch(r"_[a-z]", token.text):
-            letter = self.step().text[1:]
-        elif self.takes("_"):
-            braced = self.takes("{")
-            letter = self.step().text
-            while braced and not self.takes("}"):
-                if self.step().kind == "end":
-                    raise self.fault_here("} to close {")
-        if self.takes("^"):
-            if self.sees("{"):
-                self.group()
-            else:
-                self.step()
-        return letter

@@ -178,7 +178,7 @@ class Outline:
     ) -> tuple[ast.expr | None, TextError | None, Reading]:
         """The tree of a step or why it is none, and a reading whose notes are forgotten."""
         outside = self.reading
-        self.reading = aside = replace(outside, notes=[], doubts=[], powers=[], untaken=None)
+        self.reading = aside = replace(outside, notes=[], doubts=[], untaken=None)
         try:
             return self.parse(tokens), None, aside
         except TextError as fault:

@@ -162,13 +162,10 @@ class Words:
             text += piece + joint
         return text.rstrip(" *")
 
-    def as_product(self, word: str) -> str:
+    def as_products(self, word: str) -> list[tuple[str, ...]]:
         """The product that a function's name might be meant as: `a*sin`; or nothing."""
-        if word[0] not in self.names or len(word) < 3:
-            return ""
-        ways = segment(self, word, opens=True)
-        products = [w for w in ways if w[0] in self.names and self.is_function(w[-1])]
-        return self.spell(products[0]) if products else ""
+        ways = segment(self, word, opens=True) if word[0] in self.names and word[2:] else []
+        return [w for w in ways if w[0] in self.names and self.is_function(w[-1])][:1]
 
     def _first_meaning(self, word: str) -> Meaning | None:
         """The meaning of a word met for the first time."""

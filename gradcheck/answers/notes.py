@@ -1,0 +1,109 @@
+"""How an ambiguous spelling was read: what was typed, and the same with the brackets it now has.
+
+`1/2x is read as (1/2)*x`. Each rule looks at a node of the tree and at what was typed there: where
+its writer set brackets nothing is in doubt.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+
+from gradcheck.answers.characters import clip
+from gradcheck.answers.echo import OPERATORS, echo
+
+SHORT = 200  # characters that a note repeats
+MOST = 8  # notes: nobody reads more
+POWER = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
+SIGN = re.compile(r"[*·×⋅∙•÷∕/:@]|\\(?:cdot|times|div)")
+BRACKET = re.compile(r"\s*\\?(?:left|big|Big)?\s*[({\[|⟨‖]")
+
+
+def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
+    """The notes on the nodes of a formula, in the order of what was typed."""
+    doubtful = [node for node in nodes if _is_doubtful(node, typed)]
+    doubtful.sort(key=lambda node: (node.end_col_offset, -node.col_offset))
+    notes = []
+    for node in doubtful:
+        shown = typed[node.col_offset : node.end_col_offset]
+        note = f"{clip(shown)} is read as {_write_apart(node)}"
+        notes += [note if "**" in typed else note.replace("**", "^")] if len(shown) <= SHORT else []
+    return notes[:MOST]
+
+
+def _write_apart(node: ast.expr) -> str:
+    """A node with brackets around its parts."""
+    match node:
+        case ast.UnaryOp(_, inner):
+            return f"-({echo(inner)})"
+        case ast.BinOp(left, op, right):
+            sign, _ = OPERATORS[type(op)]
+            compound = ast.BinOp | ast.UnaryOp
+            return sign.join(f"({echo(n)})" if isinstance(n, compound) else echo(n) for n in (left, right))
+    return echo(node)
+
+
+def _is_doubtful(node: ast.expr, typed: str) -> bool:
+    """Whether somebody could have read what was typed for a node in another way."""
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.BinOp(_, ast.Pow()) as power):
+            return not typed[node.col_offset + 1 : power.col_offset].strip()
+        case ast.Call(ast.Name(name), [inner], []):
+            return _is_bare(node, typed) and not _is_simple(inner, name in ("sqrt", "cbrt"))
+        case ast.BinOp(left, op, right):
+            between = _between(node, typed)
+            last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
+            raised = POWER.search(typed[left.col_offset : left.end_col_offset])
+            if isinstance(op, ast.Pow):
+                return between in ("^", "**") and (_is_power(right) or _is_apart(left, typed))
+            if between and SIGN.fullmatch(between):
+                halved = between == "/" and raised and isinstance(right, ast.Constant)
+                factor = isinstance(_first(right), ast.Name | ast.Constant)
+                return bool(halved) or (factor and _is_bare(last, typed))
+            if between == "":
+                joined = raised and left.end_col_offset == right.col_offset
+                root = typed[last.col_offset] in "√∛" and _is_bare(last, typed)
+                divided = isinstance(left, ast.BinOp) and SIGN.fullmatch(_between(left, typed) or "")
+                quotient = divided and isinstance(left.op, ast.Div)
+                return bool(quotient) or (isinstance(_first(right), ast.Name) and bool(joined or root))
+    return False
+
+
+def _between(node: ast.BinOp, typed: str) -> str | None:
+    """What was typed between the sides of an operator; None where they were not typed so."""
+    end, start = node.left.end_col_offset or 0, node.right.col_offset
+    return typed[end:start].strip() if end <= start else None
+
+
+def _is_power(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+def _is_bare(node: ast.expr, typed: str) -> bool:
+    """Whether a function stands without brackets."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return False
+    name, argument = node.func.end_col_offset or 0, node.args[0]
+    return name <= argument.col_offset and not BRACKET.match(typed, name)
+
+
+def _is_apart(node: ast.expr, typed: str) -> bool:
+    """Whether a blank stands between a function and its bracket: `sin (x)^2`."""
+    end = (node.func.end_col_offset or 0) if isinstance(node, ast.Call) else 0
+    return end > 0 and typed[end : end + 2] == " ("
+
+
+def _is_simple(argument: ast.expr, root: bool) -> bool:
+    """Whether nobody would read an argument differently: `x`, `2x`, `-x`."""
+    match argument:
+        case ast.UnaryOp(_, inner):
+            return _is_simple(inner, root)
+        case ast.BinOp(ast.Constant(), ast.Mult(), factor):
+            return not root and not _is_power(factor)
+    return not isinstance(argument, ast.BinOp)
+
+
+def _first(node: ast.expr) -> ast.expr:
+    """What stands first in a node."""
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    return node
