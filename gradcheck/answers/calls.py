@@ -56,6 +56,8 @@ class Calls(Operands):
         if token.text in self.reading.own:
             self.at += 1
             return self.reading.own[token.text]
+        if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
+            return self.capital_sigma(token)
         meaning = self.words.meant(token.text)
         if meaning is None:
             return self.undeclared_word(token)
@@ -93,8 +95,6 @@ class Calls(Operands):
     def undeclared_word(self, token: Token) -> ast.expr:
         """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
         text, after = token.text, self.look(1)
-        if text[:2] in ("Σ", "Σ_"):
-            return self.capital_sigma(token)
         if after.text == "'" and not segment(self.words, text, opens=False):
             raise self.fault(after, *NEVER["'"])
         if text in MODULES and after.text == "." and self.look(2).kind == "word":
@@ -302,7 +302,7 @@ class Calls(Operands):
             return None if keyword else self.call_argument()
 
         if not self.takes(CLOSING[opening.text]):
-            (given,), _ = self.between(opening, entry)
+            given, _ = self.items(opening, entry)
             args += given
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:

@@ -151,7 +151,8 @@ class Parser(Calls):
         product = self.multiply_matrices(left, right, start)
         if product is not None:
             return product
-        if is_turned(left) or is_turned(right):
+        turned = is_turned(left) or is_turned(right)
+        if turned and all(number(f) is None and self.shape(f) != () for f in (left, right)):
             entrywise = "factors side by side are multiplied entry by entry"
             self.note(f"{entrywise}; a matrix product is written @")
         return self.binary_node(left, ast.Mult(), right, start)
@@ -312,9 +313,10 @@ class Parser(Calls):
 
     def subscript(self, value: ast.expr, start: int) -> ast.expr:
         """`x[0]`, `W[:, 0]`, `x[1:3]`."""
-        opening = self.step()
-        first = self.tokens[self.at].start
-        (parts,), many = self.between(opening, self.index, slices=True, parting=(",",))
+        opening, outside = self.step(), self.slices
+        first, self.slices = self.tokens[self.at].start, True
+        parts, many = self.items(opening, self.index, (",",))
+        self.slices = outside
         index = parts[0]
         if many:
             index = self.node(ast.Tuple(parts, ast.Load()), first)

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable
 
 from gradcheck.answers.characters import clip
-from gradcheck.answers.echo import OPERATORS, echo
+from gradcheck.answers.echo import OPERATORS, POWER, UNARY, bracket, echo
 
 SHORT = 200  # characters that a note repeats
 MOST = 8  # notes: nobody reads more
-POWER = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
+RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
 SIGN = re.compile(r"[*·×⋅∙•÷∕/:@]|\\(?:cdot|times|div)")
 BRACKET = re.compile(r"\s*\\?(?:left|big|Big)?\s*[({\[|⟨‖]")
 
@@ -36,10 +36,13 @@ def _write_apart(node: ast.expr) -> str:
         case ast.UnaryOp(_, inner):
             return f"-({echo(inner)})"
         case ast.BinOp(left, op, right):
-            sign, _ = OPERATORS[type(op)]
-            compound = ast.BinOp | ast.UnaryOp
-            return sign.join(f"({echo(n)})" if isinstance(n, compound) else echo(n) for n in (left, right))
+            sign, rank = OPERATORS[type(op)]
+            return _apart(left) + sign + (_apart(right) if rank == POWER else bracket(right, UNARY))
     return echo(node)
+
+
+def _apart(node: ast.expr) -> str:
+    return f"({echo(node)})" if isinstance(node, ast.BinOp) else echo(node)
 
 
 def _is_doubtful(node: ast.expr, typed: str) -> bool:
@@ -52,7 +55,7 @@ def _is_doubtful(node: ast.expr, typed: str) -> bool:
         case ast.BinOp(left, op, right):
             between = _between(node, typed)
             last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
-            raised = POWER.search(typed[left.col_offset : left.end_col_offset])
+            raised = RAISED.search(typed[left.col_offset : left.end_col_offset])
             if isinstance(op, ast.Pow):
                 return between in ("^", "**") and (_is_power(right) or _is_apart(left, typed))
             if between and SIGN.fullmatch(between):

@@ -281,40 +281,23 @@ class Operands:
 
     # -- brackets ----------------------------------------------------------------------------------
 
-    def between(
+    def items(
         self,
         opening: Token,
         item: Callable[[], ast.expr | None],
-        *,
-        slices: bool = False,
         parting: Sequence[str] = (",", ";"),
-        rows: bool = False,
-    ) -> tuple[list[list[ast.expr]], bool]:
-        """The rows in brackets, the first of which was read, and whether a sign parts entries.
-
-        Semicolons and line breaks begin a row only where `rows` says so.
-        """
+    ) -> tuple[list[ast.expr], bool]:
+        """What stands in brackets, the first of which was read, and whether a sign parts it."""
         closing, parted = CLOSING[opening.text], False
-        outside = self.slices, self.bars
-        self.slices, self.bars = slices, 0
-        found: list[list[ast.expr]] = [[]]
-        while not ((parted or rows) and self.sees(closing)):
-            if rows and self.tokens[self.at].kind == "end":
-                break
+        outside, self.bars = self.bars, 0
+        found: list[ast.expr] = []
+        while not (parted and self.sees(closing)):
             entry = item()
-            found[-1] += [] if entry is None else [entry]
-            comma = self.sees(*parting)
-            self.at += comma
-            end = self.at
-            while rows and (self.sees(";") or self.tokens[self.at].kind == "line"):
-                self.at += 1
-            if self.at > end and not self.sees(closing):
-                nested = comma and isinstance(entry, ast.List)
-                found += [] if comma and (nested or len(found[-1]) == 1) else [[]]
-            parted |= comma or self.at > end
-            if not (comma or self.at > end or self.blanks):
+            found += [] if entry is None else [entry]
+            if not self.sees(*parting):
                 break
-        self.slices, self.bars = outside
+            self.at, parted = self.at + 1, True
+        self.bars = outside
         self.closes(opening, closing)
         return found, parted
 
@@ -323,7 +306,7 @@ class Operands:
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
-        (parts,), parted = self.between(opening, self.expression)
+        parts, parted = self.items(opening, self.expression)
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
     def in_brackets(self) -> ast.expr:
@@ -335,17 +318,27 @@ class Operands:
 
     def list_(self) -> ast.expr:
         """A list of values, perhaps of rows, which semicolons or line breaks part."""
-        opening = self.step()
-        outside, self.blanks = self.blanks, False
-        if not self.single:
-            self.blanks = is_of_blanks(self.in_bracket(self.at - 1))
-        rank = UNARY if self.blanks else 0
-        parting = (",", "&") if opening.text == "⟦" else (",",)
-        rows, _ = self.between(opening, lambda: self.expression(rank), parting=parting, rows=True)
-        self.blanks = outside
+        opening, closing = self.tokens[self.at], CLOSING[self.tokens[self.at].text]
+        blanks = not self.single and is_of_blanks(self.in_bracket(self.at))
+        outside = self.bars, self.slices, self.blanks
+        self.bars, self.slices, self.blanks = 0, False, blanks
+        self.at += 1
+        rows: list[list[ast.expr]] = [[]]
+        while not self.sees(closing) and self.tokens[self.at].kind != "end":
+            rows[-1].append(self.expression(UNARY if blanks else 0))
+            parts = self.takes(",") or (opening.text == "⟦" and self.takes("&"))
+            ends = False
+            while self.sees(";") or self.tokens[self.at].kind == "line":
+                self.at, ends = self.at + 1, True
+            if ends and not parts and not self.sees(closing):
+                rows.append([])
+            if not (parts or ends or blanks):
+                break
+        self.bars, self.slices, self.blanks = outside
+        self.closes(opening, closing)
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
-        found: list[ast.expr] = [row[0] for row in rows] if len(rows) > 1 else rows[0]
+        found = rows[0] if len(rows) == 1 else [row[0] for row in rows]
         if len(rows) > 1 and len(rows[0]) > 1:
             found = [self.node(ast.List(r, ast.Load()), r[0].col_offset) for r in rows]
         return self.node(ast.List(found, ast.Load()), opening.start)
@@ -385,7 +378,7 @@ class Operands:
         """`‖x‖`, with `_2` or `_F` below."""
         opening = self.step()
         self.in_norm = True
-        ((inner,),), _ = self.between(opening, self.expression, parting=())
+        (inner,), _ = self.items(opening, self.expression, ())
         self.in_norm = False
         below = self.tokens[self.at]
         if below.kind == "word" and below.text.startswith("_"):
@@ -397,7 +390,7 @@ class Operands:
     def angles(self) -> ast.expr:
         """`⟨x, y⟩` is the product of two vectors, `⟨1, 2⟩` a list."""
         opening = self.step()
-        (parts,), _ = self.between(opening, self.expression, parting=(",",))
+        parts, _ = self.items(opening, self.expression, (",",))
         if len(parts) == 2 and all(self.shape(part) for part in parts):
             self.note("angle brackets are read as the product of two vectors")
             return self.binary_node(parts[0], ast.MatMult(), parts[1], opening.start)
