@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.characters import ADVICE, GREEK, Typed, fault_at
+from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
 from gradcheck.errors import TYPED_EXPONENT, TextError
 
 TOKENS, NAME, DIGITS = 500, 32, 30
@@ -42,26 +42,15 @@ TOKEN = re.compile(
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
 SET = {"left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
 SIGNS = {
-    **dict.fromkeys(["cdot", "bullet"], "·"),
-    **dict.fromkeys(["times", "ast"], "*"),
-    **dict.fromkeys(["odot", "circ"], "⊙"),
-    **dict.fromkeys(["div", "oslash"], "/"),
-    **dict.fromkeys(["le", "leq", "leqslant"], "<="),
-    **dict.fromkeys(["ge", "geq", "geqslant"], ">="),
-    **dict.fromkeys(["ne", "neq"], "!="),
-    **dict.fromkeys(["Rightarrow", "implies", "to", "rightarrow"], "=>"),
-    **dict.fromkeys(["{", "lbrace"], "("),
-    **dict.fromkeys(["}", "rbrace"], ")"),
-    **dict.fromkeys("()[]", "$"),
-    **dict.fromkeys(["Vert", "lVert", "rVert", "|"], "‖"),
-    **dict.fromkeys(["approx", "simeq"], "≈"),
-    **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac", "flatfrac"], "frac"),
-    **dict.fromkeys(["land", "wedge"], "and"),
-    **dict.fromkeys(["lor", "vee"], "or"),
     **{sign: sign for sign in "*^+-/=<>_$&#%"},
-    **{"lt": "<", "gt": ">", "lbrack": "[", "rbrack": "]", "langle": "⟨", "rangle": "⟩"},
-    **{"vert": "|", "lvert": "|(", "rvert": "|)", "degree": "°", "prime": "'", "colon": ":"},
-    **{"partial": "∂", "nabla": "∇", "sum": "∑", "in": "∈", "sqrt": "root"},
+    **dict.fromkeys("()[]", "$"),
+    **as_table(r"""
+·: cdot bullet; *: times ast; ⊙: odot circ; /: div oslash; <: lt; >: gt; <=: le leq leqslant
+>=: ge geq geqslant; !=: ne neq; =>: Rightarrow implies to rightarrow; (: { lbrace; ): } rbrace
+[: lbrack; ]: rbrack; ⟨: langle; ⟩: rangle; |: vert; |(: lvert; |): rvert; ‖: Vert lVert rVert |
+≈: approx simeq; frac: frac dfrac tfrac cfrac nicefrac sfrac flatfrac; root: sqrt; ∑: sum; ∈: in
+and: land wedge; or: lor vee; °: degree; ': prime; :: colon; ∂: partial; ∇: nabla
+"""),
 }
 
 

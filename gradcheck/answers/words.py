@@ -10,40 +10,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.characters import DERIVATIVE, GREEK, clip
+from gradcheck.answers.characters import DERIVATIVE, GREEK, as_table, clip
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
 from gradcheck.ops.formula import ANSWERED
 
-SCHOOL = {
-    **dict.fromkeys(["log_2", "ld", "lb"], "log2"),
-    **dict.fromkeys(["lg", "log_10"], "log10"),
-    "log_e": "log",
-    **dict.fromkeys(["sen", "seno", "sinus"], "sin"),
-    **dict.fromkeys(["coseno", "cosinus", "kosinus"], "cos"),
-    **dict.fromkeys(["tg", "tang", "tangens"], "tan"),
-    **dict.fromkeys(["ctg", "cotg", "cotan", "cotang"], "cot"),
-    "cosec": "csc",
-    **dict.fromkeys(["arcsen", "asen"], "arcsin"),
-    **dict.fromkeys(["arctg", "arctang", "atg"], "arctan"),
-    **dict.fromkeys(["arcctg", "arccotg", "arcotg"], "acot"),
-    "arccosec": "acsc",
-    **dict.fromkeys(["raiz", "racine", "wurzel"], "sqrt"),
-    **dict.fromkeys(["sh", "senh"], "sinh"),
-    "ch": "cosh",
-    **dict.fromkeys(["th", "tgh"], "tanh"),
-    **dict.fromkeys(["cth", "ctgh", "cotgh"], "coth"),
-    "cosech": "csch",
-    **dict.fromkeys(["arsinh", "argsinh", "arsh", "argsh"], "arcsinh"),
-    **dict.fromkeys(["arcosh", "argcosh", "arch", "argch"], "arccosh"),
-    **dict.fromkeys(["artanh", "argtanh", "arth", "argth"], "arctanh"),
-    "arsech": "asech",
-    "arcsch": "acsch",
-    "arcoth": "acoth",
-    "Abs": "absolute",
-    **dict.fromkeys(["sgn", "signum"], "sign"),
-    "sigma": "sigmoid",
-    "Gamma": "gamma",
-}
+SCHOOL = as_table("""
+log: log_e; log2: log_2 ld lb; log10: lg log_10; sqrt: raiz racine wurzel; sign: sgn signum
+sin: sen seno sinus; cos: coseno cosinus kosinus; tan: tg tang tangens; csc: cosec
+cot: ctg cotg cotan cotang; sinh: sh senh; cosh: ch; tanh: th tgh; coth: cth ctgh cotgh
+csch: cosech; arcsin: arcsen asen; arctan: arctg arctang atg; acot: arcctg arccotg arcotg
+acsc: arccosec; arcsinh: arsinh argsinh arsh argsh; arccosh: arcosh argcosh arch argch
+arctanh: artanh argtanh arth argth; asech: arsech; acsch: arcsch; acoth: arcoth
+absolute: Abs; sigmoid: sigma; gamma: Gamma
+""")
 """What schools and countries write, and the NumPy names it stands for."""
 
 ALIASES = BY_SPELLING | SCHOOL
@@ -100,7 +79,6 @@ class Words:
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
     met: dict[str, Meaning | None] = field(default_factory=dict, repr=False)
     letter: str = ""  # of the sum inside which a formula stands
-    outer: "Words | None" = None
 
     def meaning(self, word: str) -> Meaning | None:
         """A declared name, else a constant, else a function, else nothing."""
@@ -147,7 +125,7 @@ class Words:
 
     def inside_sum(self, letter: str) -> "Words":
         """The vocabulary inside a sum over a letter."""
-        return replace(self, letter=letter, outer=self.outer or self, met={})
+        return replace(self, letter=letter, met={})
 
     def is_function(self, piece: str) -> bool:
         meaning = self.meaning(piece) if piece and not piece.isdigit() else None
@@ -201,12 +179,8 @@ class Words:
         named = ALIASES.get(word, word)
         return next((name for name in (named, word) if name in self.functions), None)
 
-    def spellings(self) -> Iterator[str]:
-        """Every word that may be typed, names first."""
-        yield from self.names
-        yield from self.constants
-        yield from self.functions
-        yield from (short for short, name in ALIASES.items() if name in self.functions)
+
+_make_words = lru_cache(maxsize=256)(Words)
 
 
 def vocabulary(
@@ -221,16 +195,6 @@ def vocabulary(
     return _make_words(frozenset(names), frozenset(functions), frozenset(constants), sized)
 
 
-@lru_cache(maxsize=256)
-def _make_words(
-    names: frozenset[str],
-    functions: frozenset[str],
-    constants: frozenset[str],
-    sized: frozenset[tuple[str, tuple[int, ...]]],
-) -> Words:
-    return Words(names, functions, constants, sized)
-
-
 def _spellings(word: str) -> Iterator[str]:
     """The identifiers a typed word may stand for: θ is theta or back, x_1 is x_1 or x1."""
     yield word
@@ -240,17 +204,13 @@ def _spellings(word: str) -> Iterator[str]:
     stem, *rest = word.split("_", 1)
     if stem.startswith("var") and stem[3:] in LETTERS:  # LaTeX's other form of a letter
         yield from _spellings(word[3:])
-    if stem in LETTERS:
-        for letter in (LETTERS[stem], *IN_PYTHON.get(stem, ())):
-            yield from _join(letter, "_" + rest[0] if rest else "")
-    yield from _join(*word.split("_", 1)) if "_" in word[1:] else ()
-    yield from (f"{m[1]}_{m[2]}" for m in [NUMBERED.fullmatch(word)] if m)
-
-
-def _join(stem: str, below: str) -> Iterator[str]:
-    """A stem with its subscript, with and without the low line."""
-    yield stem + below
-    yield stem + below.lstrip("_")
+    stems = (LETTERS[stem], *IN_PYTHON.get(stem, ())) if stem in LETTERS else ()
+    for letter in (*stems, *([stem] if rest and stem else ())):
+        below = "_" + rest[0] if rest and letter != stem else "".join(rest)
+        yield letter + below
+        yield letter + below.lstrip("_")
+    if found := NUMBERED.fullmatch(word):
+        yield f"{found[1]}_{found[2]}"
 
 
 @lru_cache(maxsize=4096)
@@ -299,20 +259,17 @@ STOP = frozenset(SENTENCES.split())
 """Words of sentences: never taken apart into names and functions."""
 
 
-UNITS = ("m", "s", "km", "cm", "kg", "rad")
 SPECIAL = {
     "C": "an answer needs no constant of integration",
-    "inf": "a derivative is a formula; infinity is not read",
-    "infinity": "a derivative is a formula; infinity is not read",
-    "nan": "a derivative is a formula",
-    "True": "truth values stand only after keepdims=",
-    "False": "truth values stand only after keepdims=",
+    **dict.fromkeys(["inf", "infinity", "nan"], "a derivative is a formula; infinity is not read"),
+    **dict.fromkeys(["True", "False"], "truth values stand only after keepdims="),
     "None": "None stands only in an index or after axis=",
     **dict.fromkeys(["or", "and", "oder", "ou"], "give one formula"),
     **dict.fromkeys(
         ["if", "If", "IF", "for", "when", "else", "otherwise", "piecewise", "Piecewise"],
         "cases are written `1 if x > 0 else 0`",
     ),
+    **dict.fromkeys(["int", "integral"], "give the formula itself, without integral signs"),
 }
 
 
@@ -328,12 +285,12 @@ def hints(words: Words, word: str, called: bool) -> str:
         return f"write {entry[1]}[0] for the first entry"
     if word in SPECIAL:
         return SPECIAL[word]
-    likely = sorted(s for s in set(words.spellings()) if abs(len(s) - len(word)) <= 2)
-    near = difflib.get_close_matches(word, likely, n=1, cutoff=0.76)
-    if near:
+    known = {*words.names, *words.constants, *words.functions}
+    known |= {short for short, name in ALIASES.items() if name in words.functions}
+    likely = sorted(s for s in known if abs(len(s) - len(word)) <= 2)
+    if near := difflib.get_close_matches(word, likely, n=1, cutoff=0.76):
         return f"did you mean {near[0]}?"
     if called:
         return "write * if a product is meant" if word in words.names else "use a known function"
-    units = "; units are left out" if word in UNITS else ""
-    listed = clip(", ".join(sorted(words.names)), 60) + units
+    listed = clip(", ".join(sorted(words.names)), 60)
     return f"the names of this problem are {listed}" if listed else "this problem declares no names"
