@@ -103,7 +103,6 @@ def _as_list(formula: Formula, read: Reader) -> Answer:
 
 
 def _pieces(node: ast.expr, formula: Formula) -> object:
-    """The entries of a typed list, each as a formula."""
     if isinstance(node, ast.List):
         return [_pieces(entry, formula) for entry in node.elts]
     return formula.piece(node)
@@ -155,7 +154,6 @@ def _walk(
 
 
 def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
-    """One entry: a number with its half unit, or a formula."""
     if isinstance(value, Formula):
         return value
     if isinstance(value, str):
@@ -177,7 +175,6 @@ def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Num
 
 
 def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """A float as the decimal that was typed."""
     if not math.isfinite(value):
         raise _complaint(f"{_where(place)}{value} is no finite number", "give a finite number")
     exact = getattr(value, "exact", None)
@@ -188,13 +185,11 @@ def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
 
 
 def _bare(formula: Formula) -> Number | None:
-    """The number that a formula is, if it is no more than a number."""
     value = number(formula.tree.body)
     return None if value is None else (Fraction(value), formula.half_unit)
 
 
 def _formula(entry: Formula | Number, read: Reader) -> Formula:
-    """An entry of a mixed list as a formula."""
     if isinstance(entry, Formula):
         return entry
     value, half = entry
@@ -207,5 +202,4 @@ def _where(place: tuple[int, ...]) -> str:
 
 
 def _complaint(message: str, cure: str) -> TextError:
-    """The error for a value that has no column."""
     return TextError([Complaint(message, cure)])

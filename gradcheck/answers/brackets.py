@@ -173,12 +173,10 @@ def _is_fraction(tokens: Sequence[Token]) -> bool:
 
 
 def _apart(a: Pair, b: Pair) -> bool:
-    """Whether two pairs of brackets stand beside each other."""
     return a[1] < b[0] or b[1] < a[0]
 
 
 def with_brackets(tokens: Sequence[Token], pairs: Sequence[Pair]) -> list[Token]:
-    """The tokens with brackets around these."""
     found = list(tokens)
     for first, last in sorted(pairs, reverse=True):
         start, end = tokens[first].start, tokens[last].end
@@ -189,7 +187,6 @@ def with_brackets(tokens: Sequence[Token], pairs: Sequence[Pair]) -> list[Token]
 
 
 def _retype(text: str, tokens: Sequence[Token], pairs: Sequence[Pair]) -> str:
-    """The formula as it would be typed with these brackets."""
     for first, last in sorted(pairs, reverse=True):
         start, end = tokens[first].start, tokens[last].end
         text = f"{text[:start]}({text[start:end]}){text[end:]}"

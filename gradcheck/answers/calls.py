@@ -125,6 +125,11 @@ class Calls(Operands):
         if text == "tr" and after.text in ("(", "["):
             self.instead(token._replace(text="trace"))
             return self.word()
+        return self.run_together(token)
+
+    def run_together(self, token: Token) -> ast.expr:
+        """`xsin2x`, `kI`."""
+        text = token.text
         ways = segment(self.words, text, opens=self.sees("(", ahead=1))
         if not ways and text[1:].endswith("I") and self.words.meaning(text[:-1]):
             ways = [(text[:-1], "I")]  # kI
@@ -147,7 +152,6 @@ class Calls(Operands):
         return self.node(ast.Subscript(shape, place, ast.Load()), start)
 
     def unknown(self) -> TextError:
-        """The refusal of the word here, with the likeliest cure."""
         token, called = self.look(), self.sees("(", ahead=1)
         sort = "function" if called and len(token.text) > 1 else "name"
         cure = hints(self.words, token.text, called)
@@ -205,7 +209,6 @@ class Calls(Operands):
     # -- functions ---------------------------------------------------------------------------------
 
     def application(self, token: Token, function: str) -> ast.expr:
-        """A function's name has just been read: its power and its arguments follow."""
         said = token.text
         if function == said == "log":
             self.note("log is read as the natural logarithm, ln")
@@ -243,13 +246,11 @@ class Calls(Operands):
     def named_call(
         self, token: Token, function: str, args: list[ast.expr], *keywords: ast.keyword
     ) -> ast.Call:
-        """A call whose function's name is at a token."""
         name = self.node(ast.Name(function, ast.Load()), token.start)
         name.end_col_offset = token.end
         return self.node(ast.Call(name, args, [*keywords]), token.start)
 
     def bare_argument(self, token: Token) -> ast.expr:
-        """The argument of a function without brackets."""
         start = self.tokens[self.at].start
         self.deeper()
         if self.sees("-") and not self.look(1).spaced:
@@ -358,7 +359,6 @@ class Calls(Operands):
         return self.to_base(token.text, self.apply_function(token, "log"), base, token.start)
 
     def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
-        """A logarithm to another base, as a quotient."""
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
         below = self.call_by_name("log", [base], start)
         return self.binary_node(above, ast.Div(), below, start)
@@ -431,8 +431,9 @@ class Calls(Operands):
                 return None
         elif product_shape(a, b) is None:
             return None
-        elif broadcast(a, b) is not None and len(a) == len(b):
-            if not self.doubt(self.is_linear_algebra()):
+        elif broadcast(a, b) is not None and len(a) == len(b):  # in formulas of matrices only
+            usual = self.is_linear_algebra()
+            if not self.doubt(usual):
                 return None
         self.note("arrays side by side are read as a matrix product")
         return self.binary_node(left, ast.MatMult(), right, start)

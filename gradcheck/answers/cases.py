@@ -42,7 +42,10 @@ def by_cases(
     braced = len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(levels(tokens))[:-1]
     tokens = tokens[1:-1] if braced else tokens
     runs = _runs(tokens, words)
-    several = sum(t.text in UNEQUAL for t in tokens) > 1 or [kind for kind, _ in runs] == ["", "part"]
+    several = sum(t.text in UNEQUAL for t in tokens) > 1 or [kind for kind, _ in runs] == [
+        "",
+        "part",
+    ]
     bare = COMPARED if environment else UNEQUAL if several else frozenset[str]()
     branches = _branches(runs, words, bare)
     if not branches or branches[0].condition is None:
@@ -130,7 +133,6 @@ def _kind(token: Token, words: Words) -> str:
 
 
 def _calls(tokens: Tokens, k: int) -> bool:
-    """Whether a token is the function where."""
     return tokens[k].text == "where" and k + 1 < len(tokens) and tokens[k + 1].text == "("
 
 
@@ -157,7 +159,6 @@ def _has(tokens: Tokens, signs: frozenset[str]) -> bool:
 
 
 def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
-    """Whether there is such a sign outside of brackets."""
     places = zip(tokens, levels(tokens), strict=True)
     return any(level == 0 and t.text in signs for t, level in places)
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from gradcheck.errors import Complaint, TextError
 
 
-
 def as_table(text: str) -> dict[str, str]:
     """Rows such as `sin: sen seno; cos: coseno`, by what stands for each."""
     rows = (row.split(": ") for row in text.replace("\n", "; ").split("; ") if row)

@@ -70,7 +70,6 @@ class Formula:
         return half_unit(self.tree.body)
 
     def piece(self, node: ast.expr) -> "Formula":
-        """An entry of the formula as a formula of its own."""
         return Formula(self.text, ast.Expression(node), ())
 
 

@@ -54,7 +54,6 @@ class Parser(Calls):
     """Precedence climbing over the tokens of a formula."""
 
     def whole(self) -> ast.expr:
-        """The formula that all tokens make."""
         if len(self.tokens) == 1:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
         self.double_bars()
@@ -100,7 +99,6 @@ class Parser(Calls):
         return left
 
     def binary(self, left: ast.expr, start: int, rank: int, op: ast.operator) -> ast.expr:
-        """A sum, difference, product or quotient."""
         sign = self.step()
         first = self.tokens[self.at].start
         if sign.text == ":":
@@ -136,7 +134,6 @@ class Parser(Calls):
         return found or left
 
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
-        """A product without a sign."""
         token = self.tokens[self.at]
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
@@ -324,7 +321,6 @@ class Parser(Calls):
         return self.node(ast.Subscript(self.operand(value), index, ast.Load()), start)
 
     def index(self) -> ast.expr:
-        """One index or slice."""
         start = self.tokens[self.at].start
         bounds: list[ast.expr | None] = []
         while True:
@@ -392,7 +388,6 @@ class Parser(Calls):
     # -- values ------------------------------------------------------------------------------------
 
     def value(self) -> ast.expr:
-        """A number, a name, a call, or what stands in brackets or bars."""
         token = self.tokens[self.at]
         reader = READERS.get(token.text if token.kind == "op" else token.kind)
         if reader is None:
@@ -416,7 +411,6 @@ class Parser(Calls):
 
 
 def as_list(node: ast.expr) -> ast.expr:
-    """A tuple as a list, and so those in it."""
     if not isinstance(node, ast.Tuple):
         return node
     return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)

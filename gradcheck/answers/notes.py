@@ -31,7 +31,6 @@ def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
 
 
 def _write_apart(node: ast.expr) -> str:
-    """A node with brackets around its parts."""
     match node:
         case ast.UnaryOp(_, inner):
             return f"-({echo(inner)})"
@@ -42,7 +41,7 @@ def _write_apart(node: ast.expr) -> str:
 
 
 def _apart(node: ast.expr) -> str:
-    return f"({echo(node)})" if isinstance(node, ast.BinOp) else echo(node)
+    return f"({echo(node)})" if isinstance(node, ast.BinOp | ast.UnaryOp) else echo(node)
 
 
 def _is_doubtful(node: ast.expr, typed: str) -> bool:
@@ -62,12 +61,17 @@ def _is_doubtful(node: ast.expr, typed: str) -> bool:
                 halved = between == "/" and raised and isinstance(right, ast.Constant)
                 factor = isinstance(_first(right), ast.Name | ast.Constant)
                 return bool(halved) or (factor and _is_bare(last, typed))
-            if between == "":
+            if between == "" and isinstance(op, ast.Mult):
                 joined = raised and left.end_col_offset == right.col_offset
                 root = typed[last.col_offset] in "√∛" and _is_bare(last, typed)
-                divided = isinstance(left, ast.BinOp) and SIGN.fullmatch(_between(left, typed) or "")
-                quotient = divided and isinstance(left.op, ast.Div)
-                return bool(quotient) or (isinstance(_first(right), ast.Name) and bool(joined or root))
+                quotient = (
+                    isinstance(left, ast.BinOp)
+                    and isinstance(left.op, ast.Div)
+                    and SIGN.fullmatch(_between(left, typed) or "")
+                )
+                return bool(quotient) or (
+                    isinstance(_first(right), ast.Name) and bool(joined or root)
+                )
     return False
 
 
@@ -82,7 +86,6 @@ def _is_power(node: ast.expr) -> bool:
 
 
 def _is_bare(node: ast.expr, typed: str) -> bool:
-    """Whether a function stands without brackets."""
     if not isinstance(node, ast.Call) or len(node.args) != 1:
         return False
     name, argument = node.func.end_col_offset or 0, node.args[0]
@@ -106,7 +109,6 @@ def _is_simple(argument: ast.expr, root: bool) -> bool:
 
 
 def _first(node: ast.expr) -> ast.expr:
-    """What stands first in a node."""
     while isinstance(node, ast.BinOp):
         node = node.left
     return node

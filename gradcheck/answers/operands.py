@@ -84,7 +84,6 @@ class Operands:
         self.matrices: bool | None = None  # whether a transpose or an inverse is there
 
     def look(self, ahead: int = 0) -> Token:
-        """The token so many places on."""
         at = self.at + ahead
         return self.tokens[at] if at < len(self.tokens) else self.tokens[-1]
 
@@ -93,7 +92,6 @@ class Operands:
         return token.kind == "op" and token.text in signs
 
     def takes(self, sign: str) -> bool:
-        """Whether a sign is here; if so, move past it."""
         seen = self.sees(sign)
         self.at += seen
         return seen
@@ -111,11 +109,9 @@ class Operands:
         return found
 
     def instead(self, *tokens: Token) -> None:
-        """Read the token here as others."""
         self.tokens[self.at : self.at + 1] = tokens
 
     def meaning(self, token: Token) -> Meaning | None:
-        """What a word means, if the token is one; also in other letters."""
         return self.words.meant(token.text) if token.kind == "word" else None
 
     def function_comes(self, ahead: int = 0) -> bool:
@@ -183,7 +179,6 @@ class Operands:
         return fault_at(self.typed, token.start, message, cure, width)
 
     def fault_here(self, due: str) -> TextError:
-        """The error for a token that cannot stand here."""
         token = self.tokens[self.at]
         if token.kind == "end":
             message = f"the formula stops where {due} is due"
@@ -201,7 +196,6 @@ class Operands:
             raise self.fault(self.tokens[self.at], message, "simplify it first")
 
     def closes(self, opening: Token, closing: str) -> None:
-        """Move past the bracket that closes `opening`, or refuse."""
         if self.takes(closing):
             return
         shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
@@ -210,7 +204,6 @@ class Operands:
         raise self.fault_here(f"{due} to close {shown}")
 
     def in_bracket(self, opening: int) -> list[Token]:
-        """The tokens in the bracket at a place."""
         return self.tokens[opening + 1 : closing_at(self.tokens, opening)]
 
     def operand(self, node: ast.expr) -> ast.expr:
@@ -225,19 +218,15 @@ class Operands:
         return node
 
     def shape(self, node: ast.expr) -> Shape | None:
-        """The shape of a piece, where it is known."""
         return self.sizes.of(node) if self.arrays else None
 
     def factor(self, rank: int) -> ast.expr:
-        """An operand of operators that bind at least as tightly as `rank`."""
         return self.operand(self.expression(rank))
 
     def expression(self, rank: int = 0) -> ast.expr:
-        """One expression of operators that bind at least as tightly as `rank`: the grammar's."""
         raise NotImplementedError
 
     def value(self) -> ast.expr:
-        """A number, a name, a call, or what stands in brackets or bars: the grammar's."""
         raise NotImplementedError
 
     # -- numbers -----------------------------------------------------------------------------------
@@ -254,7 +243,6 @@ class Operands:
         return self.node(constant(text), token.start)
 
     def check_multiple(self, token: Token) -> None:
-        """Refuse `2e3` where an input is called e."""
         letter = "e" if "e" in token.text else "E"
         mantissa, _, exponent = token.text.partition(letter)
         if letter in self.words.names:
@@ -425,7 +413,9 @@ class Operands:
         if self.sees("{"):
             return self.operand(self.group())
         many = len(token.text) > 1 and token.kind in FACTORS
-        if not self.factor_starts() or (many and token.kind == "number" and not token.text.isdigit()):
+        if not self.factor_starts() or (
+            many and token.kind == "number" and not token.text.isdigit()
+        ):
             raise self.fault_here("an argument in braces")  # `\frac1e5`: no one meaning
         if many and self.typed[token.start] != "\\":
             middle, (head, rest) = token.start + 1, (token.text[0], token.text[1:])

@@ -6,7 +6,7 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -59,10 +59,9 @@ OPERATOR = re.compile(
 )
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
-GRADIENT = re.compile(
-    r"(?<!\S)(?:frac \{ (?:d|∂ )\w+ \} \{ (?:d|∂ )(\w+) \} |(?:d|∂ )\w+ / (?:d|∂ )(\w+) "
-    r"|(\w+) \. grad |grad_(\w+) )",
-    re.ASCII,
+GRADIENT = (
+    r"(?<!\S)(?:frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
+    r"|{0} \. grad |grad_{0} )"
 )
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 LONG = 4  # letters: among the words of a remark there is one
@@ -71,6 +70,7 @@ UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder",
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 ENDS = frozenset([")", "]", "}", "|", "|)"])
+
 
 class WorkingStep(NamedTuple):
     """One step of working: its formula, or why it is none, its line, and what names it.
@@ -112,8 +112,8 @@ class Outline:
 
     def formula(self) -> ast.expr:
         """The formula that is the answer; `steps` are those that lead to it."""
-        if self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
-            self.tokens = glue(self.tokens, GRADIENT, self.words.gradients)
+        for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
+            self.tokens = glue(self.tokens, name, re.compile(GRADIENT.format(name[1:])))
         self.tokens = self.unframe(self.tokens)
         if not self.tokens:
             end = len(self.typed)
@@ -135,7 +135,6 @@ class Outline:
         return self.last_of(self.without_definitions(self.without_words(clauses)))
 
     def join_numbers(self, tokens: list[Token]) -> list[Token]:
-        """The tokens with each number that has commas as one."""
         if not any(token.text == "," for token in tokens):
             return tokens
         reading, shapes = self.reading, self.words.shapes.values()
@@ -160,7 +159,6 @@ class Outline:
     def parse(
         self, tokens: Sequence[Token], *, condition: bool = False, single: bool = False
     ) -> ast.expr:
-        """The tree of a stretch of tokens."""
         if condition:
             joins = [t.text.lower() in AND for t in tokens]
             tokens = [
@@ -226,7 +224,6 @@ class Outline:
     # -- what is left out --------------------------------------------------------------------------
 
     def leave_out(self, tokens: Sequence[Token]) -> None:
-        """Note that a stretch was left out."""
         if not tokens:
             return
         if any(token.text.lower() in NEGATIONS for token in tokens):
@@ -401,7 +398,6 @@ class Outline:
     # -- clauses and links -------------------------------------------------------------------------
 
     def parts(self, k: int, before: Sequence[Token]) -> bool:
-        """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return not self.goes_on(k)
@@ -504,12 +500,14 @@ class Outline:
 
     def define(self, named: dict[str, list[Token]], tokens: list[Token]) -> list[Token]:
         """Read what the names stand for; one may be used in another."""
-        shown = (f"{n} is read as {self.typed[t[0].start : t[-1].end]}" for n, t in named.items() if t)
+        shown = (
+            f"{n} is read as {self.typed[t[0].start : t[-1].end]}" for n, t in named.items() if t
+        )
         waiting = dict(named)
         for name in waiting:
             if not name.isidentifier():  # u', du/dx
-                tokens = glue(tokens, as_pattern(name), {name})
-                waiting = {n: glue(t, as_pattern(name), {name}) for n, t in waiting.items()}
+                tokens = glue(tokens, name)
+                waiting = {n: glue(t, name) for n, t in waiting.items()}
         while ready := [n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting)]:
             for name in ready:
                 self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
@@ -550,7 +548,6 @@ class Outline:
         return self.read_steps(steps)
 
     def line(self, tokens: Sequence[Token]) -> int:
-        """The line of a stretch, counted from one."""
         start = tokens[0].start
         return 1 + sum(t.kind == "line" and t.start < start for t in self.tokens)
 
@@ -586,17 +583,13 @@ class Outline:
         return tree
 
 
-def glue(
-    tokens: Sequence[Token], pattern: re.Pattern[str], names: Collection[str]
-) -> list[Token]:
-    """The tokens with what a pattern finds as one word: its group with a d before, or a name."""
+def glue(tokens: Sequence[Token], name: str, pattern: re.Pattern[str] | None = None) -> list[Token]:
+    """The tokens with a name of several, or what a pattern finds, as one word."""
     found, text = list(tokens), spell(tokens)
-    for match in reversed([*pattern.finditer(text)]):
-        name = "d" + next(filter(None, match.groups())) if pattern is GRADIENT else [*names][0]
+    for match in reversed([*(pattern or as_pattern(name)).finditer(text)]):
         start, stop = token_span(text, match)
-        if name in names:
-            first, last = found[start], found[stop - 1]
-            found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
+        first, last = found[start], found[stop - 1]
+        found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
     return found
 
 

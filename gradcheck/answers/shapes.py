@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -140,7 +140,7 @@ def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
     return f"`{left}` and `{right}` cannot be multiplied: {told}"
 
 
-def _place(part: ast.expr) -> object:
+def _place(part: ast.expr) -> Any:
     """An index; what is no plain number is none that NumPy takes."""
     match part:
         case ast.Slice(None, None, None):
@@ -151,15 +151,14 @@ def _place(part: ast.expr) -> object:
     return "unknown" if value is None else value
 
 
-def _index(shape: Shape | None, places: Sequence[object]) -> Shape | None:
+def _index(shape: Shape | None, places: Sequence[Any]) -> Shape | None:
     try:
-        return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape  # type: ignore[index]
+        return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape
     except IndexError:
         return None
 
 
 def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | None:
-    """The shape of a sum and its like."""
     if not told:
         return ()
     axis, kept = number(told.get("axis", ast.Name(""))), told.get("keepdims", ast.Constant(False))
@@ -167,7 +166,7 @@ def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | No
         return None
     if not told.keys() <= {"axis", "keepdims"} or not isinstance(kept, ast.Constant):
         return None
-    places: list[object] = [slice(None)] * len(shape)
+    places: list[Any] = [slice(None)] * len(shape)
     places[axis] = slice(1) if kept.value else 0
     return _index(shape, places)
 
@@ -210,5 +209,4 @@ def identity(shapes: Mapping[str, Shape]) -> str | None:
 
 
 def is_square(shape: Shape | None) -> TypeGuard[Shape]:
-    """Whether it is that of a square matrix."""
     return shape is not None and len(shape) == MATRIX and shape[0] == shape[1]

@@ -79,7 +79,7 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             tokens += [token._replace(spaced=True) for token in said]
         else:
             start, end = plain.places[m.start()], plain.places[m.end() - 1] + 1
-            tokens += _read_piece(typed, kind, m[kind], start, end, spaced)
+            tokens += _read_piece(typed, Token(kind, m[kind], start, end, spaced))
         spaced = kind == "said"
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
@@ -87,24 +87,24 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
     return tokens
 
 
-def _read_piece(
-    typed: str, kind: str, shown: str, start: int, end: int, spaced: bool
-) -> list[Token]:
+def _read_piece(typed: str, piece: Token) -> list[Token]:
+    """A piece under its plain kind and spelling; a word with Greek letters as several."""
+    kind, shown = piece.kind, piece.text
     if kind == "op":
         shown = OPS.get(shown, shown)
     elif kind == "number":
-        _within_limits(typed, start, shown)
+        _within_limits(typed, piece.start, shown)
     elif kind in SET:
         kind, shown = "op", SET[kind]
     elif kind == "string":
         shown = shown.strip()[1:-1].replace(" ", "")
     elif kind == "command":
-        kind, shown = _command(typed, shown, start)
+        kind, shown = _command(typed, shown, piece.start)
     elif kind in ("font", "letter"):
         kind, shown = "word", shown.replace("\\", "")
     elif kind == "word":
-        return _words(typed, shown, start, end, spaced)
-    return [Token(kind, shown, start, end, spaced)]
+        return _words(typed, *piece[1:])
+    return [piece._replace(kind=kind, text=shown)]
 
 
 def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
@@ -118,7 +118,6 @@ def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[To
 
 
 def _command(typed: str, command: str, start: int) -> tuple[str, str]:
-    """The kind and the plain spelling of a LaTeX command."""
     if command in SIGNS:
         return "op", SIGNS[command]
     if command in ("top", "intercal"):
@@ -158,7 +157,6 @@ def spell(tokens: Iterable[Token]) -> str:
 
 
 def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
-    """The tokens that a pattern was found in."""
     return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
 
 
@@ -238,7 +236,6 @@ class Commas(NamedTuple):
     notes: list[str]
 
     def join(self, tokens: list[Token]) -> list[Token]:
-        """The tokens with each such number as one."""
         found: list[Token] = []
         parting, at = [False], 0  # of each open bracket
         while at < len(tokens):

@@ -124,7 +124,6 @@ class Words:
         return Meaning("entry", ",".join([found[1], *(str(int(k) - 1) for k in places)]))
 
     def inside_sum(self, letter: str) -> "Words":
-        """The vocabulary inside a sum over a letter."""
         return replace(self, letter=letter, met={})
 
     def is_function(self, piece: str) -> bool:
@@ -146,7 +145,6 @@ class Words:
         return [w for w in ways if w[0] in self.names and self.is_function(w[-1])][:1]
 
     def _first_meaning(self, word: str) -> Meaning | None:
-        """The meaning of a word met for the first time."""
         spellings = list(_spellings(word))
         for kind, known in (("name", self.names), ("constant", self.constants)):
             if found := next((each for each in spellings if each in known), None):
@@ -166,16 +164,13 @@ class Words:
 
     @cached_property
     def arrays(self) -> bool:
-        """Whether any name is known to be an array."""
         return any(self.shapes.values())
 
     @cached_property
     def scalars(self) -> frozenset[str]:
-        """The names of single numbers."""
         return frozenset(name for name, shape in self.sized if not shape)
 
     def function(self, word: str) -> str | None:
-        """The NumPy name of an accepted function, else nothing."""
         named = ALIASES.get(word, word)
         return next((name for name in (named, word) if name in self.functions), None)
 
@@ -274,7 +269,6 @@ SPECIAL = {
 
 
 def hints(words: Words, word: str, called: bool) -> str:
-    """The likeliest cure for a word that means nothing."""
     single = len(word) == 2 and (word[1] in words.names or word[1] in "xyzfgut")
     if word == "d" or (word[0] == "d" and single and "d" not in words.names):
         return DERIVATIVE  # `dx`, `dy`, and `d` in `d/dx`

@@ -32,11 +32,7 @@ def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Othe
 
 
 def brackets_missing(formula: Formula, right: Other) -> Diagnosis:
-    """A bracket is missing, or a sign between two names."""
-    typed = formula.text[formula.tokens[0].start : formula.tokens[-1].end]
-    more = right.typed.count("*") - typed.count("*")
-    sign = "multiplication sign" if more > 0 else "bracket"
-    texts = {"typed": right.typed, "u": formula.understood, "sign": sign}
+    texts = {"typed": right.typed, "u": formula.understood}
     return Diagnosis("unique", (Hypothesis(typing.brackets_missing, None, texts=texts),))
 
 

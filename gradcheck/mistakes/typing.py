@@ -10,7 +10,7 @@ brackets_missing = Mistake(
     "brackets-missing",
     verb="type",
     wrong=lambda right: (),
-    says="A {sign} is missing: `{typed}` would be right, but as it stands it is read as `{u}`.",
+    says="A bracket is missing: `{typed}` would be right, but as it stands it is read as `{u}`.",
     example=Example("log(x)/2", {"x": "1/2x"}),
 )
 

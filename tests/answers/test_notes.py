@@ -20,7 +20,7 @@ NOTED = {
     "2^log_3 x": "log_3 is read as the logarithm to base 3",
     "sqrt 2x": "sqrt 2x is read as sqrt(2*x)",
     "sin 2*x": "sin 2*x is read as sin(2)*x",
-    "sin (x)^2": "the power after (x) belongs to sin(x), not to its argument",
+    "sin (x)^2": "sin (x)^2 is read as sin(x)^2",
     "x^2y": "x^2y is read as (x^2)*y",
     "lg x": "lg is read as log10",
     "X^T": "X^T is read as the transpose X.T",

@@ -22,7 +22,6 @@ TABLE = r"""
 2  | x!             | factorials
 3  | 50% x          | percent
 3  | 90°            | radians
-1  | |x|y|a|        | more than one way
 1  | ||x||          | norm(x)
 2  | x|             | do not pair
 1  | |              | do not pair
@@ -52,7 +51,6 @@ TABLE = r"""
 1  | \begin{x}      | [[a, b], [c, d]]
 9  | \frac{1}       | write what should stand here
 1  | $x             | dollar sign
-1  | \left.x        | sized bracket
 1  | é              | unknown name é
 3  | (x;61)x        | lists in square brackets
 2  | x∞             | infinity
