@@ -1,11 +1,9 @@
 """What authors of problems call: `gradcheck lint`, `variants` and `generate`."""
 
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.text import Text
@@ -198,9 +196,6 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
         _write_sheets(title, sheets, directory)
     except OSError as error:
         raise GradcheckError(f"{directory}: cannot be written: {error.strerror}") from None
-    for k, problem in enumerate(problems):
-        if problem.choices:
-            click.echo(_count_shares(problem, [sheet.problems[k].variant for sheet in sheets]))
     click.echo(f"{len(sheets)} sheets: {directory / ALL}, and {TABLE} says who has which numbers")
 
 
@@ -222,14 +217,6 @@ def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
 def _write(path: Path, text: str) -> None:
     with replace_file(path) as file:
         file.write(text)
-
-
-def _count_shares(problem: Problem, drawn: Sequence[Mapping[str, Any]]) -> str:
-    """How many different variants were drawn, and how many students share one."""
-    counts = Counter(str(each) for each in drawn)
-    most = max(counts.values())
-    shared = "nobody shares one" if most == 1 else f"at most {most} share one"
-    return f"{problem.id}: {len(counts)} of {possible(problem):,} variants, {shared}"
 
 
 # -- generate --------------------------------------------------------------------------------------

@@ -42,13 +42,12 @@ from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import restrict
 from gradcheck.report.rows import TextTable
 
-EVERY = 10.0  # seconds between lines in a pipe
 GAP = 3  # blanks between columns of numbers
 SHOWN = ("right", "wrong", "invalid", "needs-review")
 
 
 def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
-    """Run a batch to its end, and show how far it is: in a pipe by a line now and then."""
+    """Run a batch to its end; a terminal shows how far it is."""
     columns = (
         TextColumn("judging"),
         BarColumn(),
@@ -56,24 +55,15 @@ def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
         TextColumn("{task.description}"),
         TimeRemainingColumn(),
     )
-    piped = not (silent or err.is_terminal)
-    start = last = time.monotonic()
-    with Bar(*columns, console=err, transient=True, disable=silent or piped) as bar:
+    start = time.monotonic()
+    with Bar(*columns, console=err, transient=True, disable=silent or not err.is_terminal) as bar:
         task = bar.add_task("")
         for step in steps:
-            now = time.monotonic()
-            rate = step.done / max(now - start, 1e-9)
-            counts = ", ".join(
-                f"{step.verdicts[verdict]:,} {verdict.removeprefix('needs-')}"
-                for verdict in SHOWN
-                if step.verdicts.get(verdict)
-            )
+            rate = step.done / max(time.monotonic() - start, 1e-9)
+            shown = (v for v in SHOWN if step.verdicts.get(v))
+            counts = ", ".join(f"{step.verdicts[v]:,} {v.removeprefix('needs-')}" for v in shown)
             words = f"{rate:,.0f}/s  {counts}"
             bar.update(task, completed=step.done, total=step.total, description=words)
-            if piped and step.done and now - last >= EVERY:
-                last, left = now, (step.total - step.done) / rate
-                said = f"{step.done:,} of {step.total:,} answers judged, {rate:,.0f} a second"
-                err.print(f"{said}, {left:,.0f} s left; {counts}", markup=False, soft_wrap=True)
 
 
 GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3

@@ -7,9 +7,6 @@ import contextlib
 import io
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gradcheck.cli.screen import screen
@@ -18,7 +15,6 @@ from gradcheck.report.scripts import script_line, script_report
 from gradcheck.scripts import Ran, ScriptJudgement, judge, run_file
 
 AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
-PATIENCE = 2.0  # seconds, after which a terminal is told what is going on
 JSON = "--json"
 
 
@@ -30,7 +26,7 @@ def solve_script(file: Path, as_json: bool) -> int:
     with subprocess.Popen(words) as child:
         try:
             return child.wait()
-        except KeyboardInterrupt:
+        except KeyboardInterrupt:  # which the script has heard too
             return child.wait()
 
 
@@ -39,11 +35,11 @@ def main(words: list[str]) -> int:
     file, as_json = Path(words[0]), JSON in words
     out = sys.stdout
     try:
-        with _progress(f"{file.name} is running") as tell:
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed if as_json else out):
-                ran = run_file(file)
-            found = judge(ran.recorder, tell)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed if as_json else out):
+            ran = run_file(file)
+        with screen(stderr=True).status("judging") as status:
+            found = judge(ran.recorder, status.update)
     except (GradcheckError, OSError) as error:
         screen(stderr=True).print(str(error), markup=False, soft_wrap=True)
         return MALFORMED
@@ -61,29 +57,6 @@ def _code(found: ScriptJudgement, ran: Ran) -> int:
     if found.verdict == "dissent":
         return DISSENT
     return ENDED if ran.error is not None else AGREE
-
-
-@contextlib.contextmanager
-def _progress(words: str) -> Iterator[Callable[[str], None]]:
-    """After two seconds a line on the terminal says what is going on; what it hears from then on.
-
-    Nothing is said into a pipe.
-    """
-    now, over = [words], threading.Event()
-
-    def show() -> None:
-        start = time.monotonic()
-        while not over.wait(PATIENCE):
-            seconds = time.monotonic() - start
-            print(f"... {now[0]} ({seconds:.0f} s)", file=sys.__stderr__, flush=True)
-
-    teller = threading.Thread(target=show, daemon=True)
-    if sys.stderr.isatty():
-        teller.start()
-    try:
-        yield lambda said: now.__setitem__(0, said)
-    finally:
-        over.set()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import pytest
 
 from gradcheck.batch.work import Asking, prepare_here
-from gradcheck.cli import solutions
+from gradcheck.cli import solve
 from gradcheck.problem import Problem
 from tests.support.commands import SINE, run
 
@@ -36,7 +36,7 @@ def test_an_interruption_and_a_fault_of_ours_end_with_a_sentence(
     def stopped(*_: object) -> None:
         raise fault
 
-    monkeypatch.setattr(solutions, "solve_all", stopped)
+    monkeypatch.setattr(solve, "solve_all", stopped)
     result = run("solve", file(SINE))
     assert result.exit_code == code
     assert [words for words in [*said] if words not in result.stderr] == []

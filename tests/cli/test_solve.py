@@ -10,7 +10,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from gradcheck.cli import main, solutions
+from gradcheck.cli import main, solve
 from tests.support.commands import CHAIN, SINE, run
 
 
@@ -99,14 +99,14 @@ def test_a_problem_may_come_from_standard_input():
 
 def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, monkeypatch):
     """The others of the file are solved, in whatever order; then the fault is said."""
-    judged = solutions.consult
+    judged = solve.consult
 
     def broken(case, *more, **words):
         if "y" in case.inputs:
             raise KeyError("nobody foresaw this")
         return judged(case, *more, **words)
 
-    monkeypatch.setattr(solutions, "consult", broken)
+    monkeypatch.setattr(solve, "consult", broken)
     problems = [f"- {{id: by-{n}, inputs: {{{n}: 2.0}}, program: {n}**2}}\n" for n in "xyz"]
     result = run("solve", file("problems:\n" + "".join(problems)))
     assert result.exit_code == 70
