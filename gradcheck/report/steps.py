@@ -8,11 +8,11 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
-from gradcheck.report.gradients import fold_lines, in_signs, legend, matrix
+from gradcheck.report.gradients import in_signs, legend, list_entries
+from gradcheck.report.rows import indent
 from gradcheck.texts.notation import Notation
 from gradcheck.texts.steps import ChainStep, Steps
 from gradcheck.texts.trees import PREFIX
-from gradcheck.values import Array
 
 
 def steps_shown(steps: Steps) -> RenderableType:
@@ -33,7 +33,9 @@ class ChainRule:
 
     steps: Steps
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         """A formula with its shape, and the numbers below it."""
         signs = in_signs(console)
         taken = {step.name for step in (*self.steps.backward, *self.steps.forward)}
@@ -45,7 +47,9 @@ class ChainRule:
         if notation is not None and notation.sizes:
             yield Text.assemble("  ", legend(notation))
 
-    def _step(self, step: ChainStep, notation: Notation | None, width: int) -> Iterator[Text]:
+    def _step(
+        self, step: ChainStep, notation: Notation | None, width: int
+    ) -> Iterator[RenderableType]:
         if notation is None:
             end = f"d{self.steps.end}/d"
             text, name = step.text.replace(PREFIX, end), f"{end}{step.name}"
@@ -53,21 +57,14 @@ class ChainRule:
         else:
             text, name = notation.write(step.text), notation.name(PREFIX + step.name)
             shape = "×".join(map(str, step.value.shape))
-        yield from _line(name, shape, text, step.value, width, signs=notation is not None)
-
-
-def _line(
-    name: str, shape: str, text: str, value: Array, width: int, *, signs: bool
-) -> Iterator[Text]:
-    """A formula after its name and shape, on as many lines as it takes, and its numbers."""
-    head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
-    if head.cell_len + len(text) + 3 <= width:
-        yield head.append(f" = {text}")
-    else:
-        yield head
-        yield from fold_lines(f"= {text}", width)
-    for line in matrix(value, width - 6, "…" if signs else "..."):
-        yield Text(f"      {line}", style="dim")
+        head = Text.assemble("  ", (name, "bold"), f" ({shape})" if shape else "")
+        if head.cell_len + len(text) + 3 <= width:
+            yield head.append(f" = {text}")
+        else:
+            yield head
+            yield indent(Text(f"= {text}"), 4)
+        for line in list_entries(step.value, width - 6):
+            yield Text(f"      {line}", style="dim")
 
 
 def _of_numbers(steps: Steps) -> Text:

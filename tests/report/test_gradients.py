@@ -9,7 +9,6 @@ from rich.console import Console
 
 from gradcheck.problem import load
 from gradcheck.problem.draw import given_point
-from gradcheck.report.gradients import fold_lines
 from gradcheck.report.steps import steps_shown
 from gradcheck.report.verdicts import problem_report
 from gradcheck.texts.forms import formulas as forms_of
@@ -67,10 +66,8 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
 
 
 def test_every_entry_is_shown_when_asked_for() -> None:
-    """Without it eight rows and columns at most, and an ellipsis."""
-    few = shown("twelve", 200, terminal=True)
+    """All twelve of a row."""
     every = shown("twelve", 200, terminal=True, entries=True)
-    assert sum(len(line.split()) == 8 and "…" in line for line in few) == 1
     assert any(len(line.split()) == 12 for line in every)
 
 
@@ -94,12 +91,3 @@ def test_a_kink_keeps_its_rows_of_opinions() -> None:
     said = shown("kink", 120, terminal=False)
     (row,) = (line for line in said if "d/dx[" in line and "-1 | 1" in line)
     assert "d/dx[1]" in row
-
-
-def test_a_long_formula_is_broken_before_a_sign_outside_of_brackets() -> None:
-    """Never inside of an index, and no deeper than the last half of a line allows."""
-    text = "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ) ⊙ (1 − H²))/n"
-    assert [line.plain.strip() for line in fold_lines(text, 60)] == [
-        "= Xᵀ(((P ⊙ sum(Y, axis=1)[:, None] − Y) W₂ᵀ)",
-        "⊙ (1 − H²))/n",
-    ]
