@@ -100,10 +100,11 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 break
         if left:
             return min(left)
-    seen = {side for spot in spots for side in _sides_at(ready.lines, spot)}
-    far_out = [x.text for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
-    if far_out and any((knot, -side) not in seen for knot, side in seen):
-        return far_out[0]
+    far_out = [x for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
+    for line in far_out:
+        seen = {side for spot in spots for side in _sides_at([line], spot)}
+        if any((knot, -side) not in seen for knot, side in seen):
+            return line.text
     tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
     knots = filter(_is_knotted, (node for tree in ready.trees for node in ast.walk(tree)))
     far = (piece for knot in knots for piece, value in _fold(knot) if abs(value) >= LARGEST)
