@@ -304,9 +304,8 @@ def limit_of_both(  # noqa: PLR0917 - as `limit_of_side`, of both sides and what
     quotients = (a * from_right + b * from_left) / (a + b)
     largest = np.fmax(np.abs(left.values), np.abs(right.values))
     steps, heard = (a + b) / 2, 2 * scale_noise(noise, f0, largest) / (a + b)
-    turn = measure_turn(steps, from_right - from_left, 2 * heard)
-    unheard = lose_digits(length / steps, quotients) + turn / 2
-    return choose_limit(steps, quotients, heard, unheard + doubt(steps, quotients, heard, shape), 2)
+    unheard = lose_digits(length / steps, quotients) + doubt(steps, quotients, heard, shape)
+    return choose_limit(steps, quotients, heard, unheard, 2)
 
 
 def doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
@@ -323,20 +322,6 @@ def doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
     last = nearer[-1]
     off = np.abs(quotients[last] - quotients[nearer[-2:][0]]) + heard[last]
     return np.where(far, np.abs(quotients - quotients[last]) + off, 0.0)
-
-
-def measure_turn(steps: Rungs, turns: Rungs, noise: Rungs) -> Rungs:
-    """How much at least f turns nearer to x than each rung: what its slopes differ by for h -> 0.
-
-    What is proportional to h is the shape of a smooth f; what is left changes there with h^3, by
-    more than it is. Central quotients do not see it: of sqrt(1e-12 + (x - 1e-7)^2) they tend to 0
-    until h is 1e-6.
-    """
-    weight = coarsen(steps) / steps
-    kept = turns + (turns - coarsen(turns)) / (weight - 1)
-    heard = (weight * noise + coarsen(noise)) / (weight - 1)
-    left = np.abs(kept) - np.abs(kept - coarsen(kept)) - SCAN_SAFETY * (heard + coarsen(heard))
-    return np.asarray(np.fmax(np.where(np.isfinite(left), left, 0.0), 0.0))
 
 
 def lose_digits(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
