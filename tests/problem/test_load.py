@@ -82,6 +82,13 @@ def test_of_several_parts_each_is_named():
         load_text(text, file="p.yaml")
 
 
+def test_weights_share_out_the_points() -> None:
+    """Three to one; what is not weighed counts once."""
+    text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\n"
+    for words, shares in (("", [0.5, 0.5]), ("weights: {a: 3}\n", [0.75, 0.25])):
+        assert [part.weight for part in _only(text + words).parts] == shares
+
+
 def test_sets_are_found_by_their_bare_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
