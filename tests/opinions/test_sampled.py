@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.opinions.opinion import Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.ops import TABLE
@@ -25,15 +24,9 @@ def by_hand() -> dict[str, Any]:
     return {"w1": X.T @ ((d @ W2.T) * (1 - h**2)), "w2": h.T @ d}
 
 
-@pytest.fixture(scope="module")
-def formed() -> Opinion:
-    """The opinion on 20,000 products and their sums."""
-    return symbolic(ASKED, write=False)
-
-
-def test_slopes_of_sampled_entries_are_exact(formed: Opinion) -> None:
-    """Eight entries of both inputs, none twice, with bars of thirty digits around the truth."""
-    gradients, places = by_hand(), set()
+def test_slopes_of_sampled_entries_are_exact() -> None:
+    """Eight of both inputs, none twice, with bars of thirty digits; it is said by how many."""
+    formed, gradients, places = symbolic(ASKED, write=False), by_hand(), set()
     assert not formed.gradients
     for direction in formed.directions:
         ((name, u),) = direction.along.items()
@@ -43,10 +36,6 @@ def test_slopes_of_sampled_entries_are_exact(formed: Opinion) -> None:
         assert float(direction.slope.mid()) == pytest.approx(gradients[name][index], abs=1e-12)
     assert len(places) == 8
     assert {name for name, _ in places} == {"w1", "w2"}
-
-
-def test_the_sample_stands_in_the_verdict(formed: Opinion) -> None:
-    """Two opinions agree, and it is said by how many entries."""
     found = read(ASKED, [reverse(ASKED), formed])
     assert found.verdict == "agree"
     assert any("8 entries drawn at random" in note for note in found.notes)
