@@ -9,7 +9,7 @@ from math import gcd
 from random import Random
 
 from gradcheck.practice.rules import PIECES, Kind, Rule
-from gradcheck.report.latex import latex
+from gradcheck.texts.notation import latex
 
 WORD = re.compile(r"<(\w+)>")
 TERMS = re.compile(r"\b(\d+)\*x(?:\*\*\d+)? [+-] (\d+)\b(?!\.)")  # 6*x**2 + 3, 6*x - 3*x

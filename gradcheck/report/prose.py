@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gradcheck.report.latex import latex
+from gradcheck.texts.notation import latex
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

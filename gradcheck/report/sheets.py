@@ -11,9 +11,9 @@ import numpy as np
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.record import Part
 from gradcheck.problem.variants import readable
-from gradcheck.report.latex import latex
 from gradcheck.report.pages import environment
 from gradcheck.report.prose import mathml
+from gradcheck.texts.notation import latex
 
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+.!|$~-])")
 

@@ -16,10 +16,10 @@ from gradcheck.problem.record import Point
 from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain
 from gradcheck.report.findings import underline
 from gradcheck.report.gradients import FormulaLine, Gradients, derivative
-from gradcheck.report.latex import of_path
 from gradcheck.report.prose import to_mathml
 from gradcheck.report.rows import TextTable, indent
 from gradcheck.texts import Formulas, PathForm
+from gradcheck.texts.notation import of_path
 from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict
 

@@ -7,9 +7,10 @@ a call.
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from gradcheck.texts import PathForm
 from gradcheck.texts.trees import PREFIX, factors, rank, split_sign
 
 UNARY_SIGN, SUM, ENTRYWISE, PRODUCT, POWER, ATOM = range(6)
@@ -29,6 +30,8 @@ class Spelling:
     """How signs, names and calls are spelled; `plain` is for what stays as NumPy has it."""
 
     minus: str
+    times: str  # between single numbers
+    group: Callable[[str], str]
     plain: Callable[[str], str]
     signs: Mapping[str, str]
     bracket: Callable[[str], str]
@@ -39,12 +42,14 @@ class Spelling:
     raised: Callable[[str, str], str]
     power: Callable[[str, str, bool], str]
     root: Callable[[str], str]
-    fraction: Callable[[str, str, bool], Written]
+    fraction: Callable[[str, str], Written]
     quotient: Callable[[str, str], str]
 
 
 UNICODE = Spelling(
     minus="−",
+    times=" · ",
+    group="({})".format,
     plain=str,
     signs={},
     bracket="[{}]".format,
@@ -55,11 +60,17 @@ UNICODE = Spelling(
     raised=lambda base, mark: base + mark.replace("⊤", "ᵀ").translate(HIGH),
     power=lambda base, to, whole: base + (to.translate(HIGH) if whole else f"^{to}"),
     root="√{}".format,
-    fraction=lambda a, b, many: (f"{a}/{f'({b})' if many else b}", PRODUCT),
+    fraction=lambda a, b: (f"{a}/{b}", PRODUCT),
     quotient="∂{}/∂{}".format,
 )
-COMMANDS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det"])
+WORDS = "exp sin cos tan sec csc cot arcsin arccos arctan sinh cosh tanh coth det max min"
+COMMANDS = {word: rf"\{word}" for word in WORDS.split()} | {
+    **{"log": r"\ln", "log2": r"\log_{2}", "log10": r"\log_{10}", "sigmoid": r"\sigma"}
+}
 """What LaTeX has a command for."""
+BREAK = r" \\ "  # between the rows of cases
+BETWEEN = re.compile("(, | or | and )")  # conditions
+LONGEST = 1_000  # characters: beyond, a formula is no picture anybody reads
 
 
 def _escape(text: str) -> str:
@@ -70,40 +81,34 @@ def _in_tex(letters: str, low: str) -> str:
     if letters in GREEK:
         letters = "\\" + letters.replace("lamda", "lambda")
     elif len(letters) > 1:
-        letters = rf"\mathit{{{letters}}}"
+        letters = rf"\mathit{{{_escape(letters)}}}"
     return f"{letters}_{{{low}}}" if low else letters
 
 
-def _command(name: str) -> str:
-    if name == "sigmoid":
-        return r"\sigma"
-    return f"\\{name}" if name in COMMANDS else rf"\operatorname{{{name}}}"
-
-
-def _bare(text: str) -> str:
-    """A text without the brackets around the whole of it."""
-    depth = 0
-    for k, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return text[1:-1] if k == len(text) - 1 and letter == ")" else text
-    return text
+def _subscripted(word: str) -> str:
+    """`y_true` with true below."""
+    head, _, below = word.partition("_")
+    if not head or not below:
+        return _in_tex(word, "")
+    return _in_tex(head, below if below.isdigit() else _in_tex(below, ""))
 
 
 BARS = {"‖": r"\|", "|": "|"}
 TEX = Spelling(
     minus="-",
+    times=r"\,",
+    group=r"\left({}\right)".format,
     plain=lambda text: rf"\texttt{{{_escape(text)}}}",
     signs={"⊙": r"\odot", "·": r"\cdot", "≥": r"\ge", "≤": r"\le", "≠": r"\ne"},
     bracket=r"\left[{}\right]".format,
     fence=lambda mark, inner: rf"\left{BARS[mark]}{inner}\right{BARS[mark]}",
     name=_in_tex,
     word=lambda name: rf"\mathit{{{_escape(name)}}}",
-    function=_command,
+    function=lambda name: COMMANDS.get(name, rf"\operatorname{{{_escape(name)}}}"),
     raised=lambda base, mark: f"{base}^{{{mark.replace('⊤', chr(92) + 'top ').strip()}}}",
     power=lambda base, to, whole: f"{base}^{{{to}}}",
     root=r"\sqrt{{{}}}".format,
-    fraction=lambda a, b, many: (rf"\frac{{{_bare(a)}}}{{{b}}}", POWER),
+    fraction=lambda a, b: (rf"\frac{{{a}}}{{{b}}}", POWER),
     quotient=r"\frac{{\partial {}}}{{\partial {}}}".format,
 )
 
@@ -127,6 +132,10 @@ class Notation:
         except (SyntaxError, ValueError, RecursionError):
             return text
 
+    @property
+    def tex(self) -> bool:
+        return self.spelling is not UNICODE
+
     def sign(self, sign: str) -> str:
         return self.spelling.signs.get(sign, sign)
 
@@ -143,6 +152,8 @@ class Notation:
                 return self._binary(left, op, right)
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return self.spelling.minus + self._in(inner, PRODUCT), UNARY_SIGN
+            case ast.UnaryOp(op=ast.UAdd(), operand=inner):
+                return "+" + self._in(inner, PRODUCT), UNARY_SIGN
             case ast.Attribute(value=inner, attr="T"):
                 return self._transposed_text(inner)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if len(args) <= 2:
@@ -164,7 +175,7 @@ class Notation:
         """What has an index after it: a condition in round brackets, for an index is in square."""
         match inner:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARED:
-                return f"({self._compare(left, op, right)})"
+                return self.spelling.group(self._compare(left, op, right))
         return self._in(inner, ATOM)
 
     def _compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
@@ -172,7 +183,7 @@ class Notation:
 
     def _in(self, tree: ast.expr, binding: int) -> str:
         text, own = self.of(tree)
-        return text if own >= binding else f"({text})"
+        return text if own >= binding else self.spelling.group(text)
 
     def _binary(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Written:
         if isinstance(op, ast.Add | ast.Sub):
@@ -191,19 +202,22 @@ class Notation:
             assert isinstance(tree, ast.BinOp)
             return self._product(tree.left, tree.right)
         above, below = factors(tree)
-        numbers = [f for f in above if not rank(f, self.axes)]
-        arrays = [f for f in above if rank(f, self.axes)]
-        under = [f for f in below if not rank(f, self.axes)]
-        dividing = [f for f in below if rank(f, self.axes)]
+        numbers, arrays = self._by_rank(above)
+        under, dividing = self._by_rank(below)
         if not arrays and not dividing:
             return self._over(numbers, under)
         body, binding = self._entrywise(arrays, dividing)
         if not numbers and not under:
             return body, binding
-        body = body if binding >= PRODUCT else f"({body})"
+        body = body if binding >= PRODUCT else self.spelling.group(body)
         if not numbers:
             return f"{body}/{self._below(under)}", PRODUCT
         return f"{self._over(numbers, under)[0]}{self._glue(numbers, under, body)}{body}", PRODUCT
+
+    def _by_rank(self, factors: list[ast.expr]) -> tuple[list[ast.expr], list[ast.expr]]:
+        """Single numbers, and what has axes."""
+        numbers = [f for f in factors if rank(f, self.axes) <= 0]
+        return numbers, [f for f in factors if f not in numbers]
 
     def _hoist(self, tree: ast.expr) -> ast.expr:
         """`2 * (X.T @ R)` for `2 * X.T @ R`: numbers stand before the whole product."""
@@ -219,23 +233,26 @@ class Notation:
         return tree
 
     def _over(self, above: list[ast.expr], below: list[ast.expr]) -> Written:
-        top = self._row(above) if above else "1"
+        top = self._row(above, 0 if self.tex and below else PRODUCT) if above else "1"
         if not below:
             return top, PRODUCT if len(above) > 1 else self.of(above[0])[1]
-        return self.spelling.fraction(
-            top, self._row(below), len(below) > 1 or self.of(below[0])[1] < POWER
-        )
+        return self.spelling.fraction(top, self._row(below, 0) if self.tex else self._below(below))
 
     def _below(self, below: list[ast.expr]) -> str:
-        return f"({self._row(below)})" if len(below) > 1 else self._in(below[0], POWER)
+        """Below a stroke."""
+        if len(below) > 1:
+            return self.spelling.group(self._row(below))
+        return self._in(below[0], POWER)
 
-    def _row(self, numbers: list[ast.expr]) -> str:
+    def _row(self, numbers: list[ast.expr], binding: int = PRODUCT) -> str:
         if len(numbers) == 1:
-            return self._in(numbers[0], PRODUCT)
+            return self._in(numbers[0], binding)
         first, *others = (self._in(n, POWER) for n in numbers)
         for text in others:
-            touching = first[-1].isdigit() and not text[0].isdigit()
-            first += text if touching else f" {self.sign('·')} {text}"
+            if text[0].isdigit():
+                first += f" {self.sign('·')} {text}"
+            else:
+                first += text if first[-1].isdigit() else self.spelling.times + text
         return first
 
     def _glue(self, numbers: list[ast.expr], under: list[ast.expr], body: str) -> str:
@@ -250,10 +267,14 @@ class Notation:
         top = top or (self._in(above[0], PRODUCT) if above else "1")
         if not below:
             return (top, ENTRYWISE) if many else self.of(above[0])
-        if many:
-            top = f"({top})"
+        if not self.tex:
+            top = self.spelling.group(top) if many else top
+        elif above and not many:
+            top = self.of(above[0])[0]
         bottom = sign.join(self._in(f, POWER) for f in below)
-        return self.spelling.fraction(top, bottom, len(below) > 1)
+        if len(below) > 1 and not self.tex:
+            bottom = self.spelling.group(bottom)
+        return self.spelling.fraction(top, bottom)
 
     def _product(self, left: ast.expr, right: ast.expr) -> Written:
         a, b = rank(left, self.axes), rank(right, self.axes)
@@ -289,16 +310,16 @@ class Notation:
             case "outer", [a, b]:
                 return f"{self._in(a, POWER)} {self._transpose(b)}", PRODUCT
             case "trace", [matrix]:
-                return f"tr({self.of(matrix)[0]})", POWER
+                return "tr" + self.spelling.group(self.of(matrix)[0]), POWER
             case "norm", [inner]:
                 return self.spelling.fence("‖", self.of(inner)[0]), ATOM
             case "abs" | "absolute", [inner]:
                 return self.spelling.fence("|", self.of(inner)[0]), ATOM
             case "sqrt", [inner]:
-                inside = self._in(inner, 0 if self.spelling is TEX else ATOM)
+                inside = self._in(inner, 0 if self.tex else ATOM)
                 return self.spelling.root(inside), POWER
         inside = ", ".join(self.of(arg)[0] for arg in args)
-        return f"{self.spelling.function(name)}({inside})", ATOM
+        return self.spelling.function(name) + self.spelling.group(inside), ATOM
 
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
@@ -318,8 +339,86 @@ class Notation:
 
     def _power(self, base: ast.expr, to: ast.expr) -> Written:
         whole = isinstance(to, ast.Constant) and isinstance(to.value, int)
-        text = self._in(to, 0 if whole or self.spelling is TEX else ATOM)
+        text = self._in(to, 0 if whole or self.tex else ATOM)
         return self.spelling.power(self._in(base, ATOM), text, whole), POWER
+
+
+def _refuse(text: str) -> str:
+    raise ValueError(text)
+
+
+class Picture(Notation):
+    """LaTeX to be looked at: what Notation leaves to NumPy is drawn, or refused."""
+
+    def of(self, tree: ast.expr) -> Written:
+        """A tree, and how tightly its text binds."""
+        match tree:
+            case ast.Call(ast.Name("where"), [_, _, _], []):
+                rows = BREAK.join(self._row_of_cases(*each) for each in _cases(tree))
+                return rf"\begin{{cases}}{rows}\end{{cases}}", -1
+            case ast.Call(ast.Name("exp"), [inner], []):
+                return f"e^{{{self.of(inner)[0]}}}", POWER
+            case ast.Call(ast.Name(name), args, words) if words or len(args) > 2:
+                given = [self.of(each)[0] for each in args]
+                given += [
+                    rf"\text{{{_escape(w.arg or '')}}} = {self.of(w.value)[0]}" for w in words
+                ]
+                return self.spelling.function(name) + self.spelling.group(", ".join(given)), ATOM
+            case ast.BinOp(ast.Name(a), ast.Div(), ast.Name(b)) if a[0] == b[0] == "d" and a[1:]:
+                above, below = (rf"d\,{self.name(n[1:])}" for n in (a, b))
+                return self.spelling.fraction(above, below)
+            case ast.Subscript(inner, places):
+                return f"{self._in(inner, ATOM)}_{{{self.of(places)[0]}}}", ATOM
+            case ast.List(parts) | ast.Tuple(parts):
+                inside = ", ".join(self.of(part)[0] for part in parts)
+                return inside if isinstance(tree, ast.Tuple) else self.spelling.bracket(
+                    inside
+                ), ATOM
+            case ast.Attribute(inner, "size" | "shape" as name):
+                return self.spelling.function(name) + self.spelling.group(self.of(inner)[0]), ATOM
+            case ast.Compare(left, ops, others) if COMPARED.keys() >= set(map(type, ops)):
+                sides = [self._in(side, UNARY_SIGN) for side in (left, *others)]
+                signs = (f" {self.sign(COMPARED[type(op)])} " for op in ops)
+                rest = (sign + side for sign, side in zip(signs, sides[1:], strict=True))
+                return sides[0] + "".join(rest), -1
+        return super().of(tree)
+
+    def _row_of_cases(self, value: ast.expr, condition: ast.expr | None) -> str:
+        said = r"\text{otherwise}"
+        if condition is not None:
+            said = rf"\text{{if }} {self.of(condition)[0]}"
+        return f"{self.of(value)[0]} & {said}"
+
+
+def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """The values of where(...) with their conditions, then all else: nothing where that is 0/0."""
+    while isinstance(tree, ast.Call) and ast.unparse(tree.func) == "where" and len(tree.args) == 3:
+        condition, value, tree = tree.args
+        yield value, condition
+    if ast.unparse(tree) != "0 / 0":
+        yield tree, None
+
+
+def latex(text: str) -> str:
+    """A formula as LaTeX, without dollars; empty where it is none."""
+    if len(text) > LONGEST:
+        return ""
+    try:
+        picture = Picture({}, spelling=replace(TEX, plain=_refuse, word=_subscripted))
+        return picture.of(ast.parse(text, mode="eval").body)[0]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+
+
+def of_path(found: PathForm) -> str:
+    """A formula with its condition as LaTeX; empty where it has none."""
+    text = latex(found.text)
+    if not text or not found.where:
+        return text
+    words = BETWEEN.split(found.where)
+    formulas = ("" if k % 2 else latex(piece) for k, piece in enumerate(words))
+    said = (formula or rf"\text{{{piece}}}" for formula, piece in zip(formulas, words, strict=True))
+    return text + r"\text{  for }" + "".join(said)
 
 
 def sizes_in(texts: Iterable[str]) -> list[str]:

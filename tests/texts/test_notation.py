@@ -3,7 +3,7 @@
 import pytest
 
 from gradcheck.texts.notation import TEX as IN_TEX
-from gradcheck.texts.notation import Notation, sizes_in
+from gradcheck.texts.notation import Notation, latex, sizes_in
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1
@@ -40,13 +40,43 @@ SIGNS = {
     "not NumPy (": "not NumPy (",
 }
 TEX = {
-    "X.T @ (P - Y) / X.shape[0]": r"X^{\top}(P - Y)/n",
+    "X.T @ (P - Y) / X.shape[0]": r"X^{\top}\left(P - Y\right)/n",
     "2 * (X.T @ R) / P.size": r"\frac{2}{m} \cdot X^{\top} R",
-    "R * (1 - H ** 2)": r"R \odot (1 - H^{2})",
+    "R * (1 - H ** 2)": r"R \odot \left(1 - H^{2}\right)",
     "x / norm(x)": r"x/\left\|x\right\|",
     "sqrt(t)": r"\sqrt{t}",
     "W2 @ W": "W_{2} W",
-    "sigma * sigmoid(x)": r"\sigma \cdot \sigma(x)",
+    "sigma * sigmoid(x)": r"\sigma \cdot \sigma\left(x\right)",
+}
+PICTURES = {
+    "3*x**2 - 2*cos(x)": r"3x^{2} - 2\cos\left(x\right)",
+    "x**10": "x^{10}",
+    "a*exp(-k*x)": r"a\,e^{-k\,x}",
+    "x/(x**2 + 1)": r"\frac{x}{x^{2} + 1}",
+    "sqrt(x)*2": r"\sqrt{x} \cdot 2",
+    "log(x) + log10(x)": r"\ln\left(x\right) + \log_{10}\left(x\right)",
+    "relu(theta_1)": r"\operatorname{relu}\left(\theta_{1}\right)",
+    "X.T @ y_true": r"X^{\top} y_{\mathit{true}}",
+    "a_b_c": r"a_{\mathit{b\_c}}",
+    "-2*x*cos(x**2)": r"-2x\,\cos\left(x^{2}\right)",
+    "a - (b - c)": r"a - \left(b - c\right)",
+    "a*(-x)": r"a\,\left(-x\right)",
+    "2*3*x": r"2 \cdot 3x",
+    "a*2**x": r"a \cdot 2^{x}",
+    "a/b/c": r"\frac{a}{b\,c}",
+    "(a/b)**2": r"\left(\frac{a}{b}\right)^{2}",
+    "(-x)**2": r"\left(-x\right)^{2}",
+    "-x**2": "-x^{2}",
+    "+x": "+x",
+    "abs(x)": r"\left|x\right|",
+    "x[0]*x[1]**2": r"x_{0}\,x_{1}^{2}",
+    "-1 < x < 1": "-1 < x < 1",
+    "sum([1, 2], axis=0)": (r"\operatorname{sum}\left(\left[1, 2\right], \text{axis} = 0\right)"),
+    "where(x > 0, 2*x, -1)": (
+        r"\begin{cases}2x & \text{if } x > 0 \\ -1 & \text{otherwise}\end{cases}"
+    ),
+    "for x in y": "",
+    "x // y": "",
 }
 SIZES = {"X.shape[0]": "n", "P.size": "m"}
 
@@ -61,6 +91,12 @@ def test_in_signs(text: str) -> None:
 def test_in_latex(text: str) -> None:
     """The same tree."""
     assert Notation(AXES, SIZES, spelling=IN_TEX).write(text) == TEX[text]
+
+
+@pytest.mark.parametrize("text", PICTURES)
+def test_a_picture(text: str) -> None:
+    """Any formula as one would write it by hand: braces where they are needed."""
+    assert latex(text) == PICTURES[text]
 
 
 def test_sizes_are_found() -> None:
