@@ -1,24 +1,26 @@
 """The passes back of a script: few of each line are judged, for a loop asks the same again."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from gradcheck.engine.modules import Module
 from gradcheck.engine.recording import watching
-from gradcheck.engine.tape import Step
-from gradcheck.engine.tensor import bare
+from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.opinions.limits import MOST_WORK
 from gradcheck.opinions.tape import Observer
-from gradcheck.scripts.names import LeafNames
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
 A_LINE = 3  # passes that begin in one line and are judged
 ALTOGETHER = 60
 IN_VAIN = 5_000_000  # entries copied since the last pass that was kept: then copying ends
+DEEPEST = 3
+MANY = 2_000  # entries of lists and attributes that are looked through
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,53 @@ class ScriptJudgement:
     def verdict(self) -> str:
         """The gravest verdict of all; agreement where nothing goes back."""
         return max((j.verdict.verdict for j in self.judged), key=VERDICTS.index, default="agree")
+
+
+class LeafNames:
+    """Finds names among the variables that a line of the script can see, the nearest first."""
+
+    def __init__(self, *scopes: Params) -> None:
+        """`scopes` are the local and the global variables."""
+        self.scopes = scopes
+        self.known: dict[int, str] = {}
+        self.given: Counter[str] = Counter()
+
+    def of(self, step: Step) -> str:
+        """The name of a leaf; of what nobody holds a number."""
+        if not self.known:
+            for scope in self.scopes:
+                for path, held in self._tensors(scope):
+                    self.known.setdefault(id(held), path)
+        wanted = step.variable if isinstance(step, Leaf) else step
+        nameless = "a leaf" if isinstance(step, Leaf) else "a value"
+        name = self.known.get(id(wanted), nameless)
+        self.given[name] += 1
+        return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
+
+    def _tensors(self, scope: Params) -> Iterator[tuple[str, Value]]:
+        left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
+        for name, value, _ in left:  # `net.weight` says more than the `p` of a loop
+            if isinstance(value, Module):
+                yield from _inside(name, value)
+        for path, value, depth in left:
+            if isinstance(value, Tensor):
+                yield path, value
+                if value._node is not None:
+                    self.known.setdefault(id(value._node), path)
+            elif depth < DEEPEST and len(left) < MANY:
+                left += [(n, v, depth + 1) for n, v in _inside(path, value)]
+
+
+def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
+    """What a value of the script holds, with the path that leads there."""
+    if isinstance(value, Module):
+        yield from ((f"{path}.{name}", p) for name, p in value.named_parameters())
+    elif isinstance(value, list | tuple):
+        yield from ((f"{path}[{k}]", each) for k, each in enumerate(value[:MANY]))
+    elif isinstance(value, dict):
+        yield from ((f"{path}[{key!r}]", each) for key, each in list(value.items())[:MANY])
+    elif type(value).__module__ == "__main__" and hasattr(value, "__dict__"):
+        yield from ((f"{path}.{name}", each) for name, each in vars(value).items())
 
 
 @dataclass

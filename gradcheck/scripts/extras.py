@@ -1,6 +1,6 @@
 """What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import ClassVar
 
@@ -13,79 +13,59 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.values import Params, Value
 
-
-class Recurrent(Module):
-    """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step."""
-
-    cell: ClassVar[type[Value]]
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-    ) -> None:
-        """One direction, no dropout, the hyperbolic tangent."""
-        self.hidden_size, self.num_layers, self.batch_first = hidden_size, num_layers, batch_first
-        sizes = [input_size, *[hidden_size] * (num_layers - 1)]
-        self.cells = [self.cell(size, hidden_size, bias) for size in sizes]
-        for k, cell in enumerate(self.cells):
-            for name in cell.held:
-                setattr(self, f"{name}_l{k}", getattr(cell, name))
-
-    def forward(self, x: Value, state: Value = None) -> Value:
-        """All values of the last layer, and the last state of each."""
-        stack = TABLE["stack"]
-        steps = list(x.transpose(0, 1) if self.batch_first and x.ndim == 3 else x)
-        last = []
-        for k, cell in enumerate(self.cells):
-            held: Value = None if state is None else _pick(state, k)
-            values = []
-            for step in steps:
-                held = cell(step, held)
-                values.append(held[0] if isinstance(held, tuple) else held)
-            steps = values
-            last.append(held)
-        out = stack(steps)
-        out = out.transpose(0, 1) if self.batch_first and x.ndim == 3 else out
-        if isinstance(last[0], tuple):
-            return out, tuple(stack([each[k] for each in last]) for k in range(2))
-        return out, stack(last)
+# -- modules ---------------------------------------------------------------------------------------
 
 
-class RNN(Recurrent):
-    """Of `RNNCell`."""
+def _recurrent(cell: type[Value]) -> type[Module]:
+    """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step; one direction."""
 
-    cell = RNNCell
+    class Recurrent(Module):
+        def __init__(
+            self,
+            input_size: int,
+            hidden_size: int,
+            num_layers: int = 1,
+            bias: bool = True,
+            batch_first: bool = False,
+        ) -> None:
+            self.hidden_size, self.num_layers = hidden_size, num_layers
+            self.batch_first = batch_first
+            sizes = [input_size, *[hidden_size] * (num_layers - 1)]
+            self.cells = [cell(size, hidden_size, bias) for size in sizes]
+            for k, each in enumerate(self.cells):
+                for name in each.held:
+                    setattr(self, f"{name}_l{k}", getattr(each, name))
 
+        def forward(self, x: Value, state: Value = None) -> Value:
+            """All values of the last layer, and the last state of each."""
+            stack, turned = TABLE["stack"], self.batch_first and x.ndim == 3
+            steps = list(x.transpose(0, 1) if turned else x)
+            last = []
+            for k, each in enumerate(self.cells):
+                held: Value = state
+                if state is not None:
+                    held = tuple(s[k] for s in state) if isinstance(state, tuple) else state[k]
+                values = []
+                for step in steps:
+                    held = each(step, held)
+                    values.append(held[0] if isinstance(held, tuple) else held)
+                steps = values
+                last.append(held)
+            out = stack(steps).transpose(0, 1) if turned else stack(steps)
+            if isinstance(last[0], tuple):
+                return out, tuple(map(stack, zip(*last, strict=True)))
+            return out, stack(last)
 
-class GRU(Recurrent):
-    """Of `GRUCell`."""
-
-    cell = GRUCell
-
-
-class LSTM(Recurrent):
-    """Of `LSTMCell`."""
-
-    cell = LSTMCell
-
-
-def _pick(state: Value, k: int) -> Value:
-    return tuple(each[k] for each in state) if isinstance(state, tuple | list) else state[k]
+    return Recurrent
 
 
 class NLLLoss(Module):
     """`F.nll_loss` as a module."""
 
     def __init__(self, **named: Value) -> None:
-        """What the function takes by name."""
         self.named = named
 
     def forward(self, x: Value, y: Value) -> Value:
-        """Of log-probabilities and classes."""
         return pytorchs("nll_loss")(x, y, **self.named)  # type: ignore[misc]
 
 
@@ -93,66 +73,45 @@ class Uninitialized:
     """A parameter of a lazy layer that has not seen its input."""
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return "<UninitializedParameter>"
 
 
-def _lazy(kind: type[Module], axis: int) -> type[Module]:
-    """A layer that is of a kind from its first input on, whose length along an axis it takes."""
+class Lazy(Module):
+    """A layer that is of its kind from its first input on, whose length along an axis it takes."""
 
-    class Lazy(Module):
-        weight = bias = Uninitialized()
+    kind: ClassVar[Value]
+    axis: ClassVar[int]
+    weight = bias = Uninitialized()
 
-        def __init__(self, *args: Value, **named: Value) -> None:
-            super().__init__()
-            vars(self)["given"] = args, named
-
-        def forward(self, x: Value) -> Value:
-            args, named = vars(self).pop("given")
-            self.__class__ = kind  # type: ignore[assignment]
-            kind.__init__(self, x.shape[axis], *args, **named)  # type: ignore[call-arg]
-            return self(x)
-
-        def __repr__(self) -> str:
-            args, named = vars(self)["given"]
-            bound = signature(kind).bind(0, *args, **named)
-            bound.apply_defaults()
-            given = bound.arguments | {"has_bias": bound.arguments.get("bias", True)}
-            return f"Lazy{kind.__name__}({kind.printed.format_map(given)})"  # type: ignore[attr-defined]
-
-    return Lazy
-
-
-class ParameterList(Module):
-    """Parameters by their places."""
-
-    count: int
-
-    def __init__(self, values: Sequence[Value] = ()) -> None:
-        """Those of a list."""
+    def __init__(self, *args: Value, **named: Value) -> None:
         super().__init__()
-        vars(self)["count"] = 0
-        for each in values:
-            self.append(each)
+        vars(self)["given"] = args, named
 
-    def append(self, value: Value) -> "ParameterList":
-        """One more."""
-        setattr(self, str(self.count), mark(value))
-        vars(self)["count"] += 1
-        return self
+    def forward(self, x: Value) -> Value:
+        self.settle(x.shape[self.axis])
+        return self(x)
 
-    def __getitem__(self, place: int) -> Value:
-        return getattr(self, str(range(self.count)[place]))
+    def settle(self, size: int) -> None:
+        """Be of that kind, for inputs of a size."""
+        (args, named), self.__class__ = vars(self).pop("given"), self.kind
+        self.__init__(size, *args, **named)  # type: ignore[misc]
 
-    def __len__(self) -> int:
-        return self.count
+    def __repr__(self) -> str:
+        args, named = vars(self)["given"]
+        bound = signature(self.kind).bind(0, *args, **named)
+        bound.apply_defaults()
+        given = bound.arguments | {"has_bias": bound.arguments.get("bias", True)}
+        return f"Lazy{self.kind.__name__}({self.kind.printed.format_map(given)})"
+
+
+def _lazy(kind: type[Module], axis: int) -> type[Module]:
+    return type(f"Lazy{kind.__name__}", (Lazy,), {"kind": kind, "axis": axis})
 
 
 class ParameterDict(Module):
     """Parameters by their names."""
 
     def __init__(self, values: Params | None = None) -> None:
-        """Those of a dict."""
         super().__init__()
         self.update(values or {})
 
@@ -165,8 +124,26 @@ class ParameterDict(Module):
         """The names."""
         return [name for name, _ in self.named_parameters()]
 
-    def __getitem__(self, name: str) -> Value:
+    def __getitem__(self, name: Value) -> Value:
         return getattr(self, name)
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+
+class ParameterList(ParameterDict):
+    """Parameters by their places."""
+
+    def __init__(self, values: Value = ()) -> None:
+        super().__init__({str(k): each for k, each in enumerate(values)})
+
+    def append(self, value: Value) -> "ParameterList":
+        """Itself, one longer."""
+        self.update({str(len(self)): value})
+        return self
+
+    def __getitem__(self, place: Value) -> Value:
+        return getattr(self, str(range(len(self))[place]))
 
 
 NN: Params = {
@@ -176,17 +153,11 @@ NN: Params = {
     "LazyBatchNorm2d": _lazy(LAYERS["BatchNorm2d"], 1),
     "LazyConv2d": _lazy(LAYERS["Conv2d"], 1),
     "LazyLinear": _lazy(LAYERS["Linear"], -1),
-    "GRU": GRU,
-    "LSTM": LSTM,
     "NLLLoss": NLLLoss,
-    "RNN": RNN,
+    "GRU": _recurrent(GRUCell),
+    "LSTM": _recurrent(LSTMCell),
+    "RNN": _recurrent(RNNCell),
 }
-
-# -- modules ---------------------------------------------------------------------------------------
-
-
-def _itself(self: Module, *args: Value, **named: Value) -> Module:
-    return self
 
 
 def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
@@ -201,14 +172,34 @@ def _register(self: Module, name: str, value: Value, persistent: bool = True) ->
     setattr(self, name, value)
 
 
-METHODS: Params = {
-    **dict.fromkeys(("to", "cpu", "cuda", "float", "double", "half", "share_memory"), _itself),
-    "add_module": _register,
-    "apply": _apply,
-    "register_buffer": _register,
-    "register_parameter": _register,
-}
+def _load(self: Module, state_dict: Params) -> None:
+    """Numbers of another; a lazy layer takes its sizes from them."""
+    for path in [path for path in state_dict if path.endswith("weight")]:
+        held: Value = self
+        for name in path.split(".")[:-1]:
+            held = getattr(held, name, None)
+        if isinstance(held, Lazy):
+            held.settle(state_dict[path].shape[:2][-1])
+    LOAD(self, state_dict)
 
+
+LOAD = Module.load_state_dict
+
+
+def _modules(self: Module) -> Mapping[str, Module]:
+    return {name: held for name, held in vars(self).items() if isinstance(held, Module)}
+
+
+METHODS: Params = {
+    **dict.fromkeys(
+        ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
+        lambda self, *args, **named: self,
+    ),
+    **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
+    "apply": _apply,
+    "_modules": property(_modules),
+    "load_state_dict": _load,
+}
 
 # -- optimizers ------------------------------------------------------------------------------------
 
@@ -224,7 +215,6 @@ class RMSprop(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        """As PyTorch has them."""
         super().__init__(params, lr, weight_decay)
         self.alpha, self.eps = alpha, eps
 
@@ -240,7 +230,6 @@ class AdamW(Adam):
     def __init__(
         self, params: Value, lr: float = 1e-3, weight_decay: float = 1e-2, **how: Value
     ) -> None:
-        """As PyTorch has them."""
         super().__init__(params, lr, **how)
         self.decay = weight_decay
 
@@ -256,7 +245,6 @@ class StepLR:
     """The rate times `gamma` every `step_size` turns."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
-        """For an optimizer."""
         self.optimizer, self.step_size, self.gamma = optimizer, step_size, gamma
         self.start, self.turns = optimizer.lr, 0
 
@@ -268,10 +256,6 @@ class StepLR:
     def get_last_lr(self) -> list[float]:
         """The rate now."""
         return [self.optimizer.lr]
-
-
-def _groups(self: Optimizer) -> list[Value]:
-    return [_Group(self)]
 
 
 class _Group(dict[str, Value]):
@@ -286,31 +270,22 @@ class _Group(dict[str, Value]):
         super().__setitem__(name, value)
 
 
-def _state(self: Optimizer) -> dict[str, Value]:
-    """`optimizer.state_dict()`: the memory of each parameter, and the rate."""
-    return {"state": dict(self.state), "lr": self.lr}
-
-
 def _restore(self: Optimizer, state_dict: Params) -> None:
-    """`optimizer.load_state_dict(...)`."""
     self.state.update(state_dict["state"])
     self.lr = state_dict["lr"]
 
 
+OPTIMIZERS: Params = {
+    "param_groups": property(lambda self: [_Group(self)]),
+    "state_dict": lambda self: {"state": dict(self.state), "lr": self.lr},
+    "load_state_dict": _restore,
+}
 OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
 SCHEDULERS: Params = {"StepLR": StepLR}
 
 
-def _modules(self: Module) -> dict[str, Module]:
-    """The modules that it holds itself, by their names."""
-    return {name: held for name, held in vars(self).items() if isinstance(held, Module)}
-
-
 def equip() -> None:
     """Give modules and optimizers these methods in this process."""
-    for name, method in METHODS.items():
-        if not hasattr(Module, name):
-            setattr(Module, name, method)
-    Module._modules = property(_modules)  # type: ignore[attr-defined]
-    Optimizer.param_groups = property(_groups)  # type: ignore[attr-defined]
-    Optimizer.state_dict, Optimizer.load_state_dict = _state, _restore  # type: ignore[attr-defined]
+    for kind, methods in ((Module, METHODS), (Optimizer, OPTIMIZERS)):
+        for name, method in methods.items():
+            setattr(kind, name, method)

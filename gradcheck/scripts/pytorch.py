@@ -12,6 +12,7 @@ from types import ModuleType
 
 from gradcheck.engine.tensor import Tensor
 from gradcheck.nn import init
+from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.scripts import extras, loading, tensors
 from gradcheck.values import Params, Value
 
@@ -78,7 +79,8 @@ class Library(ModuleType):
             found = None
         if found is None:
             raise AttributeError(missing(self.__name__, name))
-        return found
+        is_op = self.__name__ == LIBRARY and BY_SPELLING.get(name, name) in TABLE
+        return tensors.writing(found) if is_op else found
 
     def __dir__(self) -> list[str]:
         """The names that are offered."""

@@ -15,8 +15,7 @@ from types import CodeType, FrameType, ModuleType
 import numpy as np
 
 from gradcheck.errors import Complaint, TextError
-from gradcheck.scripts.calls import PassRecorder
-from gradcheck.scripts.names import LeafNames
+from gradcheck.scripts.calls import LeafNames, PassRecorder
 from gradcheck.scripts.pytorch import advice, install
 from gradcheck.values import Value
 

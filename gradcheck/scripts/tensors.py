@@ -1,18 +1,17 @@
 """The names of `torch` and the methods of tensors that scripts use, and that say little here."""
 
-import io
 import pickle
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from difflib import get_close_matches
-from functools import partial
+from functools import partial, wraps
 from math import e, inf, nan, pi
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engine import factories
 from gradcheck.engine.autograd import tensor as plain_tensor
-from gradcheck.engine.factories import FACTORIES, GENERATOR
+from gradcheck.engine.factories import FACTORIES, GENERATOR, Generator
 from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, box
@@ -33,37 +32,28 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_),
 }
 SILENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "out")
-Random = factories.Generator
 
 
 class Device(str):
     """`torch.device("cuda")`: all are the one there is."""
 
     __slots__ = ()
+    type = "cpu"
 
     def __new__(cls, name: Value = "cpu", index: int | None = None) -> "Device":
-        """By its name."""
         return super().__new__(cls, "cpu")
 
-    @property
-    def type(self) -> str:
-        """`cpu`."""
-        return "cpu"
-
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return "device(type='cpu')"
 
 
-class ScriptGenerator(Random):
+class ScriptGenerator(Generator):
     """`torch.Generator()`: a source of its own."""
 
     def __init__(self, device: Value = None) -> None:
-        """The seed 0."""
         super().__init__(0)
 
     def manual_seed(self, seed: int) -> "ScriptGenerator":  # type: ignore[override]
-        """Itself, begun again."""
         super().manual_seed(seed)
         return self
 
@@ -79,7 +69,6 @@ def as_dtype(dtype: Value) -> Value:
 def tensor(
     data: Value, *, dtype: Value = None, requires_grad: bool = False, **silent: Value
 ) -> Tensor:
-    """`torch.tensor(...)`."""
     _known(silent)
     given = data.detach() if isinstance(data, Tensor) else bare(data)
     return _as_floats(plain_tensor(given, as_dtype(dtype)), requires_grad)
@@ -157,25 +146,33 @@ def multinomial(
 
 def save(value: Value, file: Value, **named: Value) -> None:
     """`torch.save(net.state_dict(), file)`: pickled."""
-    if isinstance(file, io.IOBase) or hasattr(file, "write"):
-        pickle.dump(value, file)
-        return
-    with open(file, "wb") as out:
+    with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as out:
         pickle.dump(value, out)
 
 
 def load(file: Value, **named: Value) -> Value:
     """`torch.load(file)`, of what the script itself saved."""
-    if hasattr(file, "read"):
-        return pickle.load(file)  # the user's own file
-    with open(file, "rb") as source:
+    with nullcontext(file) if hasattr(file, "read") else open(file, "rb") as source:
         return pickle.load(source)
 
 
-def manual_seed(seed: int) -> ScriptGenerator:
-    """Let the numbers that are drawn begin again."""
-    GENERATOR.manual_seed(seed)
-    return GENERATOR  # type: ignore[return-value]
+OUT = (
+    "functions with out=... arguments don't support automatic differentiation, "
+    "but one of the arguments requires grad."
+)
+
+
+def writing(function: Routine) -> Routine:
+    """`torch.add(x, y, out=z)`."""
+
+    @wraps(function)
+    def call(*args: Value, out: Value = None, **named: Value) -> Value:
+        made = function(*args, **named)
+        if out is not None and made.requires_grad:
+            raise RuntimeError(f"{function.__name__}(): {OUT}")
+        return made if out is None else copy_(out, made)
+
+    return call
 
 
 def _boxing(function: Routine) -> Routine:
@@ -262,7 +259,7 @@ TORCH: dict[str, Value] = {
     **PICKING,
     **SPREADS,
     "transpose": _transpose,
-    "ScriptGenerator": ScriptGenerator,
+    "Generator": ScriptGenerator,
     "Size": TorchSize,
     "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
     "as_tensor": as_tensor,
@@ -275,7 +272,6 @@ TORCH: dict[str, Value] = {
     "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
-    "manual_seed": manual_seed,
     "multinomial": multinomial,
     "nan": nan,
     "normal": normal,
@@ -336,7 +332,6 @@ def _filling(draw: Routine) -> Callable[..., Tensor]:
 
 
 def _new(name: str) -> Routine:
-    """`x.new_ones(2, 3)`: what is made has nothing of the tensor but its kind."""
     return lambda self, *args, **named: TORCH[name](*args, **named)
 
 

@@ -203,6 +203,9 @@ SAME = {
                 p.fill_(0.5)
         net(torch.ones(3, 4)).sum().backward()
         print(net, net[0].weight.grad)
+        other = nn.Sequential(nn.LazyLinear(2), nn.ReLU(), nn.LazyLinear(1, bias=False))
+        other.load_state_dict(net.state_dict())
+        print(torch.add(torch.ones(1, 2), other[2].weight.detach(), out=torch.empty(1, 2)))
     """,
 }
 HEAD = "import torch\nimport torch.nn as nn\n"
