@@ -142,7 +142,6 @@ def solve_all(
         out.print(summary(said))
     if album is not None:
         to = err if as_json else out
-        album.bind()
         for note in album.notes:
             to.print(note, style="dim", markup=False, soft_wrap=True)
         to.print(album.words(), markup=False, soft_wrap=True)

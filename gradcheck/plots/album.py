@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from html import escape
 from pathlib import Path
 
 from gradcheck.errors import GradcheckError
@@ -19,15 +18,6 @@ UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 LONGEST = 80  # letters of a file's name
 Draft = tuple[str, Callable[[], str]]
 """How a file's name ends, and what makes its text."""
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>gradcheck: pictures</title>
-{images}
-</html>
-"""
 
 
 class Unwritable(GradcheckError):
@@ -69,17 +59,6 @@ class Album:
             with _writing(file):
                 file.write_text(text, encoding="utf-8", newline="\n")
             self.files.append(file)
-
-    def bind(self) -> None:
-        """Write `index.html`, a page of all pictures; none where nothing was drawn."""
-        drawn = [escape(file.name) for file in self.files if file.suffix == ".svg"]
-        if not drawn:
-            return
-        file = self.directory / "index.html"
-        images = "\n".join(f'<p><img src="{name}" alt="{name}"></p>' for name in drawn)
-        with _writing(file):
-            file.write_text(PAGE.format(images=images), encoding="utf-8", newline="\n")
-        self.files.append(file)
 
     def words(self) -> str:
         """How many files there are now."""

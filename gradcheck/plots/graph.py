@@ -1,10 +1,9 @@
 """A tape as a graph: nodes with values and gradients, edges with local derivatives; as DOT."""
 
 import ast
-import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.tape import Given, record
-from gradcheck.values import Value
+from gradcheck.values import Array
 
 MOST = 60
 FIRST = 8  # entries of an array that are kept
@@ -32,30 +31,20 @@ class NothingToDraw(GradcheckError):
 
 
 @dataclass(frozen=True)
-class FirstEntries:
-    """An array's shape and its first entries: more than a node has room for."""
-
-    shape: tuple[int, ...]
-    first: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Vertex:
     """A leaf or a node of the tape; `made_by` is PyTorch's name of it.
 
     `name` is the variable that holds the value ("" where none does), `text` what it was computed
-    from; `cut` says that it has operands that are not drawn, `hidden` that gradients are not told.
+    from; a value or a gradient that is not known is None.
     """
 
     key: str
     leaf: bool
-    made_by: str
-    name: str
-    text: str
-    value: FirstEntries | None
-    gradient: FirstEntries | None
-    cut: bool = False
-    hidden: bool = False
+    made_by: str = ""
+    name: str = ""
+    text: str = ""
+    value: Array | None = None
+    gradient: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -71,25 +60,16 @@ class GraphEdge:
 class Graph:
     """The tape of one value: leaves first, then the nodes as they were made; the value comes last.
 
-    `left_out` is the number of older nodes that are not drawn.
+    `left_out` is the number of older nodes that are not drawn. Not `solved` is a tape before
+    anybody went back over it: values alone. A lesson of calculus has no `node_names`.
     """
 
     heading: str
     vertices: tuple[Vertex, ...]
     edges: tuple[GraphEdge, ...]
     left_out: int = 0
-
-
-def find_unsolved(graph: Graph) -> Graph:
-    """The same tape before anybody went back over it: values alone."""
-    vertices = tuple(replace(vertex, hidden=True) for vertex in graph.vertices)
-    edges = tuple(replace(edge, factor=None) for edge in graph.edges)
-    return replace(graph, vertices=vertices, edges=edges)
-
-
-def without_node_names(graph: Graph) -> Graph:
-    """The same tape for a lesson of calculus: PyTorch's names of nodes would only puzzle."""
-    return replace(graph, vertices=tuple(replace(v, made_by="") for v in graph.vertices))
+    solved: bool = True
+    node_names: bool = True
 
 
 def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Graph:
@@ -103,7 +83,9 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
             gradients = tape.back(only=set(steps))
     except RuntimeError as error:  # the engine refuses to go back, in PyTorch's words
         raise NothingToDraw(str(error)) from error
-    leaves = {t._step(): (name, t) for name, t in tape.leaves.items() if t.requires_grad}
+    names = {t._step(): name for name, t in tape.leaves.items() if t.requires_grad}
+    values = {t._step(): bare(t) for t in tape.leaves.values()}
+    values |= {node: bare(given.value) for node, given in tape.given.items()}
     nodes = [step for step in steps if isinstance(step, Node)][-most:]
     used = {tape.root, *(step for node in nodes for step, _ in node.next_functions)}
     shown: list[Step] = [s for s in steps if isinstance(s, Leaf) and s in used]
@@ -112,22 +94,10 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     vertices = []
     for step, key in keys.items():
         span = step.span if isinstance(step, Node) else None
-        name, value = leaves.get(step, (assigned.get(span, "") if span else "", None))
-        if value is None and isinstance(step, Node) and step in tape.given:
-            value = tape.given[step].value
-        operands = {operand for operand, _ in step.next_functions if operand is not None}
-        vertices.append(
-            Vertex(
-                key,
-                isinstance(step, Leaf),
-                step.name(),
-                name,
-                " ".join(program.source[slice(*span)].split()) if span else "",
-                None if value is None else numbers(bare(value)),
-                numbers(gradients[step]) if step in gradients else None,
-                cut=not operands <= keys.keys(),
-            )
-        )
+        name = names.get(step) or (assigned.get(span, "") if span else "")
+        text = " ".join(program.source[slice(*span)].split()) if span else ""
+        known = values.get(step), gradients.get(step)
+        vertices.append(Vertex(key, isinstance(step, Leaf), step.name(), name, text, *known))
     edges = tuple(edge for node in nodes for edge in _edges(node, keys, tape.given.get(node)))
     return Graph(heading, tuple(vertices), edges, len(steps) - len(keys))
 
@@ -141,12 +111,6 @@ def below(root: Step) -> list[Step]:
                 found.add(step)
                 stack.append(step)
     return sorted(found, key=lambda step: step.order)
-
-
-def numbers(array: Value) -> FirstEntries:
-    """The shape and the first entries."""
-    found = np.asarray(array, dtype=np.float64)
-    return FirstEntries(found.shape, tuple(map(float, found.flat[:FIRST])))
 
 
 def _edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
@@ -172,8 +136,7 @@ def _factor(node: Node, i: int) -> float | None:
 
 def _assigned_names(program: Program) -> dict[Span, str]:
     found: dict[Span, str] = {}
-    statements: Sequence[ast.AST] = list(ast.walk(program.tree))
-    for node in statements:
+    for node in ast.walk(program.tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 found[program.passage.span(where_is(value))] = name
@@ -198,48 +161,43 @@ def heading_lines(vertex: Vertex) -> list[str]:
     return lines
 
 
-def lines_of(vertex: Vertex) -> list[str]:
-    """All lines under the heading: PyTorch's name, the value, the gradient unless it is hidden."""
+def lines_of(graph: Graph, vertex: Vertex) -> list[str]:
+    """All lines under the heading: PyTorch's name, the value, the gradient."""
     gradient = f"{vertex.name or 'leaf'}.grad" if vertex.leaf else "gradient"
-    found = [vertex.made_by] if vertex.made_by and not vertex.leaf else []
-    found += describe_value("value", vertex.value)
-    if vertex.hidden:
-        return found
-    return found + describe_value(gradient, vertex.gradient)
+    found = [] if vertex.leaf or not graph.node_names else [vertex.made_by]
+    found.append(describe_value("value", vertex.value))
+    return [*found, describe_value(gradient, vertex.gradient)] if graph.solved else found
 
 
-def describe_value(name: str, held: FirstEntries | None) -> list[str]:
+def describe_value(name: str, value: Array | None) -> str:
     """`value 3`; `value (2×3) [1, 0.5, …]` with as many entries as there is room for."""
-    if held is None:
-        return [f"{name} none"]
-    if not held.shape:
-        return [f"{name} {number(held.first[0])}"]
-    size = math.prod(held.shape)
-    head = f"{name} ({'×'.join(map(str, held.shape))})"
-    entries = [number(entry, IN_ARRAYS) for entry in held.first]
+    if value is None:
+        return f"{name} none"
+    if not np.ndim(value):
+        return f"{name} {number(float(value))}"
+    head = f"{name} ({'×'.join(map(str, value.shape))})"
+    entries = [number(float(entry), IN_ARRAYS) for entry in value.flat[:FIRST]]
     for count in range(len(entries), 0, -1):
-        more = ", …" if count < size else ""
+        more = ", …" if count < value.size else ""
         line = f"{head} [{', '.join(entries[:count])}{more}]"
         if len(line) <= WIDEST:
-            return [line]
-    return [head[:WIDEST]]
+            return line
+    return head[:WIDEST]
 
 
-def factor_of(edge: GraphEdge) -> str:
+def label_of(graph: Graph, edge: GraphEdge) -> str:
     """`×2`: the gradient is multiplied by the local derivative on its way back."""
-    return "" if edge.factor is None else f"×{number(edge.factor)}"
+    return f"×{number(edge.factor)}" if graph.solved and edge.factor is not None else ""
 
 
 def remarks_of(graph: Graph) -> list[str]:
     """How the picture is to be read."""
-    hidden = all(vertex.hidden for vertex in graph.vertices)
-    found = ["Values go down." if hidden else "Values go down, gradients go up."]
-    if any(edge.factor is not None for edge in graph.edges):
+    found = ["Values go down, gradients go up." if graph.solved else "Values go down."]
+    if any(label_of(graph, edge) for edge in graph.edges):
         found = ["Values go down; gradients go up, times the local derivative."]
     if graph.left_out:
         kept = len(graph.vertices)
-        found.append(f"Only the last {kept} of {kept + graph.left_out} nodes are drawn; "
-                     "a dashed frame has operands that are not.")  # fmt: skip
+        found.append(f"Only the last {kept} of {kept + graph.left_out} nodes are drawn.")
     return found
 
 
@@ -247,7 +205,7 @@ def remarks_of(graph: Graph) -> list[str]:
 
 
 def dot_text(graph: Graph) -> str:
-    """The whole text."""
+    """The graph in Graphviz's language."""
     return "".join(f"{line}\n" for line in _lines(graph))
 
 
@@ -258,23 +216,14 @@ def _lines(graph: Graph) -> Iterator[str]:
     yield '  node [shape="box", fontname="monospace", fontsize="11"];'
     yield '  edge [fontname="monospace", fontsize="10"];'
     for vertex in graph.vertices:
-        yield f"  {vertex.key} [{_attributes(vertex, vertex is graph.vertices[-1])}];"
+        label = quote([*heading_lines(vertex), *lines_of(graph, vertex)])
+        style, colour = STYLES[vertex.leaf], COLOURS[vertex.leaf]
+        width = ', penwidth="2"' if vertex is graph.vertices[-1] else ""
+        yield f'  {vertex.key} [label={label}, style="{style}", fillcolor="{colour}"{width}];'
     for edge in graph.edges:
-        label = f" [label={quote([factor_of(edge)])}]" if factor_of(edge) else ""
-        yield f"  {edge.start} -> {edge.end}{label};"
+        words = label_of(graph, edge)
+        yield f"  {edge.start} -> {edge.end}{f' [label={quote([words])}]' if words else ''};"
     yield "}"
-
-
-def _attributes(vertex: Vertex, last: bool) -> str:
-    style = STYLES[vertex.leaf] + (",dashed" if vertex.cut else "")
-    found = {
-        "label": quote([*heading_lines(vertex), *lines_of(vertex)]),
-        "style": quote([style]),
-        "fillcolor": quote([COLOURS[vertex.leaf]]),
-    }
-    if last:
-        found["penwidth"] = quote(["2"])
-    return ", ".join(f"{name}={value}" for name, value in found.items())
 
 
 def quote(lines: Sequence[str]) -> str:

@@ -2,17 +2,16 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
-from statistics import fmean
 
 from gradcheck.plots.graph import (
     Graph,
     GraphEdge,
     Vertex,
-    factor_of,
     heading_lines,
+    label_of,
     lines_of,
     remarks_of,
 )
@@ -22,7 +21,7 @@ SCALE = 1.25  # pixels of a page for a point: letters are then nearly as large a
 SIZE = 9.0
 LETTER, LINE, PAD = 0.602 * SIZE, 1.35 * SIZE, 5.0  # of a typewriter's font
 LANE, GAP, DOWN, MARGIN, ARROW, ROUND = 6.0, 12.0, 40.0, 14.0, 6.0, 6
-HEAD, HEAD_LETTER, NOTE, NOTE_LETTER, NARROWEST = 22.0, 7.6, 14.0, 5.6, 420.0
+HEAD, HEAD_LETTER, LETTERS = 18.0, 6.5, 85  # of the texts above it
 STYLE = """
 svg { background: #fff; }
 text { font: 9px "DejaVu Sans Mono", monospace; }
@@ -34,7 +33,6 @@ rect { stroke-width: 1.2; }
 .leaf { fill: #fdebd0; stroke: #d55e00; }
 .node { fill: #e3eef7; stroke: #0072b2; }
 .value { stroke-width: 2.4; }
-.cut { stroke-dasharray: 4 3; }
 .edge { fill: none; stroke: #5f5f5f; stroke-width: 1.1; }
 .tip { fill: #5f5f5f; }
 """
@@ -51,11 +49,7 @@ class Layout:
     level: Mapping[Place, int]
     across: Mapping[Place, float]
     widths: Mapping[Place, float]
-
-    @property
-    def width(self) -> float:
-        """From the leftmost edge, which is at 0, to the rightmost."""
-        return max(self.across[p] + w / 2 for p, w in self.widths.items())
+    width: float
 
     def stops(self, edge: GraphEdge) -> list[Place]:
         """The places that an edge goes through, from the operand down to what is made of it."""
@@ -64,7 +58,7 @@ class Layout:
 
 
 def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> Layout:
-    """Levels as wide as the page; each place under the middle of its operands, where there is room.
+    """Levels as wide as the page, each in the middle.
 
     Operands come before what is made of them, so a walk from the last to the first meets a node
     when all its uses have their places.
@@ -81,63 +75,41 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
         above[vertex.key] = k
         taken[k] = taken.get(k, 0.0) + widths[vertex.key] + GAP
     height = max(above.values())
-    levels: list[list[Place]] = [[] for _ in range(height + 1)]
-    for vertex in graph.vertices:
-        key, top = vertex.key, height - above[vertex.key]
-        levels[top].append(key)
-        last = height - min((above[end] for end in uses.get(key, ())), default=above[key])
-        for k in range(top + 1, last):
-            levels[k].append((key, k))
-    level = {place: k for k, places in enumerate(levels) for place in places}
+    level: dict[Place, int] = {}
+    for key, k in ((v.key, above[v.key]) for v in graph.vertices):
+        level[key] = height - k
+        lowest = height - min((above[end] for end in uses.get(key, ())), default=k)
+        level |= {(key, lane): lane for lane in range(height - k + 1, lowest)}
     room = {p: widths[p] if isinstance(p, str) else LANE for p in level}
-    found = Layout(levels, level, {}, room)
-    operands: dict[Place, list[Place]] = {place: [] for place in level}
-    for edge in graph.edges:
-        for upper, lower in pairwise(found.stops(edge)):
-            operands[lower].append(upper)
-    ordered = _order(levels, operands)
+    layout = Layout([], level, {}, room, 0.0)
+    levels = _order(graph, layout, height + 1)
+    wide = [sum(room[p] + GAP for p in places) - GAP for places in levels]
     across: dict[Place, float] = {}
-    for places in ordered:
-        means = [fmean([across[q] for q in operands[p]] or [page / 2]) for p in places]
-        across |= _apart(means, places, room)
-    left = min(across[p] - w / 2 for p, w in room.items())
-    return Layout(ordered, level, {p: x - left for p, x in across.items()}, room)
+    for places, own in zip(levels, wide, strict=True):
+        x = (max(wide) - own) / 2
+        for place in places:
+            across[place] = x + room[place] / 2
+            x += room[place] + GAP
+    return replace(layout, levels=levels, across=across, width=max(wide))
 
 
-def _order(
-    levels: Sequence[Sequence[Place]], operands: Mapping[Place, Sequence[Place]]
-) -> list[list[Place]]:
+def _order(graph: Graph, layout: Layout, height: int) -> list[list[Place]]:
     """Each level in the order in which a walk from the value up, operand by operand, meets it."""
+    operands: dict[Place, list[Place]] = {}
+    for edge in graph.edges:
+        for upper, lower in pairwise(layout.stops(edge)):
+            operands.setdefault(lower, []).append(upper)
     found: dict[Place, None] = {}
-    stack = list(levels[-1])
+    stack: list[Place] = [v.key for v in graph.vertices]
     while stack:
         place = stack.pop()
         if place not in found:
             found[place] = None
-            stack += reversed(operands[place])
-    rank = {place: n for n, place in enumerate(found)}
-    return [sorted(places, key=lambda p: rank.get(p, len(rank))) for places in levels]
-
-
-def _apart(
-    wanted: Sequence[float], places: Sequence[Place], room: Mapping[Place, float]
-) -> dict[Place, float]:
-    """The middles nearest to what is wanted, nobody in another's room.
-
-    Neighbours that want the same room form a block, which moves to the mean of what they want.
-    """
-    offsets = [0.0]
-    for left, right in pairwise(places):
-        offsets.append(offsets[-1] + (room[left] + room[right]) / 2 + GAP)
-    blocks: list[tuple[float, int]] = []
-    for want, offset in zip(wanted, offsets, strict=True):
-        mean, count = want - offset, 1
-        while blocks and blocks[-1][0] >= mean:
-            before, many = blocks.pop()
-            mean, count = (before * many + mean * count) / (many + count), many + count
-        blocks.append((mean, count))
-    starts = [mean for mean, count in blocks for _ in range(count)]
-    return {p: s + o for p, s, o in zip(places, starts, offsets, strict=True)}
+            stack += reversed(operands.get(place, []))
+    levels: list[list[Place]] = [[] for _ in range(height)]
+    for place in found:
+        levels[layout.level[place]].append(place)
+    return levels
 
 
 # -- SVG -------------------------------------------------------------------------------------------
@@ -162,16 +134,24 @@ def graph_svg(graph: Graph) -> str:
 
 def description(graph: Graph) -> str:
     """The picture in words."""
-    nodes = ["; ".join([*heading_lines(v), *lines_of(v)]) for v in graph.vertices]
+    nodes = ["; ".join([*heading_lines(v), *lines_of(graph, v)]) for v in graph.vertices]
     return ". ".join([graph.heading, *nodes])
 
 
 def _draw(graph: Graph) -> tuple[str, float, float]:
-    """Texts, edges, and above them the boxes; width and height."""
-    sizes = {v.key: _size(v, [e for e in graph.edges if e.end == v.key]) for v in graph.vertices}
+    """Texts, edges, and above them the boxes; width and height.
+
+    A page around it tells how it is to be read; where it has a heading, it does so itself.
+    """
+    sizes = {vertex.key: _size(graph, vertex) for vertex in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
-    width = max(layout.width + 2 * MARGIN, NARROWEST if graph.heading else 0.0)
-    body, top = _texts(graph, width)
+    told = [graph.heading, *textwrap.wrap(" ".join(remarks_of(graph)), LETTERS)]
+    told = told if graph.heading else []
+    width = max([layout.width, *(len(line) * HEAD_LETTER for line in told)]) + 2 * MARGIN
+    body, top = list[str](), MARGIN
+    for line in told:
+        body.append(_text(MARGIN, top + HEAD / 2, line, "note" if body else "head", "start"))
+        top += HEAD
     middle = {p: (width - layout.width) / 2 + x for p, x in layout.across.items()}
     bands = []
     for places in layout.levels:
@@ -182,30 +162,16 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
     for vertex in graph.vertices:
         wide, high = sizes[vertex.key]
         corner = middle[vertex.key] - wide / 2, bands[layout.level[vertex.key]][0]
-        body += _box(vertex, corner, (wide, high), vertex is graph.vertices[-1])
+        body += _box(graph, vertex, corner, (wide, high))
     return "".join(body), width, top - DOWN + MARGIN
 
 
-def _size(vertex: Vertex, coming: Sequence[GraphEdge]) -> tuple[float, float]:
+def _size(graph: Graph, vertex: Vertex) -> tuple[float, float]:
     """Room for every line, and for what stands side by side above the box."""
-    lines = [*heading_lines(vertex), *lines_of(vertex)]
-    abreast = len(coming) * (max((len(factor_of(e)) for e in coming), default=0) + 1)
+    lines = [*heading_lines(vertex), *lines_of(graph, vertex)]
+    coming = [len(label_of(graph, edge)) for edge in graph.edges if edge.end == vertex.key]
+    abreast = len(coming) * (max(coming, default=0) + 1)
     return max(abreast, *map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
-
-
-def _texts(graph: Graph, width: float) -> tuple[list[str], float]:
-    """The heading, and how the picture is to be read: without one the page around it says so."""
-    if not graph.heading:
-        return [], MARGIN
-    found, y = [], MARGIN
-    for words, kind, high, letter in (
-        ([graph.heading], "head", HEAD, HEAD_LETTER),
-        (remarks_of(graph), "note", NOTE, NOTE_LETTER),
-    ):
-        for line in (li for w in words for li in textwrap.wrap(w, int((width - 28) / letter))):
-            found.append(_text(MARGIN, y + high / 2, line, kind, "start"))
-            y += high
-    return found, y + PAD
 
 
 def _edges(
@@ -233,21 +199,21 @@ def _edges(
             yield f'<path class="edge" d="{" ".join(line)}"/>'
             tip = ((x, y), (x - ARROW / 2, y - ARROW), (x + ARROW / 2, y - ARROW))
             yield f'<polygon class="tip" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in tip)}"/>'
-            if factor_of(edge):
-                yield _text(x, y - ARROW - 8, factor_of(edge), "factor")
+            if words := label_of(graph, edge):
+                yield _text(x, y - ARROW - 8, words, "factor")
 
 
 def _box(
-    vertex: Vertex, corner: tuple[float, float], size: tuple[float, float], last: bool
+    graph: Graph, vertex: Vertex, corner: tuple[float, float], size: tuple[float, float]
 ) -> Iterator[str]:
     """A leaf with corners, a node without; the value's frame is thick."""
-    kinds = ["leaf" if vertex.leaf else "node", "value" * last, "cut" * vertex.cut]
+    kinds = "leaf" if vertex.leaf else "node value" if vertex is graph.vertices[-1] else "node"
     (x, y), (width, height) = corner, size
     place = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
     rounded = "" if vertex.leaf else f' rx="{ROUND}"'
-    yield f'<rect class="{" ".join(filter(None, kinds))}" {place}{rounded}/>'
+    yield f'<rect class="{kinds}" {place}{rounded}/>'
     bold = heading_lines(vertex)
-    for k, line in enumerate([*bold, *lines_of(vertex)]):
+    for k, line in enumerate([*bold, *lines_of(graph, vertex)]):
         kind = "name" if k < len(bold) else "said"
         yield _text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
 

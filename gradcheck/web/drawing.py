@@ -17,7 +17,7 @@ from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph import find_unsolved, graph_of, remarks_of, without_node_names
+from gradcheck.plots.graph import graph_of, remarks_of
 from gradcheck.plots.picture import graph_markup
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
@@ -80,9 +80,9 @@ def graphs(key: Key) -> tuple[str | None, str | None, list[str]]:
     found = _venture(lambda: graph_of("", case, key.problem.program, NODES))
     if found is None:
         return None, None, []
-    if all(np.ndim(value) == 0 for value in case.inputs.values()):
-        found = without_node_names(found)
-    return graph_markup(find_unsolved(found)), graph_markup(found), remarks_of(found)
+    calculus = all(np.ndim(value) == 0 for value in case.inputs.values())
+    found = replace(found, node_names=not calculus)
+    return graph_markup(replace(found, solved=False)), graph_markup(found), remarks_of(found)
 
 
 def _case(key: Key) -> Case | None:
