@@ -206,27 +206,30 @@ def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
 
 def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
     """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
-    adjoint: dict[Symbolic, arb] = dict(seeds)
-    for node in reversed(line(seeds)):
-        if node.local is None or node not in adjoint:
-            continue
+
+    def slope(node: Symbolic, i: int) -> arb:
+        assert node.local is not None
         values = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-        for argument, slope in zip(node.args, node.local.slopes, strict=True):
-            if type(argument) is Symbolic and not argument.fixed:
-                piece = adjoint[node] * slope(*values)
-                adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
-    return adjoint
+        return node.local.slopes[i](*values)
+
+    return _go_back(seeds, slope)
 
 
 def slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
     """The same, each gradient being a number of the line: it can be differentiated again."""
+    return _go_back(seeds, slope_of)
+
+
+def _go_back(
+    seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value]
+) -> dict[Symbolic, Value]:
     adjoint: dict[Symbolic, Value] = dict(seeds)
     for node in reversed(line(seeds)):
         if node.row is None or node not in adjoint:
             continue
         for i, argument in enumerate(node.args):
             if type(argument) is Symbolic and not argument.fixed:
-                piece = adjoint[node] * slope_of(node, i)
+                piece = adjoint[node] * slope(node, i)
                 adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
     return adjoint
 

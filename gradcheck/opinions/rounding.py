@@ -26,12 +26,9 @@ def noise(
     """
     start, row = int(rng.random() * ROW), _draws(unit)
     stop = start + math.prod(shape)
-    found = row[start:stop] if stop <= len(row) else _around(row, start, stop - start)
+    inside = stop <= len(row)
+    found = row[start:stop] if inside else np.resize(np.roll(row, -start), stop - start)
     return found.reshape(shape)
-
-
-def _around(row: Array, start: int, count: int) -> Array:
-    return np.resize(np.roll(row, -start), count)
 
 
 @cache

@@ -68,8 +68,7 @@ def _some(case: Case) -> Opinion:
             inputs[name][index] = leaf
             leaves.append(leaf)
         out = case.function("symbolic", inputs)
-        end = np.asarray(contract(out, case.cotangent), dtype=object).item()
-        adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
+        _, adjoint = _go_back(case, out)
     directions = tuple(
         Direction({name: unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
         for (name, index), leaf in zip(places, leaves, strict=True)
@@ -137,14 +136,10 @@ def _at(
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
         value = np.asarray(out, dtype=object)
-        end = np.asarray(contract(out, case.cotangent), dtype=object).item()
-        adjoint = line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
+        end, adjoint = _go_back(case, out)
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
-        if (
-            judge_width
-            and bits < PATIENCE
-            and any(_wide(b) for g in gradients.values() for b in g.flat)
-        ):
+        balls = (ball for g in gradients.values() for ball in g.flat)
+        if judge_width and bits < PATIENCE and any(map(_wide, balls)):
             raise TooWide
         return Opinion(
             "symbolic",
@@ -169,6 +164,12 @@ def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterato
 
     with settings(path=path, observer=observe):
         yield
+
+
+def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
+    """The number that is differentiated, and its derivative by every number of the line."""
+    end = np.asarray(contract(out, case.cotangent), dtype=object).item()
+    return end, line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
 
 
 def _wide(ball: arb) -> bool:

@@ -113,15 +113,12 @@ class Observer:
         """What led to a value."""
         nodes = [step for step in reversed(reachable([root])) if isinstance(step, Node)]
         given: dict[Step, Given] = {}
-        for node in filter(self._is_known, nodes):
-            given[node] = self._given(node)
+        for node in nodes:
+            if node in self.given:
+                given[node] = self.given[node]
+            elif node.op.name == OUTPUT:
+                given[node] = Given((None,), node.params, 0.0)
         return Record(root, tuple(nodes), given)
-
-    def _is_known(self, node: Node) -> bool:
-        return node in self.given or node.op.name == OUTPUT
-
-    def _given(self, node: Node) -> Given:
-        return self.given[node] if node in self.given else Given((None,), node.params, 0.0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -204,12 +201,10 @@ def gradients_at(
 ) -> dict[str, Array]:
     """What landed at each leaf; zeros where no path leads to it."""
     found = {id(step.variable): g for step, g in landed.items() if isinstance(step, Leaf)}
-    return {name: _landing(found.get(id(leaves[name])), leaves[name]) for name in wrt}
-
-
-def _landing(g: Numbers, leaf: Tensor) -> Array:
-    """What landed at a leaf, in memory of its own; zeros where nothing did."""
-    return np.zeros(leaf.shape) if g is None else np.asarray(g, dtype=np.float64)
+    return {
+        name: np.asarray(found[key], np.float64) if key in found else np.zeros(leaves[name].shape)
+        for name, key in ((name, id(leaves[name])) for name in wrt)
+    }
 
 
 # -- again, on numbers of another kind -------------------------------------------------------------
@@ -267,20 +262,18 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
         contextlib.redirect_stdout(io.StringIO()),
     ):
         result = function._forwarded(context, tuple(tracked), {})
-    leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if _is_tensor(t)}
+    leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if isinstance(t, Tensor)}
     outputs = result if isinstance(result, tuple) else (result,)
     found = tuple(_output(observer, each, leaves, kind) for each in outputs)
     return found if isinstance(result, tuple) else found[0]
 
 
 def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
-    if not _is_tensor(out) or not out.requires_grad:
+    if not isinstance(out, Tensor) or not out.requires_grad:
         return _lift(bare(out), kind)
     step = out._step()
-    return leaves[step] if step in leaves else _chain(observer, step, leaves, kind)
-
-
-def _chain(observer: Observer, step: Step, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
+    if step in leaves:
+        return leaves[step]
     return replay(observer.record(step).above(leaves), leaves, kind)
 
 
@@ -289,21 +282,13 @@ def _as_float(value: Numbers) -> Numbers:
     plain = bare(value)
     if not isinstance(plain, np.ndarray) or plain.dtype != object:
         return plain
-    numbers = [_middle(each) for each in np.asarray(plain).flat]
-    return np.array(numbers, dtype=np.float64).reshape(plain.shape)
-
-
-def _middle(number: Numbers) -> float:
-    return middle(number.value if isinstance(number, Symbolic) else number.bare())
+    numbers = [each.value if isinstance(each, Symbolic) else each.bare() for each in plain.flat]
+    return np.array(list(map(middle, numbers)), dtype=np.float64).reshape(plain.shape)
 
 
 def _copy(value: Numbers) -> Numbers:
     plain = bare(value)
     return np.array(plain) if _is_array(plain) else plain
-
-
-def _is_tensor(value: Numbers) -> bool:
-    return isinstance(value, Tensor)
 
 
 def _is_array(value: Numbers) -> bool:

@@ -258,8 +258,11 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     """
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
     if isinstance(applied.node.y, Context):
+        function = applied.node.op.function
         seen = scan(
-            lambda h: float(np.sum(applied.node.op.function(*_move(given, i, h * u)) * weights)),
+            lambda h: float(
+                np.sum(function(*given[:i], given[i] + h * u, *given[i + 1 :]) * weights)
+            ),
             0.0,
             scale=1.0,
         )
@@ -277,10 +280,6 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     size = _largest(applied.arrived) * max(1.0, _largest(applied.y))
     sharp = abs(right + left - 2 * here) > STRAIGHT * (abs(right - left) + STEP * size)
     return arb.nan() if sharp or tied else (right - left) / (2 * STEP)
-
-
-def _move(given: tuple[Numbers, ...], i: int, by: Array) -> tuple[Numbers, ...]:
-    return (*given[:i], given[i] + by, *given[i + 1 :])
 
 
 def probe(operand: Numbers) -> Array:

@@ -5,7 +5,7 @@ gradients, entry by entry, each within its own error bar.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -150,15 +150,16 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     alone = [e for e in found.entries if e.lonely in BLAMABLE and not (e.tie and e.part)]
     if found.verdict != "dissent" and not alone:
         return found
-    if _lonely(found) == {"reverse"} and found.opinions["reverse"].method:
-        return _with(found, lambda e: _off_the_tape(e, found) if e.lonely == "reverse" else e)
+    if _lonely(found) == {"reverse"} and (left := found.opinions["reverse"].method):
+        off = [e for e in found.entries if e.lonely == "reverse"]
+        return _overrule(found, off, "undecided", f"{left}, and their gradient is lost")
     rows = [case] if case.rows is None else case.each_row()
     seen = [blame(row) for row in rows]
     guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
-        found = _with(found, lambda e: replace(e, verdict="dissent") if e in alone else e)
+        found = _overrule(found, alone, "dissent")
     elif _lonely(found) <= BLAMABLE and (why := _float64s_fault(case, seen)):
-        found = _with(found, lambda e: _out_of_range(e, why) if e in alone else e)
+        found = _overrule(found, alone, "unstable-forward", why)
     if found.verdict != "dissent":
         return found
     return replace(
@@ -173,23 +174,21 @@ def _float64s_fault(case: Case, seen: Sequence[Blame]) -> str:
     return words if excuse or not words else f"float64 may take another branch: {words}"
 
 
-def _off_the_tape(entry: Entry, found: Verdict) -> Entry:
-    why = f"{found.opinions['reverse'].method}, and their gradient is lost: {entry.why}"
-    return replace(entry, verdict="undecided", why=why)
+def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
+    """The verdict with another on some entries, and everything that follows from that."""
 
+    def judge(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+        why = f"{because}: " if because else ""
+        return tuple(
+            replace(e, verdict=verdict, why=why + e.why) if e in chosen else e for e in entries
+        )
 
-def _out_of_range(entry: Entry, words: str) -> Entry:
-    return replace(entry, verdict="unstable-forward", why=f"{words}: {entry.why}")
-
-
-def _with(found: Verdict, changed: Callable[[Entry], Entry]) -> Verdict:
-    """The verdict with its entries changed, and everything that follows from them."""
     parts = {}
     for name, part in found.parts.items():
-        entries = tuple(map(changed, part.entries))
+        entries = judge(part.entries)
         grave = _gravest(e.verdict for e in entries) if entries else part.verdict
         parts[name] = replace(part, entries=entries, verdict=grave)
-    entries = tuple(map(changed, found.entries))
+    entries = judge(found.entries)
     grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
     return replace(found, verdict=grave, parts=parts, entries=entries)
 
