@@ -58,6 +58,8 @@ class Calls(Operands):
             return self.reading.own[token.text]
         if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
             return self.capital_sigma(token)
+        if token.text in WRAPPERS and self.sees("(", ahead=1) and self.sees("[", ahead=2):
+            return self.wrapped_list()
         meaning = self.words.meant(token.text)
         if meaning is None:
             return self.undeclared_word(token)
@@ -105,8 +107,6 @@ class Calls(Operands):
             if meaning and meaning.kind != "name":
                 return self.word()
             raise self.unknown()
-        if text in WRAPPERS and after.text == "(" and self.sees("[", ahead=2):
-            return self.wrapped_list()
         if text in ("arc", "ar", "arg") and self.words.function(text + after.text):
             self.at += 1
             self.instead(after._replace(text=text + after.text, start=token.start))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.typed import complaint, read
+from tests.support.typed import read
 
 NOTED = {
     "-x^2": "-x^2 is read as -(x^2)",
@@ -49,21 +49,3 @@ def test_a_product_with_a_transpose_is_noted():
 def test_a_note_spells_powers_as_the_student_does():
     """Where ** was typed the note has ** too."""
     assert read("-x**2").notes == ("-x**2 is read as -(x**2)",)
-
-
-@pytest.mark.parametrize("typed", ["2e3", "2e-3 x", "1e+5"])
-def test_scientific_notation_beside_an_input_called_e(typed):
-    """With an input called e, 2e-3 could be 2*e - 3: refused, not guessed."""
-    fault = complaint(typed, names=("e", "x"))
-    assert "a number or a multiple of e" in fault.message
-    assert "10^" in fault.cure
-
-
-def test_a_point_makes_scientific_notation_plain():
-    """2.0e3 is a number whatever is declared."""
-    assert read("2.0e3", names=("e",)).understood == "2000.0"
-
-
-def test_a_function_hidden_by_a_name_is_refused():
-    """With an input called log, ln x has no spelling that would mean the same: refused."""
-    assert "two ways" in complaint("ln x", names=("log", "x")).message

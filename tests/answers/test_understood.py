@@ -6,15 +6,43 @@ import pytest
 
 from gradcheck.answers import ALIASES, FUNCTIONS, read_formula
 from tests.support.typed import read
-from tests.support.typed_tables import spellings
+from tests.support.typed_tables import named, spellings
 
 TWO = {"true_divide", "atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "bmm", "ger"}
 
 
-@pytest.mark.parametrize(("typed", "understood"), spellings(), ids=lambda typed: typed)
-def test_what_is_understood(typed, understood):
+@pytest.mark.parametrize(("names", "typed", "understood"), spellings(), ids=lambda part: part)
+def test_what_is_understood(names, typed, understood):
     """Every typed formula is echoed in NumPy's spelling as the table has it."""
-    assert read(typed).understood == understood
+    assert read(typed, names).understood == understood
+
+
+@pytest.mark.parametrize("typed", ["2u where u = x^2", "4 at x = 2", "4 for x = 2", "x (x > 0)"])
+def test_what_is_no_case_is_read_as_it_is(typed):
+    """Definitions, points, products with a condition."""
+    assert "where(" not in read(typed).understood
+
+
+def test_a_declared_i_is_no_indicator():
+    """With an input called I, I(x > 0) is a product."""
+    assert read("I(x > 0)", names=("I", "x")).understood == "I*(x > 0)"
+
+
+def test_tight_commas_beside_semicolons_are_decimals():
+    """Unless the problem has an array of just these rows."""
+    assert read("[1,2;3,4]", names=named("x=2")).understood == "[1.2, 3.4]"
+
+
+def test_where_one_number_is_due_nothing_is_a_list():
+    """`[3 -1]` is then a difference."""
+    one = read_formula("[3 -1]", names=named("y="), functions=FUNCTIONS, single=True)
+    assert one.understood == "3 - 1"
+
+
+def test_a_power_of_ten_with_a_comma_and_with_a_point():
+    """A point makes scientific notation plain, whatever is declared."""
+    assert read("1,25e3 x").understood == "1250.0*x"
+    assert read("2.0e3", names=("e",)).understood == "2000.0"
 
 
 @pytest.mark.parametrize("short", sorted(ALIASES))

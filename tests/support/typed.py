@@ -1,17 +1,20 @@
 """Typed answers read over the names that the tests of answers share."""
 
+from collections.abc import Collection
+
 from gradcheck.answers import FUNCTIONS, Formula, read_formula
 from gradcheck.errors import Complaint, TextError
+from gradcheck.language.kinds import FORMULAS
 
 NAMES = ("x", "y", "a", "n", "theta", "x_1", "x2", "X", "W", "b", "y_true", "aa")
 
 
-def read(text: str, names: tuple[str, ...] = NAMES) -> Formula:
+def read(text: str, names: Collection[str] = NAMES) -> Formula:
     """The formula in a text, with every function the reader knows."""
-    return read_formula(text, names=names, functions=FUNCTIONS)
+    return read_formula(text, names=names, functions=FUNCTIONS | FORMULAS.functions)
 
 
-def complaint(text: str, names: tuple[str, ...] = NAMES) -> Complaint:
+def complaint(text: str, names: Collection[str] = NAMES) -> Complaint:
     """The one complaint about a text that is refused."""
     try:
         read(text, names)

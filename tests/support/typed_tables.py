@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,10 +33,51 @@ class Fresh(NamedTuple):
     right: bool
 
 
-def spellings() -> list[tuple[str, str]]:
-    """Typed formulas, and the echo of each."""
-    rows = (line.split(" => ") for line in lines("spellings"))
-    return [(typed.strip(), understood.strip()) for typed, understood in rows]
+class Sized(NamedTuple):
+    """An input of some shape."""
+
+    shape: tuple[int, ...]
+
+
+def spellings() -> list[tuple[Collection[str], str, str]]:
+    """The inputs, a typed formula, and its echo.
+
+    A line that begins with @ has the inputs of the rows below it, with their shapes where those
+    are known: `X=5x3`, `y=` of a single number.
+    """
+    listed, inputs = [], ""
+    for line in lines("spellings"):
+        if line.startswith("@ "):
+            inputs = line[2:]
+            continue
+        typed, understood = line.split(" => ")
+        listed.append((named(inputs), unhide(typed.strip()), understood.strip()))
+    return listed
+
+
+def named(inputs: str) -> Collection[str]:
+    """The inputs in a line."""
+    parts = [part.partition("=") for part in inputs.split()]
+    if "=" not in inputs:
+        return tuple(name for name, _, _ in parts)
+    return {n: Sized(tuple(map(int, re.findall(r"\d+", shape)))) for n, _, shape in parts}
+
+
+def unhide(typed: str) -> str:
+    """A text with what cannot be seen, written {nl}, {tab} and the like."""
+    return re.sub(r"\{([a-z]+)\}", lambda found: INVISIBLE.get(found[1], found[0]), typed)
+
+
+def refused() -> list[tuple[Collection[str], int, str, str]]:
+    """The inputs, the column of a fault, a typed text, and a phrase of what is said of it."""
+    listed, inputs = [], ""
+    for line in lines("refused"):
+        if line.startswith("@ "):
+            inputs = line[2:]
+            continue
+        column, *typed, phrase = line.split(" | ")
+        listed.append((named(inputs), int(column), " | ".join(typed).strip(), phrase.strip()))
+    return listed
 
 
 def typed_answers() -> list[tuple[tuple[str, ...], str, str]]:
@@ -51,8 +93,7 @@ def typed_answers() -> list[tuple[tuple[str, ...], str, str]]:
             names = tuple(head.split()) or ("x",)
             continue
         for typed in line.strip().split(" ¦ "):
-            shown = re.sub(r"\{([a-z]+)\}", lambda m: INVISIBLE.get(m[1], m[0]), typed)
-            listed.append((names, meaning, shown))
+            listed.append((names, meaning, unhide(typed)))
     return listed
 
 
