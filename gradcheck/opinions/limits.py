@@ -109,3 +109,42 @@ LARGE = 2000  # entries of an op and its operands: larger ones are not looked at
 WRONG = 1e-7  # of a number: the slips of the tests are off by 1e-3, rounding by far less
 ROUNDED = 1e-13  # of an op's operands and value: what float64 may lose inside of it
 LOST = 2.0**-49  # of the result itself: a basic operation loses a sixteenth of this
+
+# -- claims: backward passes and gradients that are given ------------------------------------------
+
+RTOL = 1e-9
+NOISE = 4.0
+"""Times reverse mode's own rounding: another order of operations may lose more. Of 388 right
+backward passes at ten seeds none needed more."""
+FLOOR = 1e-13  # of the largest entry: some 450 units of rounding, as sums of a thousand terms lose
+FORMULA = 64  # units of rounding: what a formula of a dozen steps loses of an entry by itself
+LOOSE = 1e-4
+"""Of the largest entry: where rounding moves a number more, finer arithmetic judges; and
+what floats alone cannot tell from rounding, for wrong formulas of the corpora are off by more."""
+PRECISIONS = (256, 2048)  # bits: 1 - y of a y that is 1e-77, and of one that is 1e-616, beside 1
+PROVEN = 1e-20  # of an entry, in balls: far below what float64 can hold
+NARROW = 1e-9  # of an entry: a ball so wide that it says nothing of a formula is not believed
+MOVED = 4.0
+"""Times what a few units of rounding in the inputs move: a spread of few runs is within that of the
+truth but for one entry in 10,000."""
+COARSE = 2.0**-26
+"""A move of the inputs that shows lost digits where a few units do not: `cos(x)` near 0 is the same
+number for many neighbours of x. A formula that keeps its digits moves by as little."""
+FAINT = EPSILON * 1e3
+"""Of the value: differences of slopes of which float64 shows nothing (tanh' at 20)."""
+WIDE = 1 / 16
+"""Of the largest slope: no bar that is wider settles anything. A factor of two or a sign lost is at
+least a half of an entry, which is seen in all that are an eighth of the largest or more."""
+MENDED = 1e-7  # of an entry: how near a repaired gradient is to the reference
+LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
+SPARED = 3  # directions: a single wrong entry hides from all at one in a million below 80 bars
+SETTLED_BY_ONE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
+SHORT = 16  # entries up to which the closed form is asked too
+DISTURBED = 2
+"""Disturbed runs; one beside a gradient that is given, which is rounded in its own way. Each moves
+some 20 times as far as rounding itself: of 14,034 entries of random programs 14 lay beyond the bar
+of one run, and 5 beyond those of two as of four (underflow, numbers that cancel to nothing). A bar
+that is too narrow opens the full consultation, which makes its own runs; one that hides digits that
+cancel would have to be narrow at every entry."""
+SHORT_STEPS = 300  # of the closed form, about five milliseconds
+TIED = 16  # points beside a kink: a unit that is tied takes either branch at one in two of them

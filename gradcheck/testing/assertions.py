@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.limits import RTOL
 from gradcheck.testing.call import (
     Call,
     arguments_of,
@@ -20,11 +20,10 @@ from gradcheck.testing.call import (
     not_linear,
     pull_back,
 )
-from gradcheck.testing.findings import Check, explain_claims
+from gradcheck.testing.findings import Check, Point, explain_claims
 from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.judging import Claim
-from gradcheck.testing.limits import RTOL
-from gradcheck.testing.program import UserProgram, program_of
+from gradcheck.testing.program import program_of
 from gradcheck.testing.result import Result
 from gradcheck.values import Params, Routine, Value
 
@@ -72,7 +71,6 @@ class GradientError(AssertionError):
         self.result = result
 
 
-@np.errstate(all="ignore")
 def check(
     f: Routine,
     *args: Value,
@@ -123,36 +121,11 @@ def check(
     >>> bool(check(lambda x: x**3, 2.0, gradient=6.0))
     False
     """
-    began = time.thread_time()
-    _check_options(rtol, at, explain)
     given = adapt(f, gradient, args)
+    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain}
     if given.note:
-        return _judge_theirs(given, wrt, seed=seed, rtol=rtol, explain=explain)
-    f, gradient = given.forward, given.claim
-    made = callable(gradient) or gradient is True
-    args = arguments_of(f, given.args, wrt)
-    program = program_of(f, gradient if made else None, args, kwargs, scalar=True)
-    try:
-        calls = calls_of(program, (args, *at), wrt)
-        faults = tuple(dict.fromkeys(fault for each in calls for fault in impure(each)))
-        claims: list[Claim] = []
-        if made:
-            calls += _beside(calls, seed)
-            came = program.gradients(program.pull(calls[0].fresh()), calls[0].wrt)
-            wrt = as_it_came(came, calls[0]).wrt
-            calls = [each.like(wrt=wrt) for each in calls]
-            claims = [Claim(each) for each in calls]
-        elif gradient is not None:
-            came = program.gradients(gradient, calls[0].wrt)
-            wrt = as_it_came(came, calls[0]).wrt
-            calls = [each.like(wrt=wrt) for each in calls]
-            claims = [Claim(each, each.by_name(gradient)) for each in calls]
-        asked = [(each, each.case(seed + k)) for k, each in enumerate(calls)]
-        several = gradient is not None and calls[0].shape() != ()
-        notes = (*_remarks(program, calls[0]), *((OF_AN_ARRAY,) if several else ()))
-        return explain_claims(Check(program, asked, claims, rtol, faults, notes, explain, began))
-    finally:
-        program.kept.put_back()
+        return _judge(given, wrt, scalar=False, **how)
+    return _judge(given, wrt, scalar=True, at=at, kwargs=kwargs, **how)
 
 
 def assert_gradient(f: Routine, *args: Value, **options: Value) -> Result:
@@ -235,24 +208,62 @@ def assert_vjp(
     True
     """
     __tracebackhide__ = True
-    _check_options(rtol, at, explain)
+    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain}
     if not callable(backward) or 0 in getattr(forward, "nondiff_argnums", ()):
         # assert_vjp(F.apply, x): their own backward is what is judged
         given = adapt(forward, None, (backward, *args))
         if not given.note:
             raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
-        return _raise_if_wrong(_judge_theirs(given, wrt, seed=seed, rtol=rtol, explain=explain))
+        return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
     given = adapt(forward, backward, args)
-    forward, backward, args = given.forward, given.claim, given.args
-    weights = None
     if params is not None:
-        owner = getattr(forward, "__self__", None)
-        weights = (params, getattr(owner, "grads", None) if grads is None else grads)
-        if weights[1] is None:
+        owner = getattr(given.forward, "__self__", None)
+        left = getattr(owner, "grads", None) if grads is None else grads
+        if left is None:
             raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
-    how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain, "at": at}
-    how |= {"kwargs": kwargs, "cache": cache, "weights": weights, "pure": pure}
-    return _raise_if_wrong(_vjp(forward, backward, args, wrt, **how))
+        given = replace(given, weights=(params, left))
+    how |= {"at": at, "kwargs": kwargs, "cache": cache, "pure": pure}
+    return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
+
+
+@np.errstate(all="ignore")
+def _judge(
+    given: Adapted,
+    wrt: Value,
+    *,
+    scalar: bool,
+    seed: int,
+    rtol: float,
+    explain: float,
+    at: Extra = (),
+    kwargs: Params = NONE,
+    cache: bool | None = None,
+    pure: bool = False,
+) -> Result:
+    """Ask about every point, and at a generic one where the given one is special and alone."""
+    began = time.thread_time()
+    _check_options(rtol, at, explain)
+    forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
+    args = arguments_of(forward, given.args, wrt)
+    program = program_of(
+        forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=given.weights
+    )
+    try:
+        questions = _Questions(claim, scalar, pure, seed, np.random.default_rng(seed))
+        points = [questions.ask(point) for point in calls_of(program, (args, *at), wrt)]
+        remarks = [DRIFTS] if program.drifts else []
+        remarks += [*find_hidden(points[0]), *dict.fromkeys(questions.notes)]
+        if program.backward is not None and len(points) == 1:
+            near = beside(points[0], seed)
+            points += [questions.ask(near)] if near is not None else []
+        remarks += [OF_AN_ARRAY] if scalar and claim is not None and points[0].shape() else []
+        remarks += [given.note] if given.note else []
+        faults = tuple(dict.fromkeys(questions.faults))
+        return explain_claims(
+            Check(program, questions.asked, rtol, faults, tuple(remarks), explain, began)
+        )
+    finally:
+        program.kept.put_back()
 
 
 def _check_options(rtol: float, at: Value, explain: float) -> None:
@@ -265,86 +276,46 @@ def _check_options(rtol: float, at: Value, explain: float) -> None:
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
 
 
-def _judge_theirs(theirs: Adapted, wrt: Value, **options: Value) -> Result:
-    places = theirs.wrt if wrt is None else wrt
-    options |= {"weights": theirs.weights}
-    result = _vjp(theirs.forward, theirs.claim, theirs.args, places, **options)
-    return replace(result, notes=(*result.notes, theirs.note))
-
-
-@np.errstate(all="ignore")
-def _vjp(
-    forward: Value,
-    backward: Value,
-    args: tuple[Value, ...],
-    wrt: Value,
-    *,
-    seed: int,
-    rtol: float,
-    explain: float,
-    at: Extra = (),
-    kwargs: Params = NONE,
-    cache: bool | None = None,
-    weights: tuple[Value, Value] | None = None,
-    pure: bool = False,
-) -> Result:
-    began = time.thread_time()
-    args = arguments_of(forward, args, wrt)
-    program = program_of(
-        forward, backward, args, kwargs, scalar=False, cache=cache, weights=weights
-    )
-    try:
-        all_of = _Asked(seed, np.random.default_rng(seed), pure)
-        calls = [all_of.ask(each, all_that_comes=True)
-                 for each in calls_of(program, (args, *at), wrt)]  # fmt: skip
-        for each in _beside(calls, seed):
-            all_of.ask(each, all_that_comes=False)
-        once = tuple(dict.fromkeys(all_of.faults))
-        notes = (*_remarks(program, calls[0]), *dict.fromkeys(all_of.notes))
-        found_out = Check(program, all_of.asked, all_of.claims, rtol, once, notes, explain, began)
-        return explain_claims(found_out)
-    finally:
-        program.kept.put_back()
-
-
 @dataclass
-class _Asked:
-    """Questions and claims, one for every point and cotangent, and how backward behaves."""
+class _Questions:
+    """Questions with what is claimed, one for every point and cotangent; how functions behave."""
 
+    claim: Value
+    scalar: bool
+    pure: bool
     seed: int
     rng: np.random.Generator
-    pure: bool
-    asked: list[tuple[Call, Case]] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+    asked: list[Point] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def ask(self, point: Call, *, all_that_comes: bool) -> Call:
+    def ask(self, point: Call) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
         self.faults += impure(point)
+        return self._ask_slopes(point) if self.scalar else self._ask_pulls(point)
+
+    def _ask_slopes(self, point: Call) -> Call:
+        claim, program = None, point.program
+        if self.claim is not None:
+            made = program.backward is not None
+            came = program.pull(point.fresh()) if made else self.claim
+            point = as_it_came(program.gradients(came, point.wrt), point)
+            claim = Claim(point, point.by_name(came))
+        self.asked.append((point, point.case(self.seed + len(self.asked)), claim))
+        return point
+
+    def _ask_pulls(self, point: Call) -> Call:
         shape = point.shape()
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
             c = draw_signed(self.rng, shape)
-            came = pull_back(c, point, all_that_comes=all_that_comes and k == 0)
-            point = came.call
-            self.asked.append((point, point.case(self.seed + k, c)))
-            self.claims.append(Claim(point, came.gradients, c))
+            came = pull_back(c, point, all_that_comes=k == 0 and not point.beside)
+            point, claim = came.call, Claim(came.call, came.gradients, c)
+            self.asked.append((point, point.case(self.seed + k, c), claim))
             self.faults += came.faults
             if came.spoilt:
                 (self.faults if self.pure else self.notes).append(SPOILT)
         self.faults += not_linear(point, c, came.gradients)
         return point
-
-
-def _beside(calls: Sequence[Call], seed: int) -> list[Call]:
-    """A generic point, where the given one is special and stands alone."""
-    near = beside(calls[0], seed) if len(calls) == 1 else None
-    return [] if near is None else [near]
-
-
-def _remarks(program: UserProgram, point: Call) -> tuple[str, ...]:
-    """What a reader should know of the functions' memory, and of what was not looked at."""
-    return (*((DRIFTS,) if program.drifts else ()), *find_hidden(point))
 
 
 def _raise_if_wrong(result: Result) -> Result:

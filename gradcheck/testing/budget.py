@@ -1,15 +1,16 @@
 """Seconds that may be spent on something: what takes longer ends where it is, in this thread."""
 
 import ctypes
-import gc
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
 from typing import ClassVar, TypeVar
+
+from gradcheck.values import Value
 
 T = TypeVar("T")
 LEAST, OFTEN = 0.01, 0.05  # seconds: too few to begin, and between two looks at the clock
@@ -31,13 +32,22 @@ class TriedWarning(Warning, metaclass=_Heard):
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """No warning leaves what this thread tries; those of other threads are what they were."""
-    warnings.filterwarnings("ignore", category=TriedWarning)
+    """No warning leaves what this thread tries; those of other threads are what they were.
+
+    Nothing of it is left behind.
+    """
+    filters: Value = warnings.filters
+    filters.insert(0, TRIED)
     _Heard.threads.add(threading.get_ident())
     try:
         yield
     finally:
         _Heard.threads.discard(threading.get_ident())
+        with suppress(ValueError):  # somebody has put back others meanwhile
+            filters.remove(TRIED)
+
+
+TRIED = ("ignore", None, TriedWarning, None, 0)
 
 
 class OutOfTime(BaseException):
@@ -57,7 +67,6 @@ class TimeBudget:
         self.over = False
         self._ends: list[float] = []  # of the runs that are going on, one inside another
         self._lock = threading.Lock()
-        self._collecting = False
 
     @property
     def left(self) -> float:
@@ -89,31 +98,15 @@ class TimeBudget:
             del self._ends[depth:]
 
     def _watch(self) -> None:
-        """Look at the thread's clock until nothing is left to be ended.
-
-        Not while garbage is collected: what is raised in a callback of the collector is lost.
-        """
-        gc.callbacks.insert(0, self._note_start)
-        gc.callbacks.append(self._note_stop)
-        try:
+        """Look at the thread's clock until nothing is left to be ended."""
+        with suppress(OSError):  # the thread has ended, and its clock with it
             while self._end_what_is_over():
                 time.sleep(OFTEN)
-        except OSError:  # the thread has ended, and its clock with it
-            return
-        finally:
-            gc.callbacks.remove(self._note_start)
-            gc.callbacks.remove(self._note_stop)
-
-    def _note_start(self, phase: str, _: Mapping[str, int]) -> None:
-        self._collecting = self._collecting or phase == "start"
-
-    def _note_stop(self, phase: str, _: Mapping[str, int]) -> None:
-        self._collecting = self._collecting and phase != "stop"
 
     def _end_what_is_over(self) -> bool:
         """Whether any run is still going on; the innermost is ended if its time is over."""
         with self._lock:
-            if self._ends and self._now() >= self._ends[-1] and not self._collecting:
+            if self._ends and self._now() >= self._ends[-1]:
                 self._ends[-1] = self._now() + AGAIN
                 raised = ctypes.py_object(OutOfTime)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._ident), raised)

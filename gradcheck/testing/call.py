@@ -12,7 +12,7 @@ from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span
-from gradcheck.opinions.limits import EPSILON
+from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing import source
 from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
@@ -34,7 +34,6 @@ RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it 
 IGNORED = "backward does not use its cotangent: a cotangent of zeros gives a gradient"
 ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
 FEW = 1000  # entries that are looked at for equals: to sort a million takes time
-LINEAR = 2.0**20  # units of rounding: what cancellation inside a linear map may cost
 
 
 @dataclass(frozen=True)

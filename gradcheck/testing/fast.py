@@ -16,7 +16,17 @@ from flint import arb
 from gradcheck.opinions.floats.blackbox import slopes_along
 from gradcheck.opinions.floats.lines import draw_directions, flatten
 from gradcheck.opinions.floats.quick import look_along
-from gradcheck.opinions.limits import ENTRIES, LIKE, MORE_SAMPLES
+from gradcheck.opinions.limits import (
+    DISTURBED,
+    ENTRIES,
+    LIKE,
+    MORE_SAMPLES,
+    SETTLED_BY_ONE,
+    SHORT,
+    SHORT_STEPS,
+    SPARED,
+    TIED,
+)
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
@@ -27,17 +37,6 @@ from gradcheck.verdict.entries import Entry
 from gradcheck.verdict.neighbours import neighbours
 
 Slopes = Sequence[tuple[float, float]]  # and their bars
-SPARED = 3  # directions: a single wrong entry hides from all at one in a million below 80 bars
-SURE = 1e-10  # of a part's largest entry: what rounding may move of a gradient
-SHORT = 16  # entries up to which the closed form is asked too
-FEW = 2
-"""Disturbed runs; one beside a gradient that is given, which is rounded in its own way. Each moves
-some 20 times as far as rounding itself: of 14,034 entries of random programs 14 lay beyond the bar
-of one run, and 5 beyond those of two as of four (underflow, numbers that cancel to nothing). A bar
-that is too narrow opens the full consultation, which makes its own runs; one that hides digits that
-cancel would have to be narrow at every entry."""
-STEPS = 300  # of the closed form, about five milliseconds
-TIED = 16  # points beside a kink: a unit that is tied takes either branch at one in two of them
 INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
 UNNEEDED = "not asked: the gradient given stands beside the differences"
 AGREED = "not asked: reverse mode and the differences are sure and agree"
@@ -53,7 +52,7 @@ def fast_verdicts(
     not small slopes along a few directions are enough. `value` is the function's at the point,
     where it is known.
     """
-    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else FEW)]
+    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else DISTURBED)]
     chosen = draw_directions(cases[0], SPARED)
     expected = [
         _slopes(case, mine, chosen) if _sure(mine) else None
@@ -78,7 +77,9 @@ def _sure(mine: Opinion) -> bool:
     """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
     if mine.abstains or mine.value is None:
         return False
-    return mine.value.finite and all(g.widest <= SURE * g.largest for g in mine.gradients.values())
+    return mine.value.finite and all(
+        g.widest <= SETTLED_BY_ONE * g.largest for g in mine.gradients.values()
+    )
 
 
 def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
@@ -108,7 +109,7 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=AGREED)
     if case.size() <= SHORT and not claimed:
-        closed = symbolic(case, write=False, nodes=STEPS)
+        closed = symbolic(case, write=False, nodes=SHORT_STEPS)
     expected = {mine.name: [arb(*slope) for slope in slopes]}
     found = read(case, [mine, replace(closed, ties=0), seen], expected)
     settled = found.verdict == "agree" and not closed.ties

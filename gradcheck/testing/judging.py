@@ -9,8 +9,8 @@
    only rounding is so small is neither, unless a tolerance was given.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
@@ -19,16 +19,13 @@ from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
-from gradcheck.opinions.limits import LIKE, SAMPLES
-from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.opinions.rounding import noise, spread
-from gradcheck.testing.call import Call, is_symmetric
-from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
-from gradcheck.testing.limits import (
+from gradcheck.opinions.limits import (
     COARSE,
     EPSILON,
     FAINT,
     FLOOR,
+    FORMULA,
+    LIKE,
     LOOSE,
     MOVED,
     NARROW,
@@ -36,8 +33,12 @@ from gradcheck.testing.limits import (
     PRECISIONS,
     PROVEN,
     RTOL,
-    UNITS,
+    SAMPLES,
 )
+from gradcheck.opinions.opinion import Case, Estimate
+from gradcheck.opinions.rounding import noise, spread
+from gradcheck.testing.call import Call, is_symmetric
+from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Entry, Verdict
@@ -45,8 +46,6 @@ from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
 
 Index = tuple[int, ...]
-Gradients = Params
-Arrays = Mapping[str, Array]
 ALL = "every input along a direction"
 TRIANGLES = (
     "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
@@ -72,59 +71,25 @@ class Off:
         distance = abs(self.claimed - self.expected)
         return distance if distance >= 0 else float("inf")
 
-    def exceeds(self, bar: float) -> bool:
-        """Whether it is farther off than a bar, and no kink's."""
-        return self.interval is not None or not self.distance <= self.error + bar
-
-
-@dataclass(frozen=True)
-class Judged:
-    """One part of a claim: the entries that are out, and words on shape where that is wrong.
-
-    `sensitivity` is the widest tolerance of any entry; `lossy` names the floats that lose digits of
-    a formula that is right; `undecided` says that what is out may be rounding; `remark` is what a
-    reader should know of what is right.
-    """
-
-    part: str
-    off: tuple[Off, ...] = ()
-    shape: str = ""
-    sensitivity: float = 0.0
-    lossy: str = ""
-    undecided: bool = False
-    remark: str = ""
-
-    @property
-    def right(self) -> bool:
-        """Nothing is out."""
-        return not (self.off or self.shape)
-
-    def without(self, excused: Callable[[Off], bool]) -> "Judged":
-        """The part without the entries that something excuses."""
-        return replace(self, off=tuple(off for off in self.off if not excused(off)))
-
-
-Parts = tuple[Judged, ...]
-
 
 @dataclass(frozen=True)
 class Claim:
     """Gradients given at one point, or how to make them there and on other numbers, or both."""
 
     call: Call
-    given: Gradients | None = None
+    given: Params | None = None
     cotangent: Array | None = None
-    known: dict[int, dict[str, Array] | None] = field(default_factory=dict)  # in balls, by bits
+    _balls: dict[int, dict[str, Array] | None] = field(default_factory=dict)  # by bits
 
     @cached_property
-    def gradients(self) -> Gradients:
+    def gradients(self) -> Params:
         """What is claimed, made when it is first asked for."""
         return self.by_name(self.call.fresh()) if self.given is None else self.given
 
     @property
-    def floats(self) -> str:
-        """What the floats are called in which it comes."""
-        return np.result_type(*(g for g in self.gradients.values() if g is not None)).name
+    def unit(self) -> float:
+        """The unit of rounding of the floats in which it comes, and its arguments."""
+        return self.call.grain(*self.gradients.values())
 
     @property
     def runs(self) -> bool:
@@ -147,59 +112,172 @@ class Claim:
             return found
         return coarse_inside(lambda: self.run(self.call.program, self.call.fresh()))
 
+    def in_balls(self, bits: int) -> dict[str, Array] | None:
+        """What the formula says without rounding; None where it does not run on exact numbers.
 
-def judge_claim(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> Parts:
+        Where it cannot write them into what `np.zeros` gives, a copy with buffers of balls is run.
+        """
+        if bits not in self._balls:
+            with precision(bits):
+                self._balls[bits] = self._run_on_balls()
+        return self._balls[bits]
+
+    def _run_on_balls(self) -> dict[str, Array] | None:
+        call, args = self.call, self.call.fresh()
+        for i in call.wrt:
+            args[i] = balls(np.asarray(args[i], dtype=np.float64))
+        programs = (call.program, call.program.copied(Copies(makers_of("ball"))))
+        for keyed, program in product((False, True), programs):  # keys are seldom needed
+            try:
+                with settings(keyed=keyed):
+                    found = call.program.gradients(self.run(program, list(args)), call.wrt)
+                return {name: arbs(found[name]) for name in call.placed}
+            except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
+                continue
+        return None
+
+    def shake(self, unit: float) -> dict[str, Array]:
+        """How far rounding of the inputs moves the claim: 0 where that is not known.
+
+        What a formula loses by cancellation, and what no formula could know of the argument, shows
+        here; a wrong formula that is stable does not move.
+        """
+        call, rng = self.call, np.random.default_rng(0)
+        runs = [
+            self.by_name(
+                call.scale_args({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
+            )
+            for _ in range(SAMPLES)
+        ]
+        return {
+            name: MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
+            for name, g in self.gradients.items()
+            if all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
+        }
+
+
+@dataclass(frozen=True)
+class AskedPoint:
+    """One question, the claim that is judged by it, if there is one, and the verdict."""
+
+    call: Call
+    case: Case
+    claim: Claim | None
+    verdict: Verdict
+
+
+# -- what is compared ------------------------------------------------------------------------------
+
+
+@dataclass
+class Judged:
+    """One part of a claim, and which of its entries are out; words on shape where that is wrong.
+
+    `sensitivity` is the widest tolerance of any entry; `lossy` names the floats that lose digits of
+    a formula that is right; `undecided` says that what is out may be rounding; `remark` is what a
+    reader should know of what is right.
+    """
+
+    part: str
+    given: Value
+    known: Estimate | None
+    shape: str = ""
+    kinks: Mapping[Index, Entry] = field(default_factory=dict)
+    bars: Array = field(default_factory=lambda: np.zeros(()))
+    out: Array = field(default_factory=lambda: np.zeros((), dtype=bool))
+    sensitivity: float = 0.0
+    lossy: str = ""
+    undecided: bool = False
+    remark: str = ""
+
+    @property
+    def right(self) -> bool:
+        """Nothing is out."""
+        return not (self.shape or self.out.any())
+
+    @cached_property
+    def off(self) -> tuple[Off, ...]:
+        """The entries that are out, for a reader."""
+        return tuple(map(self._off, self.indices()))
+
+    def _off(self, index: Index) -> Off:
+        assert self.known is not None
+        part = "" if self.part == ALL else self.part
+        claimed, bar = float(np.asarray(self.given)[index]), float(self.bars[index])
+        if index in self.kinks:
+            return Off(part, index, claimed, np.nan, 0.0, bar, self.kinks[index].interval)
+        expected, error = self.known.value[index], self.known.error[index]
+        return Off(part, index, claimed, float(expected), float(error), bar)
+
+    def cross(self) -> None:
+        """Note which entries are beyond their bars, or outside the interval of their kink."""
+        assert self.known is not None
+        self.out = np.array(~self.within(self.bars) & np.isfinite(self.known.value))
+        for index, kink in self.kinks.items():
+            low, high = kink.interval or (0.0, 0.0)
+            bar = self.bars[index]
+            self.out[index] = not low - bar <= self.given[index] <= high + bar
+
+    def within(self, bars: Value) -> Array:
+        """Which entries are the reference's within some bars."""
+        assert self.known is not None
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(np.subtract(self.given, self.known.value))
+            return np.asarray(distance <= self.known.error + bars)
+
+    def indices(self) -> Iterator[Index]:
+        """Where it is out."""
+        yield from map(tuple, np.argwhere(self.out).tolist())
+
+    @property
+    def at_kinks(self) -> Array:
+        """Which entries lie at kinks."""
+        found = np.zeros(np.shape(self.out), dtype=bool)
+        for index in self.kinks:
+            found[index] = True
+        return found
+
+
+def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
     """A claim by the three rules."""
-    unit = claim.call.grain(*claim.gradients.values())
-    parts = _locate(case, claim, within_bars(case, verdict, claim.gradients, rtol, unit))
-    parts = tuple(_over_triangles(part, claim, verdict) for part in parts)
-    if parts[0].part == ALL:
-        return parts
-    if claim.runs and any(part.off for part in parts):
-        if unit == EPSILON < claim.coarse.unit:
-            unit = claim.coarse.unit
-            parts = within_bars(case, verdict, claim.gradients, rtol, unit)
-            parts = _locate(case, claim, parts)
-        elif (exact := _by_balls(verdict, claim, parts)) is not None:
-            return exact
-    if claim.runs and any(part.off for part in parts):
-        parts = _by_moved_inputs(verdict, claim, parts, rtol, unit)
-    return parts
+    unit = claim.unit
+    parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, unit))
+    for part in parts:
+        _add_triangles(part, claim)
+    if claim.runs and parts[0].part != ALL and not all(part.right for part in parts):
+        inside = claim.coarse.unit if unit == EPSILON else unit
+        if inside > unit:
+            parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, inside))
+        if inside > unit or not _ask_balls(claim, parts):
+            value = 0.0 if verdict.value is None else verdict.value.largest
+            _move_inputs(claim, parts, value, rtol, inside)
+    return tuple(parts)
 
 
 # -- the first rule: bars ------------------------------------------------------------------------
 
 
-def within_bars(
-    case: Case,
-    verdict: Verdict,
-    claims: Gradients,
-    rtol: float,
-    unit: float,
-    *,
-    every: bool = True,
-) -> Parts:
+def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: float) -> list[Judged]:
     """Every claimed gradient against the best reference the verdict has.
 
-    Without `every` one entry that is out is enough, where none lies at a kink.
+    Where entries are too many to be known, along directions.
     """
-    shaped = {name: _shape(verdict, name, claims[name]) for name in claims}
-    if any(verdict.parts[name].gradient is None for name in claims):
-        parts = tuple(Judged(name, shape=words) for name, words in shaped.items())
-        if any(shaped.values()):
-            return tuple(part for part in parts if part.shape)
-        off = _along_directions(verdict, claims, rtol * unit / EPSILON)
-        return (Judged(ALL, off), *parts) if off else parts
-    parts = tuple(
-        Judged(name, shape=shaped[name])
-        if shaped[name]
-        else _compare(verdict, name, np.asarray(claims[name]), rtol, unit, every)
-        for name in claims
-    )
-    if not any(off.interval is not None for part in parts for off in part.off):
-        return parts
-    near = tuple(neighbours(case))  # what is outside its interval may follow a branch beside
-    return tuple(part.without(lambda off: _follows(off, near)) for part in parts)
+    known = {name: verdict.parts[name].gradient for name in claims}
+    parts = [Judged(n, g, known[n], _shape(verdict, n, g)) for n, g in claims.items()]
+    if any(part.known is None for part in parts):
+        if any(part.shape for part in parts):
+            return [part for part in parts if part.shape]
+        along = _along_directions(verdict, claims, rtol * unit / EPSILON)
+        return [along, *parts] if along.out.any() else parts
+    near: tuple[Mapping[str, Array], ...] | None = None
+    for part in (part for part in parts if not part.shape):
+        _set_bars(part, verdict, rtol, unit)
+        part.cross()
+        for index in part.kinks:
+            if part.out[index]:  # what is outside its interval may follow a branch beside
+                near = tuple(neighbours(case)) if near is None else near
+                part.out[index] = not any(_follows(part, index, g[part.part]) for g in near)
+    return parts
 
 
 def _shape(verdict: Verdict, name: str, claim: Value) -> str:
@@ -213,139 +291,112 @@ def _shape(verdict: Verdict, name: str, claim: Value) -> str:
     return ""
 
 
-def _compare(  # noqa: PLR0917 - what is compared, how narrowly, and how much of it
-    verdict: Verdict, name: str, claim: Array, rtol: float, unit: float, every: bool
-) -> Judged:
-    reference = verdict.parts[name].gradient
-    assert reference is not None
-    kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
-    relative = max(rtol, UNITS * unit)
-    bars = _bars(verdict, name, reference, relative, unit / EPSILON)
-    alone = verdict.verdict == "undecided"
-    wide = np.where(np.isfinite(reference.error), reference.error, 0.0) if alone else 0.0
-    seen = float(np.max(bars + wide, initial=0.0))
-    for index, kink in kinks.items():
-        bars[index] = _slack(kink, float(bars[index]), relative)
-    with np.errstate(invalid="ignore"):
-        within = np.abs(np.subtract(claim, reference.value)) <= reference.error + bars
-    out = np.array(~within & np.isfinite(reference.value))
-    for index in kinks:
-        out[index] = True
-    found = []
-    for index in map(tuple, np.argwhere(out)[: None if every or kinks else 1].tolist()):
-        sides = float(claim[index]), float(reference.value[index])
-        off = Off(name, index, *sides, float(reference.error[index]), float(bars[index]))
-        if index in kinks:
-            low, high = kinks[index].interval or (0.0, 0.0)
-            if not low - off.tolerance <= off.claimed <= high + off.tolerance:
-                found.append(replace(off, expected=np.nan, error=0.0, interval=(low, high)))
-        else:
-            found.append(off)
-    return Judged(name, tuple(found), sensitivity=seen)
+def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
+    """The tolerance of every entry: relative, or reverse mode's own rounding, or of the largest.
 
-
-def _bars(
-    verdict: Verdict, name: str, reference: Estimate, relative: float, coarse: float
-) -> Array:
-    """The tolerance of every entry: relative, or reverse mode's own rounding, or of the largest."""
-    values = np.where(np.isfinite(reference.value), np.abs(reference.value), 0.0)
-    largest = values.max(initial=0.0)
+    At a kink what is large beside the interval is no rounding but the other branch; where kinks
+    cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
+    """
+    name, known = part.part, part.known
+    assert known is not None
+    relative, coarse, largest = max(rtol, FORMULA * unit), unit / EPSILON, known.largest
+    values = np.where(np.isfinite(known.value), np.abs(known.value), 0.0)
     bars: Array = np.maximum(relative * values, FLOOR * coarse * largest)
-    opinion = verdict.opinions.get("reverse")
-    if opinion is not None and name in opinion.gradients:
-        lost = opinion.gradients[name].error
+    mine = verdict.opinions.get("reverse")
+    if mine is not None and name in mine.gradients:
+        lost = mine.gradients[name].error
         lost = np.where(np.isfinite(lost), NOISE * coarse * lost, 0.0)
         bars = np.maximum(bars, np.minimum(lost, LOOSE * largest))
-    return np.array(bars)
+    part.given, part.bars = np.asarray(part.given), np.array(bars)
+    alone = verdict.verdict == "undecided"
+    wide = np.where(np.isfinite(known.error), known.error, 0.0) if alone else 0.0
+    part.sensitivity = float(np.max(bars + wide, initial=0.0))
+    part.kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
+    for index, kink in part.kinks.items():
+        low, high = kink.interval or (0.0, 0.0)
+        narrow = bars[index] if kink.tie else min(bars[index], (high - low) / 1000)
+        part.bars[index] = max(narrow, relative * max(abs(low), abs(high)))
 
 
-def _slack(kink: Entry, bar: float, relative: float) -> float:
-    """The tolerance at a kink: what is large beside it is no rounding but the other branch.
-
-    Where kinks cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
-    """
-    low, high = kink.interval or (0.0, 0.0)
-    size = max(abs(low), abs(high))
-    return max(bar if kink.tie else min(bar, (high - low) / 1000), relative * size)
+def _follows(part: Judged, index: Index, beside: Array) -> bool:
+    """Whether an entry at a kink is that of a gradient beside the point."""
+    size = np.max(np.abs(beside), initial=0.0)
+    return bool(abs(float(part.given[index]) - beside[index]) <= LIKE * size)
 
 
-def _follows(off: Off, near: tuple[Arrays, ...]) -> bool:
-    """Whether the entry at a kink is that of some gradient beside the point."""
-    return off.interval is not None and any(
-        abs(off.claimed - g[off.part][off.index]) <= LIKE * np.max(np.abs(g[off.part]), initial=0.0)
-        for g in near
-    )
-
-
-def _over_triangles(part: Judged, claim: Claim, verdict: Verdict) -> Judged:
-    """A part by a symmetric matrix, whose slopes may stand in one triangle or be spread over both.
+def _add_triangles(part: Judged, claim: Claim) -> None:
+    """Excuse a part by a symmetric matrix whose slopes stand in one triangle or in both.
 
     `np.linalg.eigvalsh` reads one triangle, its textbook gradient is symmetric: both triangles
     added up are the same.
     """
-    reference = verdict.parts[part.part].gradient if part.part in verdict.parts else None
-    if reference is None or not part.off or any(off.interval is not None for off in part.off):
-        return part
-    if not is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
-        return part
-    bars = reference.error + max(off.tolerance for off in part.off)
-    given = np.asarray(claim.gradients[part.part])
-    both = [m + np.swapaxes(m, -1, -2) for m in (given, reference.value, bars)]
-    with np.errstate(invalid="ignore"):
-        right = bool(np.all(np.abs(both[0] - both[1]) <= both[2]))
-    return replace(part, off=(), remark=TRIANGLES) if right else part
+    if not part.out.any() or part.kinks or part.part == ALL:
+        return
+    if is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
+        assert part.known is not None
+        bars = part.known.error + np.max(part.bars[part.out])
+        off = np.subtract(part.given, part.known.value)
+        both = [m + np.swapaxes(m, -1, -2) for m in (off, bars)]
+        if np.all(np.abs(both[0]) <= both[1]):
+            part.out[...], part.remark = False, TRIANGLES
 
 
-def _along_directions(verdict: Verdict, claims: Gradients, rtol: float) -> tuple[Off, ...]:
+def _along_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
     """The slopes of a large claim along random directions against the differences' own."""
-    found = []
-    for k, direction in enumerate(verdict.opinions["differences"].directions):
-        slope, total, bar = direction.slope, *slope_claimed(claims, direction.along, rtol)
-        off = Off("", (k,), total, middle(slope), radius(slope), bar)
-        if slope.is_finite() and off.exceeds(bar):
-            found.append(off)
-    return tuple(found)
+    asked = verdict.opinions["differences"].directions
+    said = np.array([slope_claimed(claims, d.along, rtol) for d in asked]).reshape(-1, 2)
+    slopes = [np.array([of(d.slope) for d in asked]) for of in (middle, radius)]
+    part = Judged(ALL, said[:, 0], Estimate(slopes[0], slopes[1]), bars=said[:, 1])
+    part.cross()
+    part.out &= [d.slope.is_finite() for d in asked]
+    return part
 
 
-def _locate(case: Case, claim: Claim, parts: Parts) -> Parts:
+def _locate(case: Case, claim: Claim, parts: list[Judged]) -> list[Judged]:
+    """The entry that probes lead to, where a claim is off along directions."""
     where = locate(case, claim.gradients) if parts[0].part == ALL else None
     if where is None:
         return parts
-    error = radius(where.slope)
-    off = Off(where.part, where.index, where.given, middle(where.slope), error, error)
-    return tuple(Judged(p.part, (off,) if p.part == where.part else ()) for p in parts[1:])
+    for part in (part for part in parts[1:] if part.part == where.part):
+        shape, index = np.shape(part.given), where.index
+        part.known = Estimate(np.full(shape, np.nan), np.full(shape, np.inf))
+        part.known.value[index] = middle(where.slope)
+        part.known.error[index] = radius(where.slope)
+        part.bars, part.out = part.known.error, np.zeros(shape, dtype=bool)
+        part.out[index] = True
+    return parts[1:]
 
 
 # -- the second rule: balls ------------------------------------------------------------------------
 
 
-def _by_balls(verdict: Verdict, claim: Claim, parts: Parts) -> Parts | None:
-    """What balls say of the entries that are out; None where they say nothing of some."""
+def _ask_balls(claim: Claim, parts: Sequence[Judged]) -> bool:
+    """Whether balls decide of the entries that are out: those that are right there are so."""
     for bits in PRECISIONS:
-        if bits not in claim.known:
-            claim.known[bits] = in_balls(claim, bits)
-        exact = claim.known[bits]
+        exact = claim.in_balls(bits)
         if exact is None:
-            return None
-        found = {(p.part, off.index): _decide(off, exact, verdict) for p in parts for off in p.off}
-        if None not in found.values() or False in found.values():
-            return tuple(_without_proven(part, found, claim.floats) for part in parts)
-    return None
+            return False
+        each = [(part, index) for part in parts for index in part.indices()]
+        found = [_decide(part, index, exact[part.part]) for part, index in each]
+        if None not in found or False in found:
+            for (part, index), right in zip(each, found, strict=True):
+                part.out[index] = right is not True
+            for part in {id(part): part for part, _ in each}.values():
+                kinds = (g for g in claim.gradients.values() if g is not None)
+                part.lossy = "" if part.out.any() else np.result_type(*kinds).name
+            return True
+    return False
 
 
-def _without_proven(part: Judged, found: Mapping[Value, bool | None], floats: str) -> Judged:
-    left = part.without(lambda off: found[off.part, off.index] is True)
-    return replace(left, lossy=floats if part.off and not left.off else "")
-
-
-def _decide(off: Off, exact: Arrays, verdict: Verdict) -> bool | None:
+def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
     """Whether the formula, in balls, gives the reference at an entry; None where it is open."""
-    reference = verdict.parts[off.part].gradient if off.part in verdict.parts else None
-    if off.interval is not None:
+    known = part.known
+    if index in part.kinks:
         return False
-    if reference is None or exact[off.part].shape != reference.shape:
+    if known is None or exact.shape != known.shape:
         return None
-    ball, right = exact[off.part][off.index], reference.balls[off.index]
+    right = arb(known.value[index], known.error[index])
+    ball, right = exact[index], right if known.exact is None else known.exact[index]
     if not (ball.is_finite() and right.is_finite()):
         return None
     size = abs(right.mid())
@@ -354,93 +405,39 @@ def _decide(off: Off, exact: Arrays, verdict: Verdict) -> bool | None:
     return False if not ball.overlaps(arb(right.mid(), right.rad() + RTOL * size)) else None
 
 
-def in_balls(claim: Claim, bits: int) -> dict[str, Array] | None:
-    """The claimed gradients as a program of balls: what the formula says without rounding.
-
-    None where it cannot be run on exact numbers. Where it cannot write them into what `np.zeros`
-    gives, a copy with buffers of balls is run.
-    """
-    call = claim.call
-    with precision(bits):
-        args = call.fresh()
-        for i in call.wrt:
-            args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        programs = (call.program, call.program.copied(Copies(makers_of("ball"))))
-        for keyed, program in product((False, True), programs):  # keys are seldom needed
-            try:
-                with settings(keyed=keyed):
-                    found = call.program.gradients(claim.run(program, list(args)), call.wrt)
-                return {n: arbs(found[n]) for n in call.placed}
-            except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
-                continue
-    return None
-
-
 # -- the third rule: moved inputs ----------------------------------------------------------------
 
 
-def _by_moved_inputs(
-    verdict: Verdict, claim: Claim, parts: Parts, rtol: float, unit: float
-) -> Parts:
-    """Entries that are off by more than inputs moved by a few units of rounding move them."""
-    moves, size = shaken(claim, unit), verdict.value.largest if verdict.value is not None else 0.0
-    coarse: Arrays | None = None
-    found = []
-    for part in parts:
-        left = part.without(lambda off: not off.exceeds(max(off.tolerance, _movement(moves, off))))
-        open_ = False
-        if left.off:
-            coarse = shaken(claim, COARSE) if coarse is None else coarse
-            far = coarse
-            open_ = all(
-                _may_be_rounding(off, claim, size) or not off.exceeds(_movement(far, off))
-                for off in left.off
-            )
-        if open_ and rtol > RTOL:
-            left, open_ = replace(left, off=()), False
-        lossy = "float64" if part.off and not left.off and unit == EPSILON else ""
-        found.append(replace(left, lossy=lossy, undecided=open_))
-    return tuple(found)
+def _move_inputs(
+    claim: Claim, parts: Sequence[Judged], value: float, rtol: float, unit: float
+) -> None:
+    """Excuse entries that are off by no more than inputs moved by rounding move them.
 
-
-def shaken(claim: Claim, unit: float) -> dict[str, Array]:
-    """How far a claim moves when its arguments move by a unit of rounding.
-
-    What a formula loses by cancellation, and what no formula could know of the argument, shows
-    here; a wrong formula that is stable does not move.
+    What a coarser move moves so far, or what is so small beside the largest entry or the value that
+    rounding drowns it, is open: floats alone do not tell it from rounding.
     """
-    call, rng = claim.call, np.random.default_rng(0)
-    runs = [
-        claim.by_name(
-            call.scale_args({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
-        )
-        for _ in range(SAMPLES)
-    ]
-    return {
-        name: np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
-        for name, g in claim.gradients.items()
-        if g is not None
-        and all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
-    }
+    near, far = claim.shake(unit), None
+    for part in (part for part in parts if part.out.any()):
+        kinks = part.at_kinks
+        bars = np.maximum(part.bars, near.get(part.part, 0.0))
+        part.out &= kinks | ~part.within(bars)
+        if part.out.any():
+            far = claim.shake(COARSE) if far is None else far
+            largest = float(np.max(np.abs(np.nan_to_num(part.given)), initial=0.0))
+            small = part.within(max(LOOSE * largest, FAINT * value) - _error(part))
+            small |= part.within(far.get(part.part, 0.0))
+            part.undecided = bool(np.all((small & ~kinks)[part.out]))
+            if part.undecided and rtol > RTOL:
+                part.out[...], part.undecided = False, False
+        part.lossy = "float64" if unit == EPSILON and not part.out.any() else ""
 
 
-def _movement(moves: Arrays, off: Off) -> float:
-    """How far rounding may move an entry; 0 where that is not known."""
-    bars = moves.get(off.part)
-    return (
-        MOVED * float(bars[off.index]) if bars is not None and bars.ndim == len(off.index) else 0.0
-    )
+def _error(part: Judged) -> Array:
+    assert part.known is not None
+    return np.where(np.isfinite(part.known.error), part.known.error, 0.0)
 
 
-def _may_be_rounding(off: Off, claim: Claim, size: float) -> bool:
-    """Whether an entry is off by so little that floats alone do not tell it from rounding.
-
-    `size` is that of the value, whose rounding slopes beside it drown in.
-    """
-    if off.interval is not None or not np.isfinite(off.claimed):
-        return False
-    largest = float(np.max(np.abs(np.nan_to_num(claim.gradients[off.part])), initial=0.0))
-    return off.distance <= max(LOOSE * largest, FAINT * size)
+# -- of verdicts ---------------------------------------------------------------------------------
 
 
 def is_lone(verdict: Verdict) -> bool:

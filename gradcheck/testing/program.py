@@ -289,30 +289,29 @@ def _is_even(value: Value) -> bool:
 class Weights:
     """Arrays that a layer keeps by key, and where it leaves their gradients.
 
-    `held` and `left` give the dict or list of a layer, which it may make anew at every call;
-    `left_keys` say which gradient is whose, where names do not.
+    `held` and `left` give its dict or list, which it may make anew at every call; `left_keys` say
+    which gradient is whose, where names do not.
     """
 
-    owner: Value
-    keys: tuple[Value, ...]
     held: Routine
     left: Routine
-    left_keys: tuple[Value, ...] = ()
+    keys: tuple[Value, ...]
+    left_keys: tuple[Value, ...]
 
     def values(self) -> list[Value]:
         """The weights as they are now."""
-        place = self.held(self.owner)
+        place = self.held()
         return [place[key] for key in self.keys]
 
     def set(self, values: Sequence[Value]) -> None:
         """Let the layer hold other weights."""
-        place = self.held(self.owner)
+        place = self.held()
         for key, value in zip(self.keys, values, strict=True):
             place[key] = value
 
     def gradients(self) -> list[Value]:
         """What backward has left, in the order of the weights; zeros where it left nothing."""
-        place = self.left(self.owner)
+        place = self.left()
         if self.left_keys or not isinstance(place, dict):
             return [place[key] for key in self.left_keys] or list(place)
         found = zip((by_name(place, key) for key in self.keys), self.values(), strict=True)
@@ -322,20 +321,20 @@ class Weights:
 def weights_of(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
 
-    def place_of(given: Value) -> Routine:  # the layer's attribute of this value, if it is one
-        if _are_names(given):
-            return vars
-        if callable(given):
-            return lambda layer: given()
+    def place_of(given: Value) -> Value:  # the layer's attribute of this value, if it is one
         name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
-        return lambda layer: getattr(layer, name) if name else given
+        if callable(given):
+            return given
+        if _are_names(given):
+            return lambda: vars(owner)
+        return lambda: getattr(owner, name) if name else given
 
     mine = place_of(held)
     keys, left_keys = (tuple(g) if _are_names(g) else () for g in (held, left))
     if not keys:
-        place = mine(owner)
+        place = mine()
         keys = tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
-    return Weights(owner, keys, mine, place_of(left), left_keys)
+    return Weights(mine, place_of(left), keys, left_keys)
 
 
 def _are_names(given: Value) -> bool:
@@ -423,8 +422,8 @@ class UserProgram:
         self.kept.put_back()
         weights = self.weights
         if weights is not None:
-            owner, held, left = map(copies.of, (weights.owner, weights.held, weights.left))
-            weights = replace(weights, owner=owner, held=held, left=left)
+            held, left = map(copies.of, (weights.held, weights.left))
+            weights = replace(weights, held=held, left=left)
         forward, backward = copies.of(self.forward), copies.of(self.backward)
         kept = Kept(forward, backward)
         return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)

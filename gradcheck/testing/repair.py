@@ -11,18 +11,27 @@ import linecache
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
-from gradcheck.testing.copies import is_theirs
+import numpy as np
+
+from gradcheck.opinions.limits import EPSILON, MENDED
+from gradcheck.testing.budget import TimeBudget
+from gradcheck.testing.call import draw_signed, nudge, taller
+from gradcheck.testing.copies import Copies, is_theirs
+from gradcheck.testing.fast import fast_verdicts
+from gradcheck.testing.judging import AskedPoint, Claim, compare
+from gradcheck.testing.program import UserProgram
 from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
 
 if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
 
+ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
 LONGEST = 56  # characters of a line of source in a message
 NOBODY = "?"  # the cotangent of a function that has none
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
@@ -30,6 +39,7 @@ OURS = "gradcheck"  # what stands between a check and somebody else's backward i
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
 BUILT = (ast.FunctionDef, ast.Lambda)
 Parents = Mapping[int, ast.AST]  # by the nodes' identities, of one tree that is kept
+Place = tuple[FunctionType, Value, Parents]  # a function, and its definition
 
 
 @dataclass(frozen=True)
@@ -49,49 +59,123 @@ class SourceRepair:
         return [f"  {Path(self.file).name}:{self.line}", f"  - {self.old}", *added]
 
 
-def find_repair(
-    functions: Sequence[FunctionType],
-    right: Callable[[], bool],
-    forward: Routine | None,
-    *,
-    pulls: bool,
-) -> SourceRepair | None:
-    """The first edit of one of some functions after which `right` says so.
+@dataclass
+class Search:
+    """A search for the repair of the backward that was given.
 
-    They are copies that only `right` calls: an edit is other code in one of them. What `forward`
-    computes, if it is one expression of the same names, may be what is missing; the first of
-    functions that `pulls` has a cotangent first.
+    It is to hold at every point that was asked about, at one beside and at one of another shape.
     """
-    from gradcheck.diagnosis.edits import stages  # noqa: PLC0415 - only where something is wrong
 
-    every = []
-    for k, function in enumerate(functions):
-        built = definition(function)
-        if built is not None:
-            words = _words_of(function, built, None if k else forward, pulls)
-            every.append(((function, built, _parents_of(built)), stages(built, words)))
-    for stage in zip(*(some for _, some in every), strict=True):
-        for (place, _), edits in zip(every, stage, strict=True):
-            for edit in edits:
-                if _is_right_with(edit, *place, right):
-                    return _repair(edit, *place)
-    return None
+    program: UserProgram
+    every: Sequence[AskedPoint]
+    rtol: float
+    budget: TimeBudget
+
+    def run(self) -> SourceRepair | None:
+        """The first edit that makes everything right: other code in a copy of a function.
+
+        What forward computes, if it is one expression of the same names, may be what is missing;
+        the first of functions that pull back has a cotangent first.
+        """
+        from gradcheck.diagnosis.edits import stages  # noqa: PLC0415 - where something is wrong
+
+        claim = self.every[0].claim
+        assert claim is not None
+        try:
+            functions = self._functions(claim)
+        except Exception:  # noqa: BLE001 - a user's objects may refuse to be copied
+            return None
+        if self._holds(self.every):  # what is right but for rounding, no text can mend
+            return None
+        each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
+        every: list[Value] = []
+        for function in functions:
+            built = definition(function)
+            if built is not None:
+                first = None if every or self.program.second else self.program.forward
+                words = _words_of(function, built, first, claim.cotangent is not None)
+                every.append(((function, built, _parents_of(built)), stages(built, words)))
+        for stage in zip(*(some for _, some in every), strict=True):
+            for (place, _), edits in zip(every, stage, strict=True):
+                for edit in edits:
+                    if self._is_right_with(edit, place, each):
+                        return _repair(edit, *place)
+        return None
+
+    def _is_right_with(self, edit: "Edit", place: Place, seconds: float) -> bool:
+        function, was, code = place[0], place[0].__code__, _with_edit(edit, *place)
+        if code is None:
+            return False
+        function.__code__ = code
+        try:
+            return bool(self.budget.run(self._is_right, seconds))
+        finally:
+            function.__code__ = was
+
+    def _is_right(self) -> bool:
+        return self._holds(self.every) and self._holds(self.elsewhere)
+
+    @cached_property
+    def copies(self) -> Copies:
+        """Copies of the functions, which nobody else sees."""
+        return Copies()
+
+    @cached_property
+    def trial(self) -> UserProgram:
+        """The program of copies."""
+        return self.program.copied(self.copies)
+
+    def _functions(self, claim: Claim) -> list[FunctionType]:
+        """The copies that backward calls and forward, which is the truth, does not.
+
+        A lambda that calls what somebody wrote is the words of a test.
+        """
+        args = claim.call.fresh
+        right = () if self.trial.second else _called_by(lambda: self.trial.value(*args()))
+        codes = [c for c in _called_by(lambda: claim.run(self.trial, args())) if c not in right]
+        found = [f for code in codes for f in self.copies.functions(code) if _is_mendable(f)]
+        test = len(found) > 1 and found[0].__name__ == "<lambda>"
+        return found[1:] if test else found
+
+    @cached_property
+    def elsewhere(self) -> list[AskedPoint]:
+        """The claim at a point beside, and at one of another shape, where the opinions know it."""
+        rng, asked, found = np.random.default_rng(2), self.every[0], []
+        claim, call = asked.claim, asked.call
+        assert claim is not None
+        for there in (nudge(call, rng, fill=True), taller(call)):
+            try:
+                if there is None or not np.all(np.isfinite(there.plain())):
+                    continue
+                c = None if claim.cotangent is None else draw_signed(rng, there.shape())
+                case, made = there.case(asked.case.seed, c), Claim(there, None, c)
+                point = AskedPoint(there, case, made, fast_verdicts([case], True)[0])
+                if point.verdict.verdict == "agree" and made.gradients:
+                    found.append(point)
+            except Exception:  # noqa: BLE001 - a function may refuse any point
+                continue
+        return found
+
+    def _holds(self, points: Sequence[AskedPoint]) -> bool:
+        """Whether the copies give the reference everywhere."""
+        try:
+            return all(map(self._meets, points))
+        except Exception:  # noqa: BLE001 - an edited program may raise anything
+            return False
+
+    def _meets(self, asked: AskedPoint) -> bool:
+        claim, call = asked.claim, asked.call
+        assert claim is not None
+        if self.trial.second and not np.array_equal(self.trial.value(*call.fresh()), call.plain()):
+            return False  # the function that is edited gives the value too
+        gradients = claim.call.by_name(claim.run(self.trial, call.fresh()))
+        unit = call.grain()
+        rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
+        found = compare(asked.case, asked.verdict, gradients, rtol, unit)
+        return all(part.right for part in found)
 
 
-def _is_right_with(
-    edit: "Edit", function: FunctionType, built: Value, parents: Parents, right: Callable[[], bool]
-) -> bool:
-    was, code = function.__code__, _with_edit(edit, function, built, parents)
-    if code is None:
-        return False
-    function.__code__ = code
-    try:
-        return right()
-    finally:
-        function.__code__ = was
-
-
-def called_by(run: Callable[[], object]) -> list[CodeType]:
+def _called_by(run: Callable[[], object]) -> list[CodeType]:
     """What somebody's functions run, in the order in which they are called first."""
     found: dict[CodeType, None] = {}
 
@@ -108,7 +192,7 @@ def called_by(run: Callable[[], object]) -> list[CodeType]:
     return list(found)
 
 
-def is_mendable(function: Value) -> bool:
+def _is_mendable(function: Value) -> bool:
     """Whether a function is somebody's: `functools.wraps` calls what is ours as what is theirs."""
     own = str(getattr(function, "__globals__", {}).get("__name__", ""))
     return is_theirs(function) and own.partition(".")[0] != OURS

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcheck.opinions.limits import EPSILON, WIDE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nest_text, plain
 from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, is_lone, level
-from gradcheck.testing.limits import EPSILON, WIDE
 from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict
@@ -36,13 +36,9 @@ PASSED = {
     "unstable-forward": "the function itself loses digits in floats here; its gradient is right",
     "undecided": "only one opinion could be formed; the gradient given agrees with it",
 }
-CURE = (
-    "its values as plain floats say no more of its slope here: pass arguments at which fewer "
-    "digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
-)
 OPEN = (
-    "its values as plain floats say no more; give rtol= if that is rounding, or write it in "
-    "NumPy alone, that exact numbers can pass through it"
+    "its values as plain floats say no more; give rtol= if that is rounding, pass arguments at "
+    "which fewer digits cancel, or write it in NumPy alone, that exact numbers can pass through it"
 )
 STEPS = (
     "note: the function does not change with {name} here (it takes steps?): a straight-through "
@@ -177,31 +173,22 @@ def _message(found: Result) -> str:
     """
     verdict, faults = found.worst, found.faults
     wrong = [part for part in found.judged if not part.right]
-    flat = (STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part))
-    notes = (f"note: {note}" for note in found.notes)
-    ends = _lines([*_unseen(verdict, found.judged), *notes, *flat])
+    ends = _wrap_all([*_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes)])
+    ends += _wrap_all(STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part))
     if wrong:
-        every = [d for part in wrong if (d := found.diagnoses.get(part.part)) is not None]
-        guess = _guess(every, found.repair)
-        told = guess if isinstance(guess, str) else " and ".join(guess.ids) if guess else ""
-        blocks = [] if found.repair is None else found.repair.lines
-        blocks = [*blocks, *_lines(faults)]
-        said = wrong[1:] if wrong[0].shape else wrong  # of a shape the first line says all
-        blocks += [line for part in said for line in _wrong(part)]
-        blocks += _wrap(OPEN) if any(part.undecided for part in wrong) else []
-        if guess and not isinstance(guess, str):
-            blocks += _describe_guess(guess, found.source)
-        blocks += _lines(dict.fromkeys(r for d in every for r in d.remarks))
-        return _short([_first(wrong[0], found.name or told), *blocks], ends)
-    if verdict.verdict in FAILED and not found.judged:
+        blocks = _explain(found, wrong)
+    elif verdict.verdict in FAILED and not found.judged:
         first, *more = faults or [_describe_failure(verdict)]
-        return _short([first, *_lines(more), *_unsound(verdict)], ends)
-    if faults:
-        return _short([faults[0], *_lines(faults[1:])], ends)
-    return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
+        blocks = [first, *_wrap_all(more), *_describe_verdict(verdict)]
+    elif faults:
+        blocks = [faults[0], *_wrap_all(faults[1:])]
+    else:
+        return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
+    kept = blocks[: max(LINES - len(ends), LINES // 2)]
+    return "\n".join([*kept, *ends[: LINES - len(kept)]])
 
 
-def _lines(texts: Iterable[str]) -> list[str]:
+def _wrap_all(texts: Iterable[str]) -> list[str]:
     return [line for text in texts for line in _wrap(text)]
 
 
@@ -223,13 +210,33 @@ def _is_flat(verdict: Verdict, part: Judged) -> bool:
     return flat and bool(part.off)
 
 
-def _short(found: Sequence[str], ends: Sequence[str]) -> str:
-    """No more lines than are read: what was not seen, and the notes, at the end."""
-    kept = list(found)[: max(LINES - len(ends), LINES // 2)]
-    return "\n".join([*kept, *ends[: LINES - len(kept)]])
-
-
 # -- what is wrong -------------------------------------------------------------------------------
+
+
+def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
+    """Numbers and name, the fix, what backward does besides, the entries, the mistake in words."""
+    every = [d for part in wrong if (d := found.diagnoses.get(part.part)) is not None]
+    guess, repair = _guess(every), found.repair
+    if repair is not None and (guess is None or repair.name not in guess.ids):
+        guess = None  # a repair is proof
+    name = " and ".join(guess.ids) if guess else repair.name if repair else ""
+    blocks = [_first(wrong[0], found.name or name), *(repair.lines if repair else ())]
+    blocks += _wrap_all(found.faults)
+    for part in wrong[1:] if wrong[0].shape else wrong:  # of a shape the first line says all
+        blocks += _list_entries(part)
+    blocks += _wrap(OPEN) if any(part.undecided for part in wrong) else []
+    blocks += _describe_guess(guess, found.source) if guess else []
+    return blocks + _wrap_all(dict.fromkeys(r for d in every for r in d.remarks))
+
+
+def _guess(diagnoses: Sequence["Diagnosis"]) -> "Hypothesis | None":
+    """The one mistake that gives just this; nothing where several do, or a pair of them.
+
+    Nor what only a formula is said to have.
+    """
+    every = [h for d in diagnoses for h in d.hypotheses]
+    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
+    return found[0] if len({h.ids for h in found}) == 1 else None
 
 
 def _first(part: Judged, name: str) -> str:
@@ -241,13 +248,13 @@ def _first(part: Judged, name: str) -> str:
     if off.interval is not None:
         low, high = off.interval
         return f"{place} is {off.claimed:.6g}, outside the kink's interval [{low:g}, {high:g}]"
-    claimed, expected = apart(off.claimed, off.expected)
+    claimed, expected = _write_apart(off.claimed, off.expected)
     if part.undecided:
         return f"{place} is {claimed} or {expected}: floats alone cannot tell"
     return f"{place} is {claimed}, should be {expected}{said}"
 
 
-def apart(one: float, other: float) -> tuple[str, str]:
+def _write_apart(one: float, other: float) -> tuple[str, str]:
     """Two numbers with as many digits as tell them apart, and one more."""
     differ = False
     for digits in range(4, DIGITS + 1):
@@ -256,22 +263,6 @@ def apart(one: float, other: float) -> tuple[str, str]:
             return texts
         differ = texts[0] != texts[1]
     return repr(one), repr(other)
-
-
-def _guess(
-    diagnoses: Sequence["Diagnosis"], repair: SourceRepair | None
-) -> "str | Hypothesis | None":
-    """What it is: the repair's name, or the one mistake that gives just this; else nothing.
-
-    A repair is proof. Of several mistakes that all give this none is told, nor a pair of them, nor
-    what only a formula is said to have.
-    """
-    every = [h for d in diagnoses for h in d.hypotheses]
-    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
-    one = found[0] if len({h.ids for h in found}) == 1 else None
-    if repair is not None:
-        return one if one is not None and repair.name in one.ids else repair.name
-    return one
 
 
 def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
@@ -285,30 +276,31 @@ def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
         yield from ("    " + line[start : start + WIDTH - 4] for line in lines)
 
 
-def _wrong(part: Judged) -> Iterator[str]:
+def _list_entries(part: Judged) -> Iterator[str]:
     """The entries that are out, the farthest first, in columns."""
     if part.shape:
         yield from _wrap(f"d/d{part.part} {part.shape}")
         return
-    kinks = [off for off in part.off if off.interval is not None]
-    smooth = [off for off in part.off if off.interval is None]
     count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
-    largest = "; the largest:" if len(part.off) > SHOWN else ":"
-    yield f"  d/d{part.part}: {count} out{largest}"
-    rows = [("entry", "claimed", "expected", "tolerance")]
+    yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
+    smooth = [off for off in part.off if off.interval is None]
+    rows = [("entry", "claimed", "expected", "tolerance")] if smooth else []
     for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
         bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
         expected = f"{off.expected:.9g} ± {bar:.0e}"
         name = _name("" if off.index else off.part, off.index)
         rows.append((name, f"{off.claimed:.9g}", expected, f"{off.tolerance:.0e}"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows if smooth else ():
-        yield (
-            "  " + "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
-        )
-    for off in kinks[:SHOWN]:
+    yield from (f"  {line}" for line in align(rows))
+    for off in [off for off in part.off if off.interval is not None][:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
         yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
+
+
+def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Rows as lines, in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
 
 
 def _name(part: str, index: tuple[int, ...]) -> str:
@@ -323,10 +315,10 @@ def _describe_failure(verdict: Verdict) -> str:
     theirs = next((s for s in verdict.suspects[:1] if s.users), None)
     if verdict.verdict == "dissent" and theirs is not None:
         return f"{theirs.op}.backward is wrong: {theirs.detail}"
-    return ALONE if _known(verdict) else FAILED[verdict.verdict]
+    return ALONE if _is_known(verdict) else FAILED[verdict.verdict]
 
 
-def _known(verdict: Verdict) -> bool:
+def _is_known(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
     whole = is_lone(verdict) and len(known) == len(verdict.parts)
@@ -334,26 +326,8 @@ def _known(verdict: Verdict) -> bool:
     return whole and all(bool(np.all(each.error <= wide)) for each in known)
 
 
-def _describe_open(verdict: Verdict) -> Iterator[str]:
-    """Which entries the differences, alone, leave open, and what helps."""
-    mine = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
-    if verdict.verdict != "undecided" or [opinion.name for opinion in mine] != ["differences"]:
-        return
-    if _known(verdict):
-        yield from _wrap(HELP)
-        return
-    bars = {(n, i): e for n, g in mine[0].gradients.items() for i, e in np.ndenumerate(g.error)}
-    for name, index in sorted(bars, key=lambda place: -bars[place])[:SHOWN]:
-        value, bar = mine[0].gradients[name].value[index], bars[name, index]
-        known = f"known as {value:.6g} ± {bar:.1g}" if np.isfinite(bar) else "not known"
-        slope = mine[0].slopes.get((name, index))
-        why = f", {slope.detail}" if slope is not None else ""
-        yield from _wrap(f"{_name(name, index)}: {known}{why}", "    ")
-    yield from _wrap(CURE)
-
-
-def _unsound(verdict: Verdict) -> Iterator[str]:
-    """Why no gradient could be established, and whom the pattern blames."""
+def _describe_verdict(verdict: Verdict) -> Iterator[str]:
+    """Why no gradient could be established, whom the pattern blames, and what helps."""
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
         yield from _wrap(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
@@ -363,7 +337,9 @@ def _unsound(verdict: Verdict) -> Iterator[str]:
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield from _wrap(f"{name} abstains: {opinion.abstains}", "    ")
-    yield from _describe_open(verdict)
+    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    if verdict.verdict == "undecided" and given == ["differences"]:
+        yield from _wrap(HELP if _is_known(verdict) else OPEN)
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from gradcheck.opinions.differences import differences
+from gradcheck.opinions.limits import DISTURBED, SPARED
 from gradcheck.opinions.opinion import Opinion, estimate
 from gradcheck.opinions.reverse import reverse
 from gradcheck.testing import fast as room
-from gradcheck.testing.fast import FEW, SPARED, fast_verdicts, full_check
+from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.verdict.consult import consult, read
 from gradcheck.verdict.directions import least_seen
 from tests.support.cases import case
@@ -89,7 +90,7 @@ def by_balls():
     return [(each, exact) for each, exact in whole if exact.method.startswith("balls")]
 
 
-@pytest.mark.parametrize(("runs", "covered"), [(1, 0.998), (FEW, 0.9993)])
+@pytest.mark.parametrize(("runs", "covered"), [(1, 0.998), (DISTURBED, 0.9993)])
 def test_few_disturbed_runs_cover_rounding(runs, covered):
     """Entries of random programs against balls; expected are 99.9 % and 99.96 %."""
     strayed = total = 0

@@ -12,7 +12,8 @@ from mpmath import mpf
 
 from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import glance, look_along
-from gradcheck.testing.fast import SPARED, fast_verdicts
+from gradcheck.opinions.limits import SPARED
+from gradcheck.testing.fast import fast_verdicts
 from gradcheck.verdict.directions import least_seen, slopes_of
 from tests.support import scanned
 from tests.support.cases import case

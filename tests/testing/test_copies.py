@@ -1,0 +1,450 @@
+"""State that is put back, buffers that hold other numbers, single precision that is told."""
+
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
+
+X = np.random.default_rng(1).normal(size=(4, 3))
+V, W = np.linspace(0.3, 1.9, 9), np.array([0.7, -1.2, 0.4])
+
+
+class Dense:
+    """Keeps its input and output, and adds up the gradient of its weights."""
+
+    def __init__(self):
+        self.w = np.random.default_rng(0).normal(size=(3, 2))
+        self.dw = np.zeros((3, 2))
+
+    def forward(self, x):
+        self.x, self.y = x, np.tanh(x @ self.w)
+        return self.y
+
+    def backward(self, c, x):
+        d = c * (1 - self.y**2)
+        self.dw += self.x.T @ d
+        return d @ self.w.T
+
+
+class BatchNorm:
+    """Keeps running statistics, which its value does not use while it is trained."""
+
+    def __init__(self):
+        self.running = np.zeros(3)
+
+    def forward(self, x):
+        mean = x.mean(0)
+        self.running = 0.9 * self.running + 0.1 * mean
+        self.std = np.sqrt(((x - mean) ** 2).mean(0) + 1e-5)
+        self.hat = (x - mean) / self.std
+        return self.hat
+
+    def backward(self, c, x):
+        return (c - c.mean(0) - self.hat * (c * self.hat).mean(0)) / self.std
+
+
+class Buffered:
+    """Gives every gradient in the same memory."""
+
+    def __init__(self):
+        self.buffer = np.zeros((4, 3))
+
+    def forward(self, x):
+        self.x = x
+        return np.sin(x)
+
+    def backward(self, c, x):
+        np.multiply(c, np.cos(self.x), out=self.buffer)
+        return self.buffer
+
+
+class Taped:
+    """Pushes what backward needs, and takes it off again."""
+
+    def __init__(self):
+        self.tape = []
+
+    def forward(self, x):
+        self.tape.append(np.exp(x))
+        return self.tape[-1]
+
+    def backward(self, c, x):
+        return c * self.tape.pop()
+
+
+LAYERS = (Dense, BatchNorm, Buffered, Taped)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_that_keep_state_are_not_accused(layer):
+    """Nor is anything left in them that was not there before; at twenty seeds."""
+    for seed in range(20):
+        it = layer()
+        before = {name: np.array(value) for name, value in vars(it).items()}
+        x = np.random.default_rng(seed).normal(size=(4, 3))
+        assert assert_vjp(it.forward, it.backward, x, seed=seed)
+        assert vars(it).keys() == before.keys()
+        for name, value in before.items():
+            np.testing.assert_array_equal(vars(it)[name], value)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers_that_keep_state_are_still_judged(layer):
+    """A factor on the way back is seen through the state."""
+    it = layer()
+    with pytest.raises(GradientError, match="d/dx"):
+        assert_vjp(it.forward, lambda c, x: 1.001 * it.backward(c, x), X)
+
+
+class Keeping(Dense):
+    """Its backward takes the cotangent alone, as layers' mostly do."""
+
+    def backward(self, c):
+        return super().backward(c, None)
+
+
+def test_a_layer_that_keeps_what_it_needs_takes_the_cotangent_alone():
+    """It is called so, judged so, and its weights are asked for like any argument."""
+    it = Keeping()
+    assert assert_vjp(it.forward, it.backward, X)
+    with pytest.raises(GradientError, match="d/dx"):
+        assert_vjp(it.forward, lambda c: 2 * it.backward(c), X)
+
+    def forward(x, w):
+        it.w = w
+        return it.forward(x)
+
+    def backward(c):
+        return it.backward(c), it.dw
+
+    assert assert_vjp(forward, backward, X, np.ones((3, 2)))
+    with pytest.raises(GradientError, match="d/dw"):
+        assert_vjp(forward, lambda c: (backward(c)[0], 2 * it.dw), X, np.ones((3, 2)))
+
+
+def test_a_closure_is_state_too():
+    """A dict that forward and backward share, and a loss whose gradient reads it."""
+    kept = {}
+
+    def loss(x):
+        kept["e"] = np.exp(x)
+        return np.sum(kept["e"])
+
+    assert assert_gradient(loss, X, gradient=lambda x: kept["e"])
+    assert kept == {}
+    with pytest.raises(GradientError):
+        assert_gradient(loss, X, gradient=lambda x: 2 * kept["e"])
+
+
+def test_statistics_that_change_the_value_are_told_and_not_blamed():
+    """A counter makes every call's value another one; each call begins with the same state."""
+    seen = [1.0]
+
+    def scaled(x):
+        seen[0] += 1.0
+        return seen[0] * x
+
+    found = assert_vjp(scaled, lambda c, x: 2.0 * c, X)
+    assert "(running statistics?)" in found.message
+    assert seen == [1.0]
+
+
+class Compiled:
+    """As what numba has compiled: its `__dict__` is no dict, and no kind of ours fits."""
+
+    @property
+    def __dict__(self):
+        return object()
+
+    def __call__(self, x):
+        if not isinstance(x, np.ndarray) or x.dtype != float:
+            raise TypeError("cannot determine the type")
+        return float(np.sum(x**2))
+
+
+def test_a_compiled_function_has_no_state_to_look_into():
+    """It takes plain floats alone, and is judged by them."""
+    assert assert_gradient(Compiled(), X, gradient=lambda x: 2 * x)
+    with pytest.raises(GradientError):
+        assert_gradient(Compiled(), X, gradient=lambda x: 2.1 * x)
+
+
+def test_functions_of_numba_are_judged():
+    """Compiled forward and backward, alone and inside a function."""
+    numba = pytest.importorskip("numba")
+    f = numba.njit(lambda x: np.sum(x**2))
+    assert assert_gradient(f, X, gradient=lambda x: 2 * x)
+    assert assert_vjp(lambda x: 3 * f(x), numba.njit(lambda c, x: 6 * c * x), X)
+
+
+@dataclass
+class Turned:
+    """A layer of weights that refers to itself."""
+
+    own: object = None
+
+
+def test_what_refers_to_itself_is_no_endless_tree():
+    """A dataclass and a dict that hold themselves, as arguments."""
+    layer, named = Turned(), {"w": W}
+    layer.own = named["own"] = layer
+    for held in (layer, named):
+        assert assert_vjp(lambda x, held: x * W, lambda c, x, held: (c * W, None), X, held, wrt=0)
+
+
+def test_threads_see_nothing_of_one_another():
+    """Two assert, on buffers, while a third makes arrays with NumPy."""
+
+    def forward(x):
+        out = np.zeros(x.shape)
+        for i, v in enumerate(x):
+            out[i] = np.tanh(v)
+        return out
+
+    def asserting():
+        for seed in range(5):
+            x = np.random.default_rng(seed).normal(size=4)
+            assert assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x) ** 2), x)
+            with pytest.raises(GradientError):
+                assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x)), x)
+
+    def plain():
+        for _ in range(2000):
+            made = np.zeros(3)
+            made[:] = 1.5
+            assert type(made) is np.ndarray
+            assert made.dtype == float
+
+    with ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(work) for work in (asserting, asserting, plain)]:
+            done.result()
+
+
+GATHERED = {
+    "the value": lambda x, w: np.array([np.dot(x[i : i + 3], w) for i in range(7)]),
+    "rows": lambda x, w: np.array([x * v for v in w]),
+    "nested, with plain numbers": lambda x, w: np.array([[w[0], x[1]], [0.0, 1.0]]) @ x[:2],
+    "in the midst": lambda x, w: np.array([np.tanh(v) for v in x]) * x,
+    "then reshaped": lambda x, w: np.asarray([v * v for v in x]).reshape(3, 3) @ w,
+    "then reduced": lambda x, w: np.exp(np.array([v / 2 for v in x])).mean() + w[0],
+    "of a kind": lambda x, w: np.array((x[0] * x[1], w[1]), dtype=float),
+    "an array anew": lambda x, w: np.asarray(x, dtype=np.float64).astype(float) ** 2,
+    "an iterator": lambda x, w: np.fromiter((v * v for v in x), float),
+}
+
+
+def all_agree(f, *args):
+    """Check that no opinion abstains."""
+    found = check(f, *args)
+    assert found.verdict == "agree"
+    assert not any(opinion.abstains for opinion in found.worst.opinions.values())
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_gathered_numbers_keep_their_history(name):
+    """No opinion abstains, and they agree."""
+    all_agree(GATHERED[name], V, W)
+
+
+def test_whole_numbers_are_left_to_numpy():
+    """A list of indices is what NumPy makes of it, beside a buffer of numbers."""
+
+    def picked(x):
+        out = np.zeros(2)
+        out[:] = x[np.array([2, 0])]
+        return (out * out).sum()
+
+    np.testing.assert_allclose(check(picked, V[:3]).gradient, [2 * V[0], 0, 2 * V[2]], rtol=1e-15)
+
+
+def test_numpy_stays_what_it_is():
+    """While a program fills a buffer of ours, the module's makers are NumPy's own."""
+    makers = np.zeros, np.array
+    seen = []
+
+    def f(x):
+        out = np.zeros(9)
+        out[:] = np.tanh(x)
+        seen.append((sys.modules["numpy"].zeros, sys.modules["numpy"].array) == makers)
+        return (out * out).sum()
+
+    all_agree(f, V)
+    assert all(seen)
+
+
+class Filling:
+    """Fills a buffer by methods, one of a base class, in layers inside it."""
+
+    def __init__(self, *inner):
+        self.inner = list(inner)
+
+    def run(self, x):
+        for layer in self.inner:
+            x = layer.run(x)
+        return self.halve(x)
+
+    def halve(self, x):
+        out = np.empty_like(x)
+        for i, v in enumerate(x):
+            out[i] = v * v / 2
+        return out
+
+
+class Inheriting(Filling):
+    """A layer whose methods stand elsewhere."""
+
+    def run(self, x):
+        return super().run(np.tanh(x))
+
+
+def test_methods_and_layers_inside_layers_fill_buffers():
+    """No opinion abstains on what methods of methods write entry by entry."""
+    net = Filling(Inheriting(), Filling())
+    all_agree(lambda x: net.run(x).sum(), V)
+
+
+DYING = """
+import numpy as np
+from gradcheck.testing import assert_gradient
+
+def f(x):
+    y = np.zeros(4)
+    y[:] = x * {drawn}
+    return y.sum()
+
+print(assert_gradient(f, np.ones(4)).verdict)
+"""
+COMPILED = (
+    "np.random.default_rng(3).random(4)",
+    "np.random.default_rng(3).normal(size=4)",
+    "np.random.default_rng(3).choice(4, 4)",
+    "np.random.RandomState(3).permutation(4)",
+    "np.random.default_rng(3).multivariate_normal(np.zeros(4), np.eye(4))",
+    "__import__('scipy.spatial').spatial.distance.pdist(np.eye(4)[:3]).sum()",
+)
+
+
+@pytest.mark.parametrize("drawn", COMPILED)
+def test_compiled_code_beside_a_buffer_lives(drawn):
+    """What NumPy's and SciPy's own compiled code makes is never an array of ours."""
+    code = [sys.executable, "-c", DYING.format(drawn=drawn)]
+    ended = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.strip()) == (0, "agree"), ended.stderr[-500:]
+
+
+def test_what_a_library_does_otherwise_to_a_buffer_is_left_to_floats():
+    """`shuffle` shuffles in another order what is no array of NumPy's: no opinion is at fault."""
+
+    def shuffled(x):
+        b = np.zeros(4) + np.array([0.3, 0.1, 0.7, 0.2])
+        np.random.default_rng(3).shuffle(b)
+        y = np.zeros(4)
+        y[:] = x**2 * b
+        return y.sum()
+
+    b = np.array([0.3, 0.1, 0.7, 0.2])
+    np.random.default_rng(3).shuffle(b)
+    with warnings.catch_warnings(action="ignore"):  # NumPy's, of what it shuffles
+        assert assert_gradient(shuffled, V[:4], gradient=2 * V[:4] * b)
+        with pytest.raises(GradientError):
+            assert_gradient(shuffled, V[:4], gradient=2 * V[:4] * np.sort(b))
+
+
+def test_a_black_box_is_known_by_one_opinion():
+    """Nothing agrees with it, and what would help is told; it is not said to be unknown."""
+    told = check(lambda x: float(x[0]) * float(x[1]), V[:2]).message
+    assert "only one opinion could be formed" in told
+    assert "hand in the gradient" in told
+    assert "digits" not in told
+    assert told.count("reverse abstains") == 1
+
+
+class Base:
+    def slopes(self, x):
+        out = np.zeros(len(x))
+        out[:] = x
+        return out
+
+
+class Doubled(Base):
+    def slopes(self, x):
+        return 2 * super().slopes(x)
+
+
+def test_a_method_that_calls_super_runs_once():
+    """In a copy of its class too; what the class above fills is left to floats."""
+    layer, x = Doubled(), np.array([0.5, -1.5])
+    assert check(lambda x: np.sum(layer.slopes(x) ** 2), x, gradient=8 * x).ok
+
+
+F = np.array([0.3, -0.7, 1.2, 0.4])
+
+
+def cast(c, x):
+    """Casts both factors."""
+    return c.astype("f") * (1 - np.tanh(x) ** 2).astype("f")
+
+
+def cast_and_back(c, x):
+    """Nothing of it is seen in the dtype of what comes."""
+    c = np.asarray(c, np.float32)
+    return (c * (1 - np.tanh(x) ** 2)).astype(float)
+
+
+def into_a_buffer(c, x):
+    """Writes into a buffer of single precision."""
+    out = np.zeros_like(x, dtype=np.float32)
+    out += c * (1 - np.tanh(x) ** 2)
+    return out
+
+
+LINES = {cast: "c.astype", cast_and_back: "np.asarray", into_a_buffer: "np.zeros_like"}
+
+
+@pytest.mark.parametrize("backward", LINES)
+def test_single_precision_in_a_backward_is_told(backward):
+    """A note says the line; nothing is said where a tolerance was given."""
+    found = assert_vjp(np.tanh, backward, F)
+    (note,) = (note for note in found.notes if "float32" in note)
+    assert "test_copies.py:" in note
+    assert LINES[backward] in note
+    assert not assert_vjp(np.tanh, backward, F, rtol=1e-5).notes
+
+
+def test_a_slip_in_single_precision_is_refused():
+    """Four parts in ten thousand are more than float32 rounds."""
+    with pytest.raises(GradientError, match="float32"):
+        assert_vjp(np.tanh, lambda c, x: cast(c, x) * np.float32(1.0004), F)
+
+
+def test_what_is_all_in_doubles_has_no_such_note():
+    """Nor has a wrong one."""
+    right = lambda c, x: c * (1 - np.tanh(x) ** 2)
+    assert not assert_vjp(np.tanh, right, F).notes
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(np.tanh, lambda c, x: 1.0001 * right(c, x), F)
+    assert "float32" not in str(caught.value)
+
+
+def buffered(x):
+    """A forward with a buffer of single precision: its sum of cubes is right to seven digits."""
+    y = np.zeros(4, dtype=np.float32)
+    y[:] = x * x
+    return (y * x).sum()
+
+
+def test_single_precision_in_a_function_is_no_fault_of_ours():
+    """The claim is judged by what is exact, and the line is told."""
+    found = check(buffered, F)
+    assert found.ok
+    assert found.verdict == "unstable-forward"
+    assert "y = np.zeros(4, dtype=np.float32)" in found.message
+    assert assert_gradient(buffered, F, gradient=lambda x: 3 * x**2)
+    with pytest.raises(GradientError):
+        assert_gradient(buffered, F, gradient=lambda x: 3.001 * x**2)
