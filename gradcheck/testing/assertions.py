@@ -18,7 +18,7 @@ from gradcheck.testing.call import (
     find_hidden,
     impure,
     not_linear,
-    pull_back,
+    not_pure,
 )
 from gradcheck.testing.findings import Check, Point, explain_claims
 from gradcheck.testing.foreign import Adapted, adapt
@@ -308,13 +308,16 @@ class _Questions:
         shape = point.shape()
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
             c = draw_signed(self.rng, shape)
-            came = pull_back(c, point, all_that_comes=k == 0 and not point.beside)
-            point, claim = came.call, Claim(came.call, came.gradients, c)
+            args, sent = point.fresh(), c.copy()
+            came = point.program.pull(args, sent)
+            if k == 0 and not point.beside:
+                point = as_it_came(point.program.gradients(came, point.wrt), point)
+            claim = Claim(point, point.by_name(came), c)  # before backward uses its buffer again
             self.asked.append((point, point.case(self.seed + k, c), claim))
-            self.faults += came.faults
-            if came.spoilt:
+            self.faults += not_pure(point, came, args, c)
+            if not np.array_equal(sent, c):
                 (self.faults if self.pure else self.notes).append(SPOILT)
-        self.faults += not_linear(point, c, came.gradients)
+        self.faults += not_linear(point, c, claim.gradients)
         return point
 
 

@@ -2,19 +2,21 @@
 
 import copy
 import inspect
+import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from types import CodeType
 
 import numpy as np
 
+from gradcheck.documents.passage import Passage
 from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
-from gradcheck.language.spans import Span
+from gradcheck.language.spans import Span, Spans, frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.testing import source
 from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.program import ALONE, UserProgram, is_tree
 from gradcheck.values import Array, Params, Routine, Value
@@ -30,7 +32,10 @@ POINTS = (
     "at= holds further points, each a tuple of all the arguments: at=[(x, w), ...], and of one "
     "argument at=[(x,), ...]"
 )
-RANDOM = "seed it inside, or hand over what it draws; of a module, `.eval()` it first"
+RANDOM = (
+    "the function gives another value when it is called again - seed it inside, or hand over what "
+    "it draws; of a module, `.eval()` it first"
+)
 IGNORED = "backward does not use its cotangent: a cotangent of zeros gives a gradient"
 ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
 FEW = 1000  # entries that are looked at for equals: to sort a million takes time
@@ -122,11 +127,11 @@ class Call:
         return {name: _doubles(self.args[i]) for name, i in self.placed.items()}
 
     def _where(self) -> Span | None:
-        return source.here(self._file)
+        return here(self._file)
 
     @cached_property
     def _file(self) -> str:
-        return source.file_of(self.program.forward)
+        return file_of(self.program.forward)
 
     @cached_property
     def on(self) -> Callable[[str, Params], Value]:
@@ -329,6 +334,34 @@ def _as_it_was(value: Array, was: Value) -> Value:
     return value.astype(was.dtype) if isinstance(was, np.ndarray) else type(was)(value)
 
 
+# -- the user's file -----------------------------------------------------------------------------
+
+
+def file_of(f: Routine) -> str:
+    """The file that a function was written in; nothing where it has none."""
+    try:
+        return inspect.getfile(inspect.unwrap(f))
+    except TypeError:
+        return ""
+
+
+def here(file: str) -> Span | None:
+    """The innermost expression of the file under evaluation, as offsets into its text."""
+    inside = (frame for frame in frames() if frame.f_code.co_filename == file)
+    frame = next(inside, None)
+    return None if frame is None else _spans(frame.f_code).of(frame.f_code, frame.f_lasti)
+
+
+def text_of(file: str) -> str:
+    """The whole text of a user's file, into which `here` points."""
+    return "".join(linecache.getlines(file)) if file else ""
+
+
+@lru_cache(maxsize=64)
+def _spans(code: CodeType) -> Spans:
+    return Spans(Passage(text_of(code.co_filename)))
+
+
 # -- points at which mistakes cannot be seen, and others beside them ------------------------------
 
 
@@ -438,8 +471,7 @@ def unlike(call: Call, again: Estimate | None) -> str:
     """
     if again is not None and np.array_equal(again.value, call.value):
         return ""
-    same = not _differs(call.value, call.program.value(*call.fresh()))
-    return "" if same else f"the function gives another value when it is called again - {RANDOM}"
+    return RANDOM if _differs(call.value, call.program.value(*call.fresh())) else ""
 
 
 def as_it_came(found: Params, call: Call) -> Call:
@@ -460,27 +492,9 @@ def _is_something(gradient: Value) -> bool:
     return gradient is not None and bool(np.any(np.asarray(gradient) != 0))
 
 
-@dataclass(frozen=True)
-class Pulled:
-    """What backward gave: the call, by all that came; the gradients; faults, and what is no fault.
-
-    `spoilt` says that the cotangent was written into.
-    """
-
-    call: Call
-    gradients: dict[str, Value]
-    faults: tuple[str, ...]
-    spoilt: bool
-
-
-def pull_back(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> Pulled:
-    """The gradients that backward gives, and what else it does."""
-    pull = call.program.pull
-    args, sent = call.fresh(), cotangent.copy()
-    came = pull(args, sent)
-    found = call.program.gradients(came, call.wrt)
-    call = as_it_came(found, call) if all_that_comes else call
-    first = call.by_name(came)
+def not_pure(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[str]:
+    """What backward did besides giving what came: to its arguments, at another call, of others."""
+    found, first = call.program.gradients(came, call.wrt), call.by_name(came)
     faults = [
         f"a gradient came for {name}, which is not differentiated"
         for i, (name, arg) in enumerate(zip(call.names, call.args, strict=True))
@@ -489,10 +503,10 @@ def pull_back(cotangent: Array, call: Call, *, all_that_comes: bool = False) -> 
     ]  # fmt: skip
     if any(map(_differs, args, call.args)):
         faults.append("backward changes its arguments in place")
-    again = call.by_name(pull(call.fresh(), cotangent.copy()))
+    again = call.by_name(call.program.pull(call.fresh(), c.copy()))
     if any(_differs(first[name], again[name]) for name in first):
         faults.append("backward gives another result when it is called again")
-    return Pulled(call, first, tuple(faults), not np.array_equal(sent, cotangent))
+    return faults
 
 
 def not_linear(call: Call, c: Array, once: Params) -> list[str]:

@@ -13,20 +13,10 @@ from itertools import islice
 import numpy as np
 from flint import arb
 
+from gradcheck.opinions import limits
 from gradcheck.opinions.floats.blackbox import slopes_along
 from gradcheck.opinions.floats.lines import draw_directions, flatten
 from gradcheck.opinions.floats.quick import look_along
-from gradcheck.opinions.limits import (
-    DISTURBED,
-    ENTRIES,
-    LIKE,
-    MORE_SAMPLES,
-    SETTLED_BY_ONE,
-    SHORT,
-    SHORT_STEPS,
-    SPARED,
-    TIED,
-)
 from gradcheck.opinions.opinion import Case, Opinion
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
@@ -52,8 +42,8 @@ def fast_verdicts(
     not small slopes along a few directions are enough. `value` is the function's at the point,
     where it is known.
     """
-    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else DISTURBED)]
-    chosen = draw_directions(cases[0], SPARED)
+    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else limits.DISTURBED)]
+    chosen = draw_directions(cases[0], limits.SPARED)
     expected = [
         _slopes(case, mine, chosen) if _sure(mine) else None
         for case, mine in zip(cases, found, strict=True)
@@ -78,7 +68,7 @@ def _sure(mine: Opinion) -> bool:
     if mine.abstains or mine.value is None:
         return False
     return mine.value.finite and all(
-        g.widest <= SETTLED_BY_ONE * g.largest for g in mine.gradients.values()
+        g.widest <= limits.SETTLED_BY_ONE * g.largest for g in mine.gradients.values()
     )
 
 
@@ -98,18 +88,18 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
 ) -> Verdict:
     """The verdict on one question from what is known, or from all that can be asked."""
     if slopes is None:
-        if mine.abstains and claimed and case.size() > SHORT:
+        if mine.abstains and claimed and case.size() > limits.SHORT:
             glimpse = slopes_along(case, chosen)
             if glimpse is not None:
                 return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
         return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = seen or slopes_along(case, chosen)
     if seen is None:
-        tied = _judge_tied(case, mine) if case.size() > ENTRIES else None
+        tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=AGREED)
-    if case.size() <= SHORT and not claimed:
-        closed = symbolic(case, write=False, nodes=SHORT_STEPS)
+    if case.size() <= limits.SHORT and not claimed:
+        closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
     expected = {mine.name: [arb(*slope) for slope in slopes]}
     found = read(case, [mine, replace(closed, ties=0), seen], expected)
     settled = found.verdict == "agree" and not closed.ties
@@ -124,9 +114,9 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
     meet. None where no entry changes, or something else is unusual.
     """
-    near = list(islice(neighbours(case), TIED))
-    there = slopes_along(beside := aside(case), draw_directions(case, SPARED))
-    if len(near) < TIED or there is None:
+    near = list(islice(neighbours(case), limits.TIED))
+    there = slopes_along(beside := aside(case), draw_directions(case, limits.SPARED))
+    if len(near) < limits.TIED or there is None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":
         return None
@@ -146,16 +136,16 @@ def full_check(case: Case, verdict: Verdict) -> Verdict:
     Everything is asked of what is small; of large functions reverse mode is disturbed more often,
     and kinks at the point are looked for along every direction.
     """
-    if case.size() <= ENTRIES:
+    if case.size() <= limits.ENTRIES:
         return consult(case, write=False)
     mine = verdict.opinions["reverse"]
     if mine.abstains or verdict.verdict != "agree":
         return verdict
-    seen = slopes_along(case, draw_directions(case, SPARED))
+    seen = slopes_along(case, draw_directions(case, limits.SPARED))
     if seen is None and (tied := _judge_tied(case, mine)):
         return tied
     known = seen or verdict.opinions["differences"]
-    return read(case, [reverse(case, MORE_SAMPLES), verdict.opinions["symbolic"], known])
+    return read(case, [reverse(case, limits.MORE_SAMPLES), verdict.opinions["symbolic"], known])
 
 
 def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> PartVerdict:
@@ -163,7 +153,7 @@ def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> P
     gradient = mine.gradients[name]
     every = np.array([gradient.value, *(g[name] for g in near)])
     low, high = every.min(axis=0), every.max(axis=0)
-    apart = high - low > LIKE * np.max(np.abs(every), initial=0.0)
+    apart = high - low > limits.LIKE * np.max(np.abs(every), initial=0.0)
     entries = tuple(
         Entry(name, tuple(map(int, index)), "kink", "branches meet here", interval=interval)
         for index in np.argwhere(apart)

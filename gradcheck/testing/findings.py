@@ -1,8 +1,8 @@
 """What a check finds: every claim against the opinions, and what explains or mends a wrong one."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, MENDED, RTOL, TIGHT, WIDE
 from gradcheck.opinions.opinion import Case
-from gradcheck.testing import source
 from gradcheck.testing.budget import TimeBudget, unheard
-from gradcheck.testing.call import IGNORED, Call, unlike
+from gradcheck.testing.call import IGNORED, Call, file_of, text_of, unlike
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
 from gradcheck.testing.program import UserProgram
-from gradcheck.testing.repair import LEAST, Search, SourceRepair
+from gradcheck.testing.repair import LEAST, Search
 from gradcheck.testing.result import Result
+from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -57,19 +57,19 @@ def explain_claims(check: Check) -> Result:
     every = [each for each in every if not each.call.beside or (generic and _is_known(each))]
     faults = tuple(dict.fromkeys([*_find_strange(every), *check.faults]))
     judged: tuple[Judged, ...] = ()
-    why, notes = Why(), check.notes
+    why: dict[str, Value] = {}
+    notes = list(check.notes)
     for k, each in enumerate(every if every[0].claim else ()):
         every[k], judged = _judge(each, check.rtol)
         if not all(part.right for part in judged):
-            if not any(part.undecided for part in judged):
-                why = _explain(check, every, judged, generic)
-            notes = (*notes, *((SPECIAL,) if each.call.beside else ()), *why.notes)
+            notes += [SPECIAL] if each.call.beside else []
+            if check.explain and not any(part.undecided for part in judged):
+                why = _explain(check, every, judged, notes, generic=generic)
             break
         if not _is_known(every[k]):
             judged = ()
             break
-    if check.rtol <= RTOL:
-        notes = (*notes, *_of_coarse_floats(every))
+    notes += _of_coarse_floats(every) if check.rtol <= RTOL else ()
     doubt = [each.verdict for each in every if not _is_known(each)]
     verdicts = tuple(each.verdict for each in every)
     worst = doubt[0] if doubt else verdicts[0]
@@ -78,14 +78,11 @@ def explain_claims(check: Check) -> Result:
         verdict="undecided" if any(part.undecided for part in judged) else worst.verdict,
         verdicts=verdicts,
         judged=judged,
-        diagnoses=why.diagnoses,
         faults=faults,
         worst=worst,
-        source=source.text_of(source.file_of(check.program.forward)) if why.diagnoses else "",
-        notes=notes,
+        notes=tuple(notes),
         case=every[0].case,
-        repair=why.repair,
-        name=why.name,
+        **why,
     )
 
 
@@ -197,37 +194,31 @@ def _of_coarse_floats(every: Sequence[AskedPoint]) -> Iterator[str]:
 # -- what explains a wrong claim -------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Why:
-    """What explains a wrong claim: a repair, diagnoses by part, and what was not looked through.
-
-    `name` is what it is where the numbers alone say so.
-    """
-
-    name: str = ""
-    repair: SourceRepair | None = None
-    diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
 @unheard()
 def _explain(
-    check: Check, every: Sequence[AskedPoint], judged: Sequence[Judged], generic: bool
-) -> Why:
-    if not check.explain:
-        return Why()
+    check: Check,
+    every: Sequence[AskedPoint],
+    judged: Sequence[Judged],
+    notes: list[str],
+    *,
+    generic: bool,
+) -> dict[str, Value]:
+    """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
     name = "upstream-ignored" if IGNORED in check.faults else ""
     if not name and (order := _order(every[0])):
-        return Why(name="gradients-swapped", notes=(order,))
+        notes.append(order)
+        return {"name": "gradients-swapped"}
     spent = time.thread_time() - check.began
     budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
     repair = None
     if generic and check.program.backward is not None:
         search = Search(check.program, every, check.rtol, budget)
         repair = budget.run(search.run, SHARE * budget.left)
-    diagnoses = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
-    ended = budget.over and repair is None
-    return Why(name, repair, diagnoses, (ENDED.format(seconds=check.explain),) if ended else ())
+    found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
+    if budget.over and repair is None:
+        notes.append(ENDED.format(seconds=check.explain))
+    text = text_of(file_of(check.program.forward)) if found else ""
+    return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
 def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:

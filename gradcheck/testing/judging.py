@@ -19,22 +19,7 @@ from flint import arb
 
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
-from gradcheck.opinions.limits import (
-    COARSE,
-    EPSILON,
-    FAINT,
-    FLOOR,
-    FORMULA,
-    LIKE,
-    LOOSE,
-    MOVED,
-    NARROW,
-    NOISE,
-    PRECISIONS,
-    PROVEN,
-    RTOL,
-    SAMPLES,
-)
+from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
 from gradcheck.testing.call import Call, is_symmetric
@@ -147,10 +132,10 @@ class Claim:
             self.by_name(
                 call.scale_args({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
             )
-            for _ in range(SAMPLES)
+            for _ in range(limits.SAMPLES)
         ]
         return {
-            name: MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
+            name: limits.MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
             for name, g in self.gradients.items()
             if all(run[name] is not None and np.shape(run[name]) == np.shape(g) for run in runs)
         }
@@ -245,7 +230,7 @@ def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judg
     for part in parts:
         _add_triangles(part, claim)
     if claim.runs and parts[0].part != ALL and not all(part.right for part in parts):
-        inside = claim.coarse.unit if unit == EPSILON else unit
+        inside = claim.coarse.unit if unit == limits.EPSILON else unit
         if inside > unit:
             parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, inside))
         if inside > unit or not _ask_balls(claim, parts):
@@ -267,7 +252,7 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
     if any(part.known is None for part in parts):
         if any(part.shape for part in parts):
             return [part for part in parts if part.shape]
-        along = _along_directions(verdict, claims, rtol * unit / EPSILON)
+        along = _along_directions(verdict, claims, rtol * unit / limits.EPSILON)
         return [along, *parts] if along.out.any() else parts
     near: tuple[Mapping[str, Array], ...] | None = None
     for part in (part for part in parts if not part.shape):
@@ -299,14 +284,18 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
     """
     name, known = part.part, part.known
     assert known is not None
-    relative, coarse, largest = max(rtol, FORMULA * unit), unit / EPSILON, known.largest
+    relative, coarse, largest = (
+        max(rtol, limits.FORMULA * unit),
+        unit / limits.EPSILON,
+        known.largest,
+    )
     values = np.where(np.isfinite(known.value), np.abs(known.value), 0.0)
-    bars: Array = np.maximum(relative * values, FLOOR * coarse * largest)
+    bars: Array = np.maximum(relative * values, limits.FLOOR * coarse * largest)
     mine = verdict.opinions.get("reverse")
     if mine is not None and name in mine.gradients:
         lost = mine.gradients[name].error
-        lost = np.where(np.isfinite(lost), NOISE * coarse * lost, 0.0)
-        bars = np.maximum(bars, np.minimum(lost, LOOSE * largest))
+        lost = np.where(np.isfinite(lost), limits.NOISE * coarse * lost, 0.0)
+        bars = np.maximum(bars, np.minimum(lost, limits.LOOSE * largest))
     part.given, part.bars = np.asarray(part.given), np.array(bars)
     alone = verdict.verdict == "undecided"
     wide = np.where(np.isfinite(known.error), known.error, 0.0) if alone else 0.0
@@ -321,7 +310,7 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
 def _follows(part: Judged, index: Index, beside: Array) -> bool:
     """Whether an entry at a kink is that of a gradient beside the point."""
     size = np.max(np.abs(beside), initial=0.0)
-    return bool(abs(float(part.given[index]) - beside[index]) <= LIKE * size)
+    return bool(abs(float(part.given[index]) - beside[index]) <= limits.LIKE * size)
 
 
 def _add_triangles(part: Judged, claim: Claim) -> None:
@@ -372,7 +361,7 @@ def _locate(case: Case, claim: Claim, parts: list[Judged]) -> list[Judged]:
 
 def _ask_balls(claim: Claim, parts: Sequence[Judged]) -> bool:
     """Whether balls decide of the entries that are out: those that are right there are so."""
-    for bits in PRECISIONS:
+    for bits in limits.PRECISIONS:
         exact = claim.in_balls(bits)
         if exact is None:
             return False
@@ -400,9 +389,12 @@ def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
     if not (ball.is_finite() and right.is_finite()):
         return None
     size = abs(right.mid())
-    if ball.overlaps(arb(right.mid(), right.rad() + PROVEN * size)) and ball.rad() <= NARROW * size:
+    if (
+        ball.overlaps(arb(right.mid(), right.rad() + limits.PROVEN * size))
+        and ball.rad() <= limits.NARROW * size
+    ):
         return True
-    return False if not ball.overlaps(arb(right.mid(), right.rad() + RTOL * size)) else None
+    return False if not ball.overlaps(arb(right.mid(), right.rad() + limits.RTOL * size)) else None
 
 
 # -- the third rule: moved inputs ----------------------------------------------------------------
@@ -422,14 +414,14 @@ def _move_inputs(
         bars = np.maximum(part.bars, near.get(part.part, 0.0))
         part.out &= kinks | ~part.within(bars)
         if part.out.any():
-            far = claim.shake(COARSE) if far is None else far
+            far = claim.shake(limits.COARSE) if far is None else far
             largest = float(np.max(np.abs(np.nan_to_num(part.given)), initial=0.0))
-            small = part.within(max(LOOSE * largest, FAINT * value) - _error(part))
+            small = part.within(max(limits.LOOSE * largest, limits.FAINT * value) - _error(part))
             small |= part.within(far.get(part.part, 0.0))
             part.undecided = bool(np.all((small & ~kinks)[part.out]))
-            if part.undecided and rtol > RTOL:
+            if part.undecided and rtol > limits.RTOL:
                 part.out[...], part.undecided = False, False
-        part.lossy = "float64" if unit == EPSILON and not part.out.any() else ""
+        part.lossy = "float64" if unit == limits.EPSILON and not part.out.any() else ""
 
 
 def _error(part: Judged) -> Array:

@@ -20,12 +20,11 @@ import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import draw_signed, nudge, taller
+from gradcheck.testing.call import draw_signed, file_of, nudge, taller, text_of
 from gradcheck.testing.copies import Copies, is_theirs
 from gradcheck.testing.fast import fast_verdicts
 from gradcheck.testing.judging import AskedPoint, Claim, compare
 from gradcheck.testing.program import UserProgram
-from gradcheck.testing.source import file_of, text_of
 from gradcheck.values import Routine, Value
 
 if TYPE_CHECKING:

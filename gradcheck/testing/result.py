@@ -3,7 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -90,12 +90,12 @@ class Result:
     verdict: str
     verdicts: tuple[Verdict, ...]
     judged: tuple[Judged, ...]
-    diagnoses: Mapping[str, "Diagnosis"]
     faults: tuple[str, ...]
     worst: Verdict
-    source: str
     notes: tuple[str, ...]
     case: Case
+    diagnoses: Mapping[str, "Diagnosis"] = field(default_factory=dict)
+    source: str = ""  # in which a diagnosis points
     repair: SourceRepair | None = None
     name: str = ""  # of the mistake, where the numbers alone say it
 
