@@ -37,6 +37,7 @@ from gradcheck.engine.state import (
 )
 from gradcheck.engine.tape import NUMBER, Leaf, Node, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
+from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
 from gradcheck.ops.row import Op, handler_of, pass_on
@@ -274,18 +275,7 @@ QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in
 
 # -- methods of the table of ops ------------------------------------------------------------------
 
-OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "pow": "power",
-    "matmul": "matmul",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-}
 UNARY = {"neg": "negative", "abs": "absolute"}
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
 """Functions whose answer has no derivative: they see the bare value."""
 CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
@@ -380,7 +370,7 @@ def _methods() -> dict[str, Value]:
                 method.__name__ = name
                 method.__doc__ = f"`{row}` of this tensor and the further arguments."
 
-    for symbol, name in OPERATORS.items():
+    for symbol, name in OPERATIONS.items():
         made |= _operators(symbol, TABLE[name])
     made |= {f"__{symbol}__": _of_row(TABLE[name]) for symbol, name in UNARY.items()}
     for name, own in OWN.items():

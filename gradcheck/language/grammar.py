@@ -1,45 +1,34 @@
-"""The rules of expressions and statements, and the check of a whole tree by all of them.
+# ruff: noqa: N802, N815 - methods are called by the names of the nodes
+"""The rules of expressions and statements, and a program in plain calls by all of them.
 
-`CHILDREN` says of plain kinds of nodes what is visited in them, `RULES` has a rule for the others;
-what is in neither is refused.
+A node without a rule is refused. Every operator, item, loop and call is a guard's or a function's
+call in its old place; nothing of the tree that was read is changed.
 """
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 from gradcheck.documents.passage import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
-from gradcheck.language.check import (
-    Referent,
-    Rule,
-    TreeCheck,
-    attribute,
-    call,
-    dotted_name,
-    good_name,
-    name,
-)
-from gradcheck.language.refusals import (
-    OPERATORS,
-    OTHERWISE,
-    PLAIN_DEF,
-    TEXT,
-    Refusal,
-)
-from gradcheck.language.vocabulary import (
-    Vocabulary,
-    listing,
-)
+from gradcheck.language.names import NameWalk, call_at, dotted_name, name_at
+from gradcheck.language.refusals import OPERATORS, OTHERWISE, PLAIN_DEF, TEXT, Refusal
+from gradcheck.language.vocabulary import Vocabulary, listing
+from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
+from gradcheck.values import Value
 
-BINARY = frozenset(
-    (
-        *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult),
-        *(ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr),
-    )
-)
-COMPARISONS = frozenset((ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+NODE = TypeVar("NODE", bound=ast.AST)
+LAST = "outcome.value"
+BINARY: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.Pow: "pow",
+    ast.MatMult: "matmul", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.BitAnd: "and",
+    ast.BitOr: "or", ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt",
+    ast.GtE: "ge",
+}  # fmt: skip
+GUARD = {kind: {**OPERATIONS, **COMPARISONS}.get(word, word) for kind, word in BINARY.items()}
+"""What each operator is called among the guards, and among the rows."""
 READ_OVER = frozenset({"torch", "numpy", "math"})  # modules that a program may import
 DOTS = Refusal("a `...` outside `x[...]`", "write `pass`")
 IMAGINARY = Refusal("an imaginary number", "write real numbers; the multiplication is `2*j`")
@@ -48,34 +37,279 @@ EXPONENT = Refusal(f"an exponent beyond {PROGRAM_EXPONENT:,}", "choose a smaller
 NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of the program")
 DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
 DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
-TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
+TESTED: dict[type[ast.AST], str] = {ast.While: "turn", ast.If: "truth", ast.IfExp: "truth"}
+"""The guard of a test: a loop counts its turns, and a branch is taken in the test's place."""
 
 
-# -- expressions -----------------------------------------------------------------------------------
+def remade(node: NODE, **parts: Value) -> NODE:
+    """A node like another one, with other parts in the same place."""
+    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **parts}), node)
 
 
-def constant(check: TreeCheck, node: ast.Constant) -> None:
-    """A number, `True`, `False` or `None`."""
-    match node.value:
-        case None | int() | Fraction():
-            return
-        case str() | bytes():
-            check.refuse(node, TEXT)
-        case complex():
-            check.refuse(node, IMAGINARY)
-        case _:
-            check.refuse(node, DOTS if node.value is ... else OTHERWISE)
+class Walk(NameWalk):
+    """The rules of operators and statements; those of names and calls are `NameWalk`'s."""
+
+    def rebuild(self, node: ast.AST) -> Value:
+        """A plain kind of node; where `break` may stand, Python's compiler knows."""
+        made = remade(node, **{name: self._part(held) for name, held in ast.iter_fields(node)})
+        if type(node) in TESTED:
+            made.test = call_at(made.test, f"guard.{TESTED[type(node)]}", made.test)  # type: ignore[attr-defined]
+        return made
+
+    def _part(self, held: Value) -> Value:
+        if isinstance(held, list):
+            return self.all(held)
+        return self.visit(held) if isinstance(held, ast.expr | ast.stmt) else held
+
+    visit_Expr = visit_If = visit_While = visit_Return = visit_Pass = visit_Break = rebuild
+    visit_Continue = visit_UnaryOp = visit_BoolOp = visit_IfExp = visit_Tuple = visit_List = rebuild
+
+    # -- expressions
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """A number, `True`, `False` or `None`; the number kind makes a decimal from its value."""
+        value: object = node.value
+        match value:
+            case Fraction():
+                self.literals.append(value)
+                return name_at(node, f"literal.{len(self.literals) - 1}")
+            case None | int():
+                pass
+            case str() | bytes():
+                self.refuse(node, TEXT)
+            case complex():
+                self.refuse(node, IMAGINARY)
+            case _:
+                self.refuse(node, DOTS if value is ... else OTHERWISE)
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """`a + b` is guard.add(a, b)."""
+        if type(node.op) not in GUARD:
+            self.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
+        if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM_EXPONENT:
+            self.refuse(node.right, EXPONENT)
+        return call_at(node, _guard_of(node.op), *self.all((node.left, node.right)))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """`a < b` is guard.less(a, b); a chain stops where Python would; `is` only with None."""
+        sides = [node.left, *node.comparators]
+        identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
+        for op, pair in zip(node.ops, pairwise(sides), strict=True):
+            if isinstance(op, ast.Is | ast.IsNot):
+                none = [isinstance(side, ast.Constant) and side.value is None for side in pair]
+                if len(node.ops) > 1 or not any(none):
+                    self.refuse(node, IDENTITY)
+            elif type(op) not in GUARD:
+                self.refuse(node, OPERATORS.get(type(op), OTHERWISE))
+        made = self.all(sides)
+        if identity:
+            return remade(node, left=made[0], comparators=made[1:])
+        if len(node.ops) == 1:
+            return call_at(node, _guard_of(node.ops[0]), *made)
+        names = tuple(GUARD.get(type(op), "") for op in node.ops)
+        return call_at(node, "guard.chain", ast.Constant(names), *made)  # type: ignore[arg-type]
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """`x[i]` is guard.item(x, i)."""
+        return call_at(node, "guard.item", self.visit(node.value), self.key(node.slice))
+
+    def key(self, node: ast.expr) -> ast.expr:
+        """An index, `a:b, ..., None`."""
+        if isinstance(node, ast.Tuple):
+            return remade(node, elts=[self._key_part(part) for part in node.elts])
+        return self._key_part(node)
+
+    def _key_part(self, part: ast.expr) -> ast.expr:
+        if isinstance(part, ast.Slice):
+            bounds = (part.lower, part.upper, part.step)
+            made = [ast.Constant(None) if each is None else self.visit(each) for each in bounds]
+            return call_at(part, "guard.slice", *made)
+        dots = isinstance(part, ast.Constant) and part.value is ...
+        return part if dots else self.visit(part)
+
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> ast.expr:
+        """`[f(v) for v in values if v > 0]`; without the brackets it becomes a list all the same.
+
+        Nothing is lazy: a generator could outlive its budget.
+        """
+        clauses, element = self._clauses(node.generators, node.elt)
+        return ast.copy_location(ast.ListComp(element, clauses), node)
+
+    visit_GeneratorExp = visit_ListComp
+
+    def _clauses(
+        self, left: Sequence[ast.comprehension], element: ast.expr
+    ) -> tuple[list[ast.comprehension], ast.expr]:
+        """The clauses from the outside in, each seeing the names of those before."""
+        if not left:
+            return [], self.visit(element)
+        first, *rest = left
+        if first.is_async:
+            self.refuse(first.iter, OTHERWISE)
+        values = self.visit(first.iter)
+        target = self.plain_target(first.target)
+        with self.scope(target_names(first.target)):
+            tests: list[ast.expr] = [
+                call_at(test, "guard.truth", self.visit(test)) for test in first.ifs
+            ]
+            clauses, made = self._clauses(rest, element)
+        each = call_at(values, "guard.each", values)
+        return [ast.comprehension(target, each, tests, 0), *clauses], made
+
+    # -- statements
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.stmt:
+        """`import torch`, `from torch import nn`: what it names is there already."""
+        of_all = isinstance(node, ast.Import)
+        paths = [alias.name for alias in node.names] if of_all else [getattr(node, "module", "")]
+        for path in paths:
+            if not path or path.split(".")[0] not in READ_OVER:
+                self.say(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
+        return ast.copy_location(ast.Pass(), node)
+
+    visit_ImportFrom = visit_Import
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        """`y = x**2`, `a, b = pair`, `w.grad = None`; `x[i] = y` is guard.put(x, i, y)."""
+        value = self.visit(node.value)
+        targets = [self.target(each) for each in node.targets]
+        match targets:
+            case [ast.Subscript(value=owner, slice=ast.Call(args=[_, key]))]:
+                put = call_at(node, "guard.put", owner, key, value)
+                return ast.copy_location(ast.Expr(put), node)
+        return remade(node, targets=targets, value=value)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        """`w -= v` changes w itself where it can, whatever w stands for."""
+        if type(node.op) not in GUARD:
+            self.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
+        value = self.visit(node.value)
+        op = ast.Constant(GUARD.get(type(node.op), ""))
+        match self.target(node.target):
+            case ast.Name(id=name) as target:
+                changed = call_at(node, "guard.in_place", op, name_at(node, name), value)
+                return ast.copy_location(ast.Assign([target], changed), node)
+            case ast.Attribute(value=owner, attr=attr):
+                parts = (owner, ast.Constant(attr), value)
+                call = call_at(node, "guard.attribute_in_place", op, *parts)
+            case ast.Subscript(value=owner, slice=ast.Call(args=[_, key])):
+                call = call_at(node, "guard.item_in_place", op, owner, key, value)
+            case _:
+                return node
+        return ast.copy_location(ast.Expr(call), node)
+
+    def target(self, node: ast.expr) -> ast.expr:
+        """What may stand on the left of `=`."""
+        match node:
+            case ast.Name():
+                self.good_name(node, node.id)
+            case ast.Tuple() | ast.List():
+                return remade(node, elts=[self.target(each) for each in node.elts])
+            case ast.Subscript():
+                owner, key, base = self.visit(node.value), self.key(node.slice), node.value
+                while isinstance(base, ast.Attribute | ast.Subscript):
+                    base = base.value
+                if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
+                    cure = "give it one: `y = ...`, then `y[0] = 1`"
+                    self.say(base, "an entry of what has no name", cure)
+                return remade(node, value=owner, slice=call_at(key, "guard.index", owner, key))
+            case ast.Attribute():
+                owner, assignable = self.visit(node.value), self.vocabulary.assignable
+                if self.good_name(node, node.attr) and node.attr not in assignable:
+                    said = listing(assignable)
+                    cure = f"what may be assigned: {said}" if said else "leave it out"
+                    self.say(node, f"`.{node.attr}` cannot be assigned", cure)
+                return remade(node, value=owner)
+            case _:
+                self.visit(node)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """`for step in range(5):`, counted."""
+        values = self.visit(node.iter)
+        target = self.plain_target(node.target)
+        body, orelse = self.all(node.body), self.all(node.orelse)
+        each = call_at(values, "guard.each", values)
+        return remade(node, target=target, iter=each, body=body, orelse=orelse)
+
+    def plain_target(self, node: ast.expr) -> ast.expr:
+        """The names that a loop gives to its items."""
+        if isinstance(node, ast.Name):
+            self.good_name(node, node.id)
+        elif isinstance(node, ast.Tuple | ast.List):
+            return remade(node, elts=[self.plain_target(each) for each in node.elts])
+        else:
+            self.say(node, "a loop variable that is no plain name", "write `for name in values:`")
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.stmt:
+        """`with no_grad():`."""
+        items = []
+        for item in node.items:
+            if item.optional_vars is not None:
+                self.refuse(item.optional_vars, AS)
+            items.append(ast.withitem(self._context(item.context_expr)))
+        return remade(node, items=items, body=self.all(node.body))
+
+    def _context(self, node: ast.expr) -> ast.expr:
+        contexts, name = self.vocabulary.contexts, ""
+        func = node.func if isinstance(node, ast.Call) else node
+        if isinstance(func, ast.Name) and not self.is_variable(func.id):
+            name = func.id
+        elif isinstance(func, ast.Attribute) and self.prefix(func.value):
+            name = func.attr
+        if name not in contexts or not isinstance(node, ast.Call):
+            cure = f"write {listing(f'with {each}():' for each in contexts)}"
+            self.say(node, "a `with` of something else than a context", cure)
+            return node
+        made = call_at(node, f"fn.{name}", *self.all(node.args))
+        made.keywords = [remade(each, value=self.visit(each.value)) for each in node.keywords]
+        return made
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        """Refuse a `def` inside a block."""
+        self.refuse(node, NESTED_DEF)
+        return node
+
+    def define(self, node: ast.FunctionDef) -> ast.stmt:
+        """`def helper(x, n=3):` at the top level; its annotations are for readers."""
+        self.good_name(node, node.name)
+        for decorator in node.decorator_list:
+            self.refuse(decorator, DECORATOR)
+        for parameter in getattr(node, "type_params", []):
+            self.say(parameter, "a type parameter", "leave it out")
+        args = self._parameters(node.args)
+        match node.body:
+            case [ast.Expr(value=ast.Constant(value=str())) as purpose, *body]:
+                body = body or [ast.copy_location(ast.Pass(), purpose)]
+            case body:
+                pass
+        with self.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
+            return remade(node, args=args, body=self.all(body), returns=None)
+
+    def _parameters(self, args: ast.arguments) -> ast.arguments:
+        """Plain names, the last ones with plain numbers as defaults."""
+        for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
+            if extra:
+                self.say(extra, "a parameter with `*` or `/`", PLAIN_DEF)
+        for each in args.args:
+            self.good_name(each, each.arg)
+        defaults = []
+        for default in args.defaults:
+            plain = default.operand if isinstance(default, ast.UnaryOp) else default
+            if isinstance(plain, ast.Constant):
+                defaults.append(self.visit(default))
+            else:
+                self.refuse(default, DEFAULT)
+        names = [remade(each, annotation=None) for each in args.args]
+        return remade(args, args=names, defaults=defaults)
 
 
-def binary(check: TreeCheck, node: ast.BinOp) -> None:
-    """An operator between two expressions."""
-    if type(node.op) not in BINARY:
-        check.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
-    if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM_EXPONENT:
-        check.refuse(node.right, EXPONENT)
-    check.all((node.left, node.right))
+def _guard_of(op: ast.AST) -> str:
+    return f"guard.{GUARD.get(type(op), '')}"
 
 
 def _sign(node: ast.BinOp) -> ast.AST:
@@ -93,182 +327,6 @@ def _magnitude(node: ast.expr) -> Fraction:
         return _magnitude(node.operand)
     found = node.value if isinstance(node, ast.Constant) else 0
     return abs(found) if isinstance(found, Fraction) else Fraction(0)
-
-
-def comparison(check: TreeCheck, node: ast.Compare) -> None:
-    """Comparisons, also in chains; `is` only with None."""
-    sides = [node.left, *node.comparators]
-    for op, pair in zip(node.ops, pairwise(sides), strict=True):
-        if isinstance(op, ast.Is | ast.IsNot):
-            none = [isinstance(side, ast.Constant) and side.value is None for side in pair]
-            if len(node.ops) > 1 or not any(none):
-                check.refuse(node, IDENTITY)
-        elif type(op) not in COMPARISONS:
-            check.refuse(node, OPERATORS.get(type(op), OTHERWISE))
-    check.all(sides)
-
-
-def subscript(check: TreeCheck, node: ast.Subscript) -> None:
-    """`x[i]`, `x[a:b, ..., None]`, `x[mask]`."""
-    check.visit(node.value)
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for part in parts:
-        if isinstance(part, ast.Slice):
-            check.all((part.lower, part.upper, part.step))
-        elif not (isinstance(part, ast.Constant) and part.value is ...):
-            check.visit(part)
-
-
-def comprehension(check: TreeCheck, node: ast.ListComp | ast.GeneratorExp) -> None:
-    """`[f(v) for v in values if v > 0]`; without the brackets it becomes a list all the same."""
-    _generators(check, node.generators, node.elt)
-
-
-def _generators(check: TreeCheck, left: Sequence[ast.comprehension], element: ast.expr) -> None:
-    """Visit the clauses from the outside in, each seeing the names of those before."""
-    if not left:
-        check.visit(element)
-        return
-    first, *rest = left
-    if first.is_async:
-        check.refuse(first.iter, OTHERWISE)
-    check.visit(first.iter)
-    plain_target(check, first.target)
-    with check.scope(target_names(first.target)):
-        check.all(first.ifs)
-        _generators(check, rest, element)
-
-
-# -- statements ------------------------------------------------------------------------------------
-
-
-def name_modules(check: TreeCheck, node: ast.Import | ast.ImportFrom) -> None:
-    """`import torch`, `from torch import nn`: what it names is there already."""
-    given = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module]
-    for path in given:
-        if not path or path.split(".")[0] not in READ_OVER:
-            check.say(node, f"an import of `{(path or '.')[:64]}`", IMPORTED)
-
-
-def assign(check: TreeCheck, node: ast.Assign) -> None:
-    """`y = x**2`, `a, b = pair`, `x[0] = 1`, `w.grad = None`."""
-    check.visit(node.value)
-    for target in node.targets:
-        _target(check, target)
-
-
-def assign_in_place(check: TreeCheck, node: ast.AugAssign) -> None:
-    """`w -= step`: PyTorch changes the tensor itself, and so does this."""
-    if type(node.op) not in BINARY:
-        check.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
-    check.visit(node.value)
-    _target(check, node.target)
-
-
-def _target(check: TreeCheck, node: ast.expr) -> None:
-    """What may stand on the left of `=`."""
-    match node:
-        case ast.Name():
-            good_name(check, node, node.id)
-        case ast.Tuple() | ast.List():
-            for each in node.elts:
-                _target(check, each)
-        case ast.Subscript(value=base):
-            check.visit(node)
-            while isinstance(base, ast.Attribute | ast.Subscript):
-                base = base.value
-            if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
-                cure = "give it one: `y = ...`, then `y[0] = 1`"
-                check.say(base, "an entry of what has no name", cure)
-        case ast.Attribute():
-            _attribute_target(check, node)
-        case _:
-            check.visit(node)
-
-
-def _attribute_target(check: TreeCheck, node: ast.Attribute) -> None:
-    check.visit(node.value)
-    assignable = check.vocabulary.assignable
-    if not good_name(check, node, node.attr):
-        return
-    if node.attr not in assignable:
-        cure = f"what may be assigned: {listing(assignable)}" if assignable else "leave it out"
-        check.say(node, f"`.{node.attr}` cannot be assigned", cure)
-
-
-def loop_over(check: TreeCheck, node: ast.For) -> None:
-    """`for step in range(5):`."""
-    check.visit(node.iter)
-    plain_target(check, node.target)
-    check.all((*node.body, *node.orelse))
-
-
-def plain_target(check: TreeCheck, node: ast.expr) -> None:
-    """The names that a loop gives to its items."""
-    if isinstance(node, ast.Name):
-        good_name(check, node, node.id)
-    elif isinstance(node, ast.Tuple | ast.List):
-        for each in node.elts:
-            plain_target(check, each)
-    else:
-        check.say(node, "a loop variable that is no plain name", "write `for name in values:`")
-
-
-def inside(check: TreeCheck, node: ast.With) -> None:
-    """`with no_grad():`."""
-    for item in node.items:
-        if item.optional_vars is not None:
-            check.refuse(item.optional_vars, AS)
-        _context(check, item.context_expr)
-    check.all(node.body)
-
-
-def _context(check: TreeCheck, node: ast.expr) -> None:
-    contexts, name = check.vocabulary.contexts, ""
-    func = node.func if isinstance(node, ast.Call) else node
-    if isinstance(func, ast.Name) and not check.is_variable(func.id):
-        name = func.id
-    elif isinstance(func, ast.Attribute) and check.prefix(func.value):
-        name = func.attr
-    if name not in contexts or not isinstance(node, ast.Call):
-        cure = f"write {listing(f'with {each}():' for each in contexts)}"
-        check.say(node, "a `with` of something else than a context", cure)
-        return
-    check.meanings[node] = Referent("context", name)
-    check.all(node.args)
-    check.all(keyword.value for keyword in node.keywords)
-
-
-def define(check: TreeCheck, node: ast.FunctionDef) -> None:
-    """`def helper(x, n=3):`, which stands at the top level."""
-    good_name(check, node, node.name)
-    for decorator in node.decorator_list:
-        check.refuse(decorator, DECORATOR)
-    for parameter in getattr(node, "type_params", []):
-        check.refuse(parameter, TYPE_PARAMETER)
-    _parameters(check, node.args)
-    match node.body:
-        case [ast.Expr(value=ast.Constant(value=str())), *body]:  # what it is for
-            pass
-        case body:
-            pass
-    with check.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
-        check.all(body)
-
-
-def _parameters(check: TreeCheck, args: ast.arguments) -> None:
-    """Plain names, the last ones with plain numbers as defaults."""
-    for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
-        if extra:
-            check.say(extra, "a parameter with `*` or `/`", PLAIN_DEF)
-    for each in args.args:
-        good_name(check, each, each.arg)
-    for default in args.defaults:
-        plain = default.operand if isinstance(default, ast.UnaryOp) else default
-        if isinstance(plain, ast.Constant):
-            check.visit(plain)
-        else:
-            check.refuse(default, DEFAULT)
 
 
 def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
@@ -291,63 +349,43 @@ def target_names(node: ast.expr) -> frozenset[str]:
     return frozenset(each.id for each in stored if isinstance(each.ctx, ast.Store))
 
 
-CHILDREN: Mapping[type[ast.AST], str] = {
-    ast.Expr: "value",
-    ast.If: "test body orelse",
-    ast.While: "test body orelse",
-    ast.Return: "value",
-    ast.Pass: "",
-    ast.Break: "",
-    ast.Continue: "",
-    ast.UnaryOp: "operand",
-    ast.BoolOp: "values",
-    ast.IfExp: "test body orelse",
-    ast.Tuple: "elts",
-    ast.List: "elts",
-}
-"""What is visited in plain kinds of nodes; where `break` may stand, Python's compiler knows."""
-
-RULES: Mapping[type[ast.AST], Rule] = {
-    ast.Name: name,
-    ast.Attribute: attribute,
-    ast.Call: call,
-    ast.Constant: constant,
-    ast.BinOp: binary,
-    ast.Compare: comparison,
-    ast.Subscript: subscript,
-    ast.ListComp: comprehension,
-    ast.GeneratorExp: comprehension,
-    ast.Assign: assign,
-    ast.AugAssign: assign_in_place,
-    ast.For: loop_over,
-    ast.With: inside,
-    ast.FunctionDef: lambda check, node: check.refuse(node, NESTED_DEF),
-    ast.Import: name_modules,
-    ast.ImportFrom: name_modules,
-}
-"""A `def` at the top level is for `check_tree`."""
+# -- whole programs --------------------------------------------------------------------------------
 
 
-def check_tree(
+class Translation(NamedTuple):
+    """A program in plain calls, the dotted names in it, and its decimal numbers by their places."""
+
+    tree: ast.Module
+    needs: frozenset[tuple[str, str]]
+    literals: tuple[Fraction, ...]
+
+
+def translate(
     tree: ast.Module, passage: Passage, declared: Iterable[str], vocabulary: Vocabulary
-) -> Mapping[ast.AST, Referent]:
-    """What is meant by the names and calls of a tree; TextError with all that is refused."""
+) -> Translation:
+    """A tree in plain calls; TextError with all that is refused."""
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     variables = find_assigned(tree.body) | frozenset(declared)
     helpers = frozenset(n.name for n in definitions)
-    layers = frozenset(_layers(tree, vocabulary))
-    check = TreeCheck(passage, vocabulary, CHILDREN, RULES, [variables], helpers, layers)
+    walk = Walk(passage, vocabulary, [variables], helpers, frozenset(_layers(tree, vocabulary)))
     for node in definitions:
         if node.name in variables:
-            check.say(node, f"`{node.name}` is a variable too", "give the function its own name")
-    for statement in tree.body:
-        if isinstance(statement, ast.FunctionDef):
-            define(check, statement)
-        else:
-            check.visit(statement)
-    if check.complaints:
-        raise TextError(check.complaints)
-    return check.meanings
+            walk.say(node, f"`{node.name}` is a variable too", "give the function its own name")
+    body: list[Value] = [
+        walk.define(n) if isinstance(n, ast.FunctionDef) else walk.visit(n) for n in tree.body
+    ]
+    if walk.complaints:
+        raise TextError(walk.complaints)
+    for k in reversed(range(len(body))):
+        if isinstance(tree.body[k], ast.Expr):
+            last = call_at(body[k], "guard.last", body[k].value)
+            kept = ast.Assign([ast.Name(LAST, ast.Store())], last)
+            body[k] = ast.copy_location(kept, body[k])
+            break
+    made = ast.fix_missing_locations(ast.Module(body, []))
+    names = (node.id for node in ast.walk(made) if isinstance(node, ast.Name))
+    dotted = (tuple(name.split(".")) for name in names if "." in name and name != LAST)
+    return Translation(made, frozenset((t, name) for t, name in dotted), (*walk.literals,))
 
 
 def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
@@ -356,3 +394,26 @@ def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
                 if dotted_name(made).rpartition(".")[2] in vocabulary.layers:
                     yield name
+
+
+# Operators, indices and loops are calls by now; what is left is this and nothing else.
+PLAIN = frozenset(
+    (
+        *(ast.Module, ast.Expr, ast.Assign, ast.For, ast.While, ast.If, ast.With, ast.withitem),
+        *(ast.Pass, ast.Break, ast.Continue, ast.FunctionDef, ast.arguments, ast.arg, ast.Return),
+        *(ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.keyword, ast.Subscript, ast.IfExp),
+        *(ast.Tuple, ast.List, ast.ListComp, ast.comprehension, ast.Load, ast.Store),
+        *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Not, ast.Invert, ast.BoolOp, ast.And, ast.Or),
+        *(ast.Compare, ast.Is, ast.IsNot),
+    )
+)
+NAMING = ("id", "attr", "arg", "name")
+
+
+def find_unexpected(tree: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that no rule can have meant to leave in a tree."""
+    for node in ast.walk(tree):
+        names = (getattr(node, field, None) for field in NAMING)
+        hidden = any(isinstance(name, str) and name[:1] == "_" != name for name in names)
+        if type(node) not in PLAIN or hidden:
+            yield node

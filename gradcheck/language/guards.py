@@ -27,29 +27,19 @@ from gradcheck.language.budget import (
     shape_of,
 )
 from gradcheck.language.vocabulary import WORDS
+from gradcheck.ops.arithmetic import COMPARISONS
+from gradcheck.ops.arithmetic import OPERATIONS as NAMED
 from gradcheck.ops.pytorch import OF_METHODS
 from gradcheck.ops.row import join
 from gradcheck.values import Routine, Value
 
-# An operation's name: what it does to two values, and what it does in place.
 OPERATIONS: dict[str, tuple[Routine, Routine]] = {
-    "add": (operator.add, operator.iadd),
-    "subtract": (operator.sub, operator.isub),
-    "multiply": (operator.mul, operator.imul),
-    "divide": (operator.truediv, operator.itruediv),
-    "power": (operator.pow, operator.ipow),
-    "matmul": (operator.matmul, operator.imatmul),
-    "floor_divide": (operator.floordiv, operator.ifloordiv),
-    "remainder": (operator.mod, operator.imod),
+    **{row: (getattr(operator, w), getattr(operator, f"i{w}")) for w, row in NAMED.items()},
+    **{name: (getattr(operator, w), getattr(operator, w)) for w, name in COMPARISONS.items()},
     "and": (operator.and_, operator.iand),
     "or": (operator.or_, operator.ior),
-    "equal": (operator.eq, operator.eq),
-    "not_equal": (operator.ne, operator.ne),
-    "less": (operator.lt, operator.lt),
-    "less_equal": (operator.le, operator.le),
-    "greater": (operator.gt, operator.gt),
-    "greater_equal": (operator.ge, operator.ge),
 }
+"""An operation's name: what it does to two values, and what it does in place."""
 
 SEQUENCES = (list, tuple, range)
 FLOATS = frozenset({float, np.float64})

@@ -11,9 +11,8 @@ from typing import TypeVar
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import TextError
-from gradcheck.language.check import dotted_name
-from gradcheck.language.grammar import check_tree
-from gradcheck.language.lower import Lowered, find_unexpected, lower
+from gradcheck.language.grammar import find_unexpected, translate
+from gradcheck.language.names import dotted_name
 from gradcheck.language.parse import cure, parse
 from gradcheck.language.refusals import OTHERWISE
 from gradcheck.language.spans import MARK, Spans
@@ -166,30 +165,21 @@ def _check(
     declared: Collection[str],
     vocabulary: Vocabulary,
 ) -> Program:
-    """Check each node of a tree, lower it, compile it."""
-    used_up = copy_tree(tree)
-    meanings = check_tree(used_up, passage, declared, vocabulary)
-    lowered = lower(used_up, meanings, vocabulary)
-    code = _compile(lowered, passage)
-    return Program(passage, tree, code, lowered.needs, lowered.literals, Spans(passage))
-
-
-def _compile(lowered: Lowered, passage: Passage) -> CodeType:
-    """The code of a lowered tree; what only Python's compiler sees is told like the rest."""
-    found = [
-        passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(lowered.tree)
-    ]
+    """A tree checked, translated and compiled; what only Python's compiler sees is told as well."""
+    made, needs, literals = translate(tree, passage, declared, vocabulary)
+    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(made)]
     if found:
         raise TextError(found[:1])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile(lowered.tree, MARK, "exec", dont_inherit=True)
+            code = compile(made, MARK, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, start = error.lineno or 1, (error.offset or 1) - 1
         where = (line, line, start, start + 1)
         complaint = passage.complaint(f"not readable as Python: {error.msg}", cure(error), where)
         raise TextError([complaint]) from None
+    return Program(passage, tree, code, needs, literals, Spans(passage))
 
 
 def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:

@@ -104,24 +104,13 @@ SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `sin(x)`, `abs(x)`"
 
 # Characters of mathematics that Python's parser refuses.
 SIGNS: dict[str, str] = {
-    "×": "*",
-    "·": "*",
-    "⋅": "*",
-    "∗": "*",
-    "÷": "/",
-    "∕": "/",
-    "−": "-",
-    "–": "-",
-    "—": "-",
-    "²": "**2",
-    "³": "**3",
-    "√": "sqrt(...)",
-    "≤": "<=",
-    "≥": ">=",
-    "≠": "!=",
-    "∞": "inf",
-    "“": "'",
-    "”": "'",
-    "‘": "'",
-    "’": "'",
+    **dict(zip("×·⋅∗÷∕−–—“”‘’", "****//---''''", strict=True)),
+    **{"²": "**2", "³": "**3", "√": "sqrt(...)", "≤": "<=", "≥": ">=", "≠": "!=", "∞": "inf"},
 }
+
+INSTEAD = {
+    **{kind: f"write the loop over time with `nn.{kind}Cell`" for kind in ("RNN", "LSTM", "GRU")},
+    **dict.fromkeys(["DataLoader", "TensorDataset"], "take slices: `X[k:k + 5]` in a loop over k"),
+    **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
+}
+"""What to write for what lessons use and nothing here is like."""

@@ -13,8 +13,8 @@ import numpy as np
 from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
+from gradcheck.language.grammar import LAST
 from gradcheck.language.guards import TYPE, Builtins, Guards
-from gradcheck.language.lower import LAST
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
 from gradcheck.values import Params, Routine, Value

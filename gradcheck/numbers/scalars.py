@@ -11,18 +11,11 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE, row_of
+from gradcheck.ops.arithmetic import OPERATIONS
 from gradcheck.ops.row import Composed, Op
 from gradcheck.values import Array, Params, Value
 
-OPERATORS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "divide",
-    "pow": "power",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-}
+OPERATORS = {word: row for word, row in OPERATIONS.items() if word != "matmul"}
 UNARY = {
     "neg": "negative",
     "pos": "positive",

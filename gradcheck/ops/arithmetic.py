@@ -12,6 +12,16 @@ from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, Vjp, fla
 from gradcheck.values import Call, Numbers
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
+OPERATIONS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
+    "matmul": "matmul", "floordiv": "floor_divide", "mod": "remainder",
+}  # fmt: skip
+"""Python's words for its operators, and the rows that they are."""
+COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal",
+}  # fmt: skip
+"""The same for comparisons, and NumPy's names."""
 
 add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
 subtract = op(

@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.errors import TextError
 from gradcheck.language import Vocabulary, check_program
-from gradcheck.language.lower import find_unexpected
+from gradcheck.language.grammar import find_unexpected
 from gradcheck.language.refusals import NAMES, NODES
 from tests.support.checked import VOCABULARY
 
