@@ -203,7 +203,6 @@ GIVEN = {"set.yaml": SET, "a.csv": "student,line\nada,6x\n"}
 
 
 def test_no_scheduler_is_told(tmp_path, monkeypatch):
-    """Where nothing answers, and what is missing."""
     monkeypatch.setattr("gradcheck.batch.cluster.PATIENCE", "1s")
     words = [made(tmp_path, GIVEN) / name for name in GIVEN]
     found = expect(grade(*words, "--scheduler", "tcp://127.0.0.1:1"), 2)

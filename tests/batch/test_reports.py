@@ -41,7 +41,6 @@ def test_an_anonymous_page_of_the_class_names_nobody(tmp_path):
 
 
 def test_the_pages_are_those_of_the_ledger(graded):
-    """Rendered again, they are the same bytes."""
     before = outputs(graded)
     shutil.rmtree(graded / "students")
     expect(report(graded), 0)

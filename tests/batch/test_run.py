@@ -35,13 +35,11 @@ FILES = {"set.yaml": SET, "answers/ada.yaml": ADA, "answers/bob.yaml": BOB}
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A set, and the answers of two students."""
     return made(tmp_path, FILES)
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, graded into the directory `out`."""
     place = made(tmp_path_factory.mktemp("first"), FILES)
     expect(run(place), 0)
     return place
@@ -49,23 +47,19 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ran(first: Path, here: Path) -> Path:
-    """A copy of it, to go on with."""
     shutil.copytree(first / "out", here / "out")
     return here
 
 
 def run(here: Path, *more: object):
-    """Grade the answers into the directory `out`."""
     return grade(here / "set.yaml", here / "answers", "-o", here / "out", "--jobs", 1, *more)
 
 
 def kept(here: Path) -> list[dict]:
-    """The lines that a batch leaves."""
     return lines((here / "out" / "results.jsonl").read_text())
 
 
 def execute(here: Path, command: str) -> list[tuple]:
-    """What comes of a command to the ledger."""
     with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         found = ledger.execute(command).fetchall()
         ledger.commit()
@@ -338,7 +332,6 @@ def test_a_strange_name_is_told_once(here):
 
 
 def test_feedback_holds_for_the_files_too(ran):
-    """What students are not to be told is in no page."""
     run(ran, "--feedback", "verdict")
     assert all(t["mistakes"] is t["witness"] is None for t in kept(ran))
     (page,) = (ran / "out" / "students").glob("bob-*.html")
@@ -447,7 +440,6 @@ def test_a_full_disk_loses_nothing(ran, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a place that root cannot write")
 def test_a_read_only_directory_is_told(here):
-    """Plainly, before anything is judged."""
     expect(
         grade(here / "set.yaml", here / "answers", "-o", "/proc/self/out"),
         2,

@@ -23,28 +23,23 @@ ADA = "student: ada\nanswers: {line: 6x}\n"
 
 
 def read(*paths: Path, **how: Any) -> list[Read]:
-    """All that is read of some paths."""
     return list(submissions(paths, **how))
 
 
 def only(found: list[Read]) -> Read:
-    """The one thing that was read."""
     (each,) = found
     return each
 
 
 def is_refused(each: Read) -> bool:
-    """Whether nobody is graded by a file or a row."""
     return isinstance(each, Notice) and each.grave
 
 
 def students(found: list[Read]) -> list[str]:
-    """Who handed in."""
     return [each.student for each in found if isinstance(each, Submission)]
 
 
 def zipped(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip archive."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
@@ -111,7 +106,6 @@ def test_a_table_of_windows_is_read_and_said(tmp_path):
 
 
 def workbook(rows):
-    """The bytes of a workbook with these rows."""
     book = openpyxl.Workbook()
     for row in rows:
         book.active.append(row)
@@ -157,7 +151,6 @@ def test_workbooks(tmp_path, name):
     ],
 )
 def test_csv(tmp_path, rows, due):
-    """A row a student."""
     found = read(made(tmp_path, {"a.csv": rows}))
     rows = (each for each in found if isinstance(each, Submission))
     assert {each.student: {k: v[""] for k, v in each.answers.items()} for each in rows} == due
@@ -165,7 +158,6 @@ def test_csv(tmp_path, rows, due):
 
 
 def test_csv_without_the_students_column(tmp_path):
-    """What was expected, what came, and the cure."""
     found = only(read(made(tmp_path, {"a.csv": "name,line\nada,1\n"})))
     assert is_refused(found)
     for words in ("a.csv:1", "column `student`", "`name`, `line`", "--mapping"):
@@ -359,7 +351,6 @@ def test_files_of_other_kinds_are_said(tmp_path):
 
 
 def cut(content: bytes) -> bytes:
-    """A file whose download broke off."""
     return content[: len(content) // 2]
 
 

@@ -32,13 +32,11 @@ def endless(at: int) -> Iterator[int]:
 
 
 def waiting() -> None:
-    """An item that computes nothing, and never ends."""
     with item():
         threading.Event().wait()
 
 
 def hungry(size: int) -> int:
-    """An item that wants so many bytes."""
     with item():
         return len(b"x" * size)
 
@@ -75,7 +73,6 @@ class Evil:
 
 
 def write(path: str) -> None:
-    """What whoever takes over a worker would do."""
     with Path(path).open("w") as file:
         file.write("x" * 10_000)
 
@@ -88,14 +85,12 @@ KNOWN: list[int] = []
 
 
 def learn(number: int) -> list[int]:
-    """What a process knows from now on."""
     KNOWN.append(number)
     return KNOWN
 
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    """What workers are forked from."""
     with closing(Nursery()) as found:
         yield found
 
@@ -135,7 +130,6 @@ def test_a_lost_process_tells_where(beside, task, given, done, says):
 
 
 def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
-    """Not by computing, of which there is none."""
     monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
     monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
     with (
@@ -156,7 +150,6 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
     ],
 )
 def test_a_fault_costs_the_task_alone(beside, tmp_path, task, given, says):
-    """It is told by its name, and the process goes on."""
     path = tmp_path / "taken-over"
     with pytest.raises(RuntimeError, match=says):
         beside.ask(task, *((str(path),) if task is write else given))
@@ -173,7 +166,6 @@ def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
 
 
 def test_a_program_from_standard_input_has_workers():
-    """They do not run it again."""
     program = (
         "from contextlib import closing; import os\n"
         "from gradcheck.batch.workers import Nursery, Worker\n"

@@ -26,7 +26,6 @@ def test_an_input_that_is_named_like_something_else(file, name, meant):
 
 
 def test_a_wrong_self_test_says_what_is_right(file):
-    """Where, what the set has there, and what it should have."""
     found = run("lint", file("{id: one, inputs: {x: 3.0}, program: x**2, right: [x, 2*x, 5]}"))
     assert "x answered 5: expected right, came wrong" in found.output
     assert "at x = 3.0: yours 5, expected 6" in found.output

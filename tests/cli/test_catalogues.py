@@ -6,7 +6,6 @@ from tests.support.commands import run
 
 
 def test_catalogues_are_printed():
-    """`ops` and `mistakes` list the tables; `schema` is JSON."""
     assert "arctan" in run("ops").output
     assert "sign-error" in run("mistakes").output
     assert json.loads(run("schema").output)["title"] == "gradcheck problem file"

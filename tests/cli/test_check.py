@@ -41,7 +41,6 @@ def test_check_judges_one_answer_without_a_file(words, code, said):
 
 
 def test_check_json_is_a_line_of_grade():
-    """The same keys as `grade --json`."""
     line = json.loads(run("check", "x**2 + sin(x)", "2x - cos x", "--json").output)
     assert (line["part"], line["verdict"], line["understood"]) == ("x", "wrong", "2*x - cos(x)")
     assert line["mistakes"][0]["id"] == "sign-error"

@@ -62,7 +62,6 @@ def test_answers_may_come_from_standard_input(file):
 
 
 def test_a_wrong_second_derivative_is_wrong(file):
-    """And no fault of ours: it is no gradient by an input."""
     twice = "id: twice\ninputs: {x: [1.0, 2.0]}\nprogram: x[0]**2 * x[1]\norder: 2\n"
     found = run("grade", file(twice), file("answers: {twice: 2 + 0.1}\n", "ada.yaml"), "--json")
     assert json.loads(found.stdout)["verdict"] == "wrong", found.stdout

@@ -9,7 +9,6 @@ from tests.support.commands import SINE, run
 
 
 def test_an_unknown_command_or_problem_is_told_what_there_is(file):
-    """The nearest command; all ids."""
     assert "Did you mean 'solve'?" in run("slove").output
     assert "one of cubic-plus-sine" in run("solve", file(SINE), "--problem", "zzz").output
 
@@ -31,8 +30,6 @@ def test_an_unknown_command_or_problem_is_told_what_there_is(file):
 def test_an_interruption_and_a_fault_of_ours_end_with_a_sentence(
     file, monkeypatch, fault, code, said
 ):
-    """And with an exit code of their own; no traceback."""
-
     def stopped(*_: object) -> None:
         raise fault
 
@@ -47,7 +44,6 @@ def test_an_interruption_and_a_fault_of_ours_end_with_a_sentence(
     "command", ["solve", "check", "grade", "report", "lint", "ops", "mistakes", "schema"]
 )
 def test_every_command_has_help_with_an_example(command):
-    """`--help` ends with a line that can be typed."""
     result = run(command, "--help")
     assert result.exit_code == 0
     assert f"gradcheck {command}" in result.output.split("Example")[-1]

@@ -34,7 +34,6 @@ def test_examples_are_current(topic):
 
 
 def test_lists_are_read_off_the_tables():
-    """What a page lists is what there is."""
     assert "`arctan`, " in read_page("language", main)
     assert "`missing-zero-grad`, " in read_page("marking", main)
     assert "## grade" in read_page("commands", main)

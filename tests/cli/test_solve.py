@@ -15,7 +15,6 @@ from tests.support.commands import CHAIN, SINE, run
 
 
 def test_solve_takes_directories_and_single_problems(file, tmp_path):
-    """A directory means all its files; `--problem` picks one."""
     file(CHAIN, "a.yaml")
     file(SINE, "b.yaml")
     both = run("solve", str(tmp_path))
@@ -65,7 +64,6 @@ def test_solve_with_the_numbers_of_a_student(file):
     ],
 )
 def test_solve_takes_an_expression(words, said):
-    """Typed mathematics or a program, values or shapes."""
     result = run("solve", "-e", *words)
     assert (result.exit_code, said in result.output) == (0, True), result.output
 
@@ -90,7 +88,6 @@ def test_a_question_that_cannot_be_asked_is_explained(words, said):
 
 
 def test_a_problem_may_come_from_standard_input():
-    """`-` is standard input, and a single problem needs no id."""
     text = "inputs: {x: 3.0}\nprogram: x**2\n"
     result = CliRunner().invoke(main, ["solve", "-", "--json"], input=text)
     line = json.loads(result.output)

@@ -27,7 +27,6 @@ def test_a_byte_that_is_no_character_is_named(content: bytes, line: int, words: 
 
 @pytest.mark.parametrize(("text", "line"), [('"ada,1\n', 1), ('ada,1\n"bob,2\neve,3\n', 2)])
 def test_a_quotation_mark_that_is_never_closed_is_pointed_at(text: str, line: int) -> None:
-    """At the row that it opens in, not at the end of the file."""
     with pytest.raises(TextError, match="never closed") as caught:
         list(read_table(text.encode(), "form.csv").rows)
     assert caught.value.complaints[0].line == line

@@ -118,7 +118,6 @@ def test_a_block_with_an_explicit_margin_keeps_its_spaces() -> None:
 
 
 def test_a_complaint_shows_the_line_with_a_caret() -> None:
-    """Readers of the parsed file point into it."""
     complaint = read_yaml(PROBLEM, "set.yaml").complaint(
         ("problems", 0, "inputs", "x"), "too cold", "warm it", key=False
     )

@@ -28,7 +28,6 @@ program: sin(x**2)
 
 @pytest.fixture(scope="module")
 def shell():
-    """A shell with the extension."""
     found = interactive.InteractiveShell.instance()
     found.run_line_magic("load_ext", "gradcheck")
     yield found
@@ -47,17 +46,14 @@ def text_of(tree):
 
 
 def magic(shell, words):
-    """`%gradcheck ...`."""
     return shell.run_line_magic("gradcheck", words)
 
 
 def cell(shell, name, text):
-    """`%%gradcheck NAME` over a cell."""
     return shell.run_cell_magic("gradcheck", name, text)
 
 
 def test_a_tensor_is_shown_with_its_gradient(shell):
-    """The leaf has a grad, the value a grad_fn."""
     x = tensor([[1.0, 2.5], [3.0, 4e-9]], requires_grad=True)
     y = (x**2).sum()
     y.backward()
@@ -67,7 +63,6 @@ def test_a_tensor_is_shown_with_its_gradient(shell):
 
 
 def test_a_check_is_shown_with_its_closed_form(shell):
-    """The result, and the verdict in it."""
     result = check(lambda x: x**3 + np.sin(x), 0.5)
     page = shown(shell, result)
     assert "passed" in text_of(page)
@@ -100,7 +95,6 @@ def test_a_cell_is_judged_as_on_the_page(shell):
 
 
 def test_whatever_is_typed_stays_text(shell, tmp_path):
-    """In titles, prompts, answers and names."""
     file = tmp_path / "hostile.yaml"
     file.write_text(HOSTILE)
     typed = [("hostile", "<script>alert(2)</script>"), ("<img src=x onerror=alert(3)>", "x")]
@@ -111,7 +105,6 @@ def test_whatever_is_typed_stays_text(shell, tmp_path):
 
 
 def test_complaints_say_what_to_do(shell, tmp_path):
-    """No file, no such file, no such problem; no traceback."""
     assert "opens a set" in repr(magic(shell, ""))
     assert "No such file" in repr(magic(shell, str(tmp_path / "none.yaml")))
     assert "no problem is called `sine`" in repr(cell(shell, "sine", "x"))

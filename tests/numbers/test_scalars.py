@@ -18,7 +18,6 @@ def made(request):
 
 
 def test_single_numbers_stay_wrapped(made):
-    """So that every function of NumPy finds its way back."""
     x = made([[1, 2], [3, 4]])
     for found in (x[0, 1], np.sum(x), x.T[1, 0], np.exp(x)[0], x @ x, x.astype(float)):
         assert isinstance(found, Scalars)
@@ -37,7 +36,6 @@ def test_a_place_to_write_into_is_served(made):
 
 
 def test_a_buffer_of_plain_numbers_gives_plain_numbers():
-    """Zeros that nothing exact has been written into."""
     buffer = np.array([0.0, 1.5], dtype=object).view(Scalars)
     found = np.add(buffer, buffer)
     assert (type(found), found.dtype.kind, found.tolist()) == (np.ndarray, "f", [0.0, 3.0])
@@ -46,7 +44,6 @@ def test_a_buffer_of_plain_numbers_gives_plain_numbers():
 
 @pytest.mark.parametrize("cast", [float, int, lambda x: [1, 2][x]])
 def test_no_number_is_cast_to_a_float(made, cast):
-    """Also where an array holds it."""
     with pytest.raises(TypeError, match="exact history would be lost"):
         cast(made([1])[0].item())
     with pytest.raises(TypeError, match="exact history would be lost"):

@@ -106,7 +106,6 @@ def test_kinks_of_irrational_numbers_are_met() -> None:
     ("program", "x"), [("maximum(erf(x), 1)*x", 50), ("abs(tanh(x) - 1)*x", 400)]
 )
 def test_the_path_is_told_where_it_was_decided_by_many_bits(program: str, x: float) -> None:
-    """What SymPy cannot compare has been compared already."""
     done = CliRunner().invoke(main, ["solve", "-e", program, f"x={x}"])
     assert done.exit_code == 0, done.output
     assert "< 1" in done.output

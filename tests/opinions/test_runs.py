@@ -31,7 +31,6 @@ def test_solve_runs_a_program_seven_times(monkeypatch):
 
 
 def written(x):
-    """Buffers, views and writes into both."""
     y = np.zeros_like(x)
     y[1:] = x[:-1] ** 2
     view = y[1:]

@@ -18,7 +18,6 @@ ASKED = case(lambda w1, w2: np.mean((np.tanh(X @ w1) @ w2 - Y) ** 2), w1=W1, w2=
 
 
 def by_hand() -> dict[str, Any]:
-    """The gradients of the two layers, as in any textbook."""
     h = np.tanh(X @ W1)
     d = 2 * (h @ W2 - Y) / Y.size
     return {"w1": X.T @ ((d @ W2.T) * (1 - h**2)), "w2": h.T @ d}

@@ -23,7 +23,6 @@ NAMES |= {"pi": mpmath.pi, "E": mpmath.e, "log2": lambda x: mpmath.log(x, 2)}
 
 
 def assert_holds(made: Exercise) -> None:
-    """All that an exercise promises."""
     drawn = made.candidate
     assert operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
     answers = [text for right in made.problem.right for text in right.values()]
@@ -93,7 +92,6 @@ def test_there_is_a_next_problem_for_every_mistake(mistake):
 
 
 def test_the_same_seed_gives_the_same_set_and_another_another():
-    """Across calls; what is listed is read again."""
     once, again, other = (
         to_set("t", [each.entry for each in islice(exercises(["chain"], 2, seed), 2)])
         for seed in (1, 1, 2)
@@ -116,6 +114,5 @@ def test_what_there_is_no_problem_for():
 
 
 def test_a_common_factor_is_not_tidy():
-    """Everybody would take it out first."""
     programs = ["(6*x + 3)**2", "(4 - 2*x)**3", "(4*x + 3)**2", "2*x**4 - 4*x"]
     assert [tidy(program) for program in programs] == [False, False, True, False]

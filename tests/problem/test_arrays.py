@@ -9,7 +9,6 @@ from gradcheck.problem.arrays import exact_array, formula_value
 
 
 def test_a_rational_formula_is_exact():
-    """A third is a third."""
     for text, value in (("1/3", "1/3"), ("-2/7", "-2/7"), ("2^-3", "1/8"), ("(2/3)^5", "32/243")):
         assert formula_value(text) == Fraction(value)
 

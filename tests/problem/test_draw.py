@@ -7,14 +7,12 @@ from gradcheck.problem.draw import further_points, given_point
 
 
 def drawn(program: str, inputs: str = "{x: 1.5}", count: int = 8) -> list[float]:
-    """The x of some further points."""
     problem = load_text(f"id: t\ninputs: {inputs}\nprogram: {program}\n").problems[0]
     return [float(point["x"].item()) for point in further_points(problem, count)]
 
 
 @pytest.mark.parametrize("edge", [40, -70, 1234])
 def test_both_sides_of_a_number_in_the_program_are_visited(edge):
-    """A branch that begins where no usual point lies."""
     found = drawn(f"x**2 if x > {edge} else x")
     assert min(found) < edge < max(found)
 
@@ -26,7 +24,6 @@ def test_no_point_lies_outside_of_the_domain():
 
 
 def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
-    """Also where there is no closed form that tells."""
     for program in ("sum(log(x))", "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"):
         text = f"id: t\ninputs: {{x: {{shape: [3]}}}}\nprogram: {program}\n"
         assert (given_point(load_text(text).problems[0])["x"] > 0).all()

@@ -28,7 +28,6 @@ CASES += [
 
 
 def solved(tmp_path: Path, text: str) -> Result:
-    """What `solve` says of a file."""
     (tmp_path / "set.yaml").write_text(text)
     return CliRunner().invoke(main, ["solve", str(tmp_path / "set.yaml")], env={"COLUMNS": "300"})
 

@@ -64,7 +64,6 @@ def test_what_ends_otherwise_has_no_value(program):
 
 
 def test_the_answer_of_the_only_part_may_stand_alone():
-    """Under right: and wrong:, as in a student's file."""
     text = (
         RIDGE + "right: ['X.T @ (X @ w - y) / 3 + 0.1 * w', {w: X.T @ res / 3 + w / 10}]\n"
         "wrong: [{answer: X.T @ (y - X @ w) / 3 + 0.1 * w, mistake: sign-error}]\n"
@@ -76,14 +75,12 @@ def test_the_answer_of_the_only_part_may_stand_alone():
 
 
 def test_of_several_parts_each_is_named():
-    """A text alone could be the answer to either."""
     text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\nright: ['b']\n"
     with pytest.raises(TextError, match=r"write \{a: \.\.\., b: \.\.\.\}"):
         load_text(text, file="p.yaml")
 
 
 def test_weights_share_out_the_points() -> None:
-    """Three to one; what is not weighed counts once."""
     text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\n"
     for words, shares in (("", [0.5, 0.5]), ("weights: {a: 3}\n", [0.75, 0.25])):
         assert [part.weight for part in _only(text + words).parts] == shares
@@ -109,6 +106,5 @@ def test_sets_are_found_by_their_bare_names(
 
 
 def test_a_students_answers_are_told_from_problems() -> None:
-    """Where the two files of `grade` are swapped."""
     with pytest.raises(TextError, match=r"1:1: these are a student's answers .* grade PROBLEMS"):
         load_text("student: ada\nanswers: {p: 2*x}\n", file="ada.yaml")

@@ -12,7 +12,6 @@ from tests.support.shipped import FILES
 
 
 def test_every_reference_leads_somewhere() -> None:
-    """It is JSON, and complete."""
     text = json.dumps(schema())
     found = set(re.findall(r'"#/[$]defs/(\w+)"', text))
     assert found == {"InputModel", "KnownModel", "ProgramModel", "WrongModel", "ProblemModel"}
@@ -21,7 +20,6 @@ def test_every_reference_leads_somewhere() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_keys_of_shipped_sets_are_in_it(file: Path) -> None:
-    """What is needed is there, and nothing else is."""
     whole = yaml.safe_load(file.read_text())
     form = schema()["$defs"]["ProblemModel"]
     for problem in whole["problems"]:
@@ -29,7 +27,6 @@ def test_keys_of_shipped_sets_are_in_it(file: Path) -> None:
 
 
 def test_bounds_and_choices_are_in_it() -> None:
-    """As an editor needs them."""
     keys = schema()["$defs"]["ProblemModel"]["properties"]
     due = {"type": "number", "minimum": 0, "default": 1.0}
     assert keys["points"].items() >= due.items()

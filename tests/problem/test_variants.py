@@ -25,7 +25,6 @@ program: a*sin(b*x) + c
 
 @cache
 def wave():
-    """The problem with three inputs to be drawn."""
     return load_text(WAVE).problems[0]
 
 
@@ -100,7 +99,6 @@ def test_the_words_show_the_values():
     ],
 )
 def test_braces(text, shown):
-    """Only declared names are replaced."""
     assert fill(text, {"a": 12, "b": -3, "v": [1, 2]}) == shown
 
 
@@ -125,7 +123,6 @@ def test_a_sample_is_all_where_there_are_few():
     ],
 )
 def test_what_is_no_choice_is_complained_of(given, words):
-    """With the place in the file."""
     with pytest.raises(TextError, match=r"f\.yaml:4:") as raised:
         load_text(f"id: a\ninputs:\n  x: 1.0\n  a: {given}\nprogram: a*x\n", "f.yaml")
     assert words in str(raised.value)

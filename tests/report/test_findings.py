@@ -32,7 +32,6 @@ def test_grade_names_the_mistake_and_proves_it(file):
 
 
 def test_a_long_line_is_shown_around_the_place():
-    """Not half a kilobyte of blanks before a caret."""
     terms = " + ".join(f"{k}*x" for k in range(100))
     line = f"{terms} + sni(x) + {terms}"
     place = len(terms) + 3

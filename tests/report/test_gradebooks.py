@@ -26,7 +26,6 @@ MOODLE = (
 
 
 def rows(content: bytes) -> list[list[str]]:
-    """The cells of a CSV file."""
     return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
 
 
@@ -110,7 +109,6 @@ def test_cells_come_back_whatever_is_in_them():
     ],
 )
 def test_what_cannot_be_filled_in(export, words):
-    """Why not, and which columns there are."""
     with pytest.raises(GradcheckError) as error:
         fill(export, "canvas", POINTS, 10.0)
     assert words in str(error.value)

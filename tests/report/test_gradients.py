@@ -19,7 +19,6 @@ PROBLEMS = {p.id: p for p in load(Path(__file__).with_name("networks.yaml")).pro
 
 
 def shown(name: str, width: int, *, terminal: bool, **more: Any) -> list[str]:
-    """The lines of a report, without colours."""
     given = PROBLEMS[name]
     point = given_point(given)
     verdict = consult(given.case(point))
@@ -28,7 +27,6 @@ def shown(name: str, width: int, *, terminal: bool, **more: Any) -> list[str]:
 
 
 def lines(report: Any, width: int, terminal: bool) -> list[str]:
-    """What is printed, line by line."""
     stream = StringIO()
     how = {"force_terminal": terminal, "color_system": None, "legacy_windows": False}
     Console(file=stream, width=width, **how).print(report)
@@ -46,7 +44,6 @@ def test_on_a_terminal_a_line_says_all_in_signs() -> None:
 
 
 def test_in_a_pipe_it_is_numpy() -> None:
-    """Plain ASCII, but for the bar."""
     said = shown("net", 100_000, terminal=False)
     (first,) = (line for line in said if "d/dW1" in line)
     assert first.endswith("  agree  = 2 * X.T @ ((R @ W2.T) * (1 - H ** 2)) / R.size")
@@ -66,7 +63,6 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
 
 
 def test_every_entry_is_shown_when_asked_for() -> None:
-    """All twelve of a row."""
     every = shown("twelve", 200, terminal=True, entries=True)
     assert any(len(line.split()) == 12 for line in every)
 
@@ -87,7 +83,6 @@ def test_steps_are_formulas_with_the_numbers_below() -> None:
 
 
 def test_a_kink_keeps_its_rows_of_opinions() -> None:
-    """Only the entry that is not plainly agreed."""
     said = shown("kink", 120, terminal=False)
     (row,) = (line for line in said if "d/dx[" in line and "-1 | 1" in line)
     assert "d/dx[1]" in row

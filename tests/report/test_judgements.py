@@ -36,7 +36,6 @@ def test_one_misconception_in_three_places_is_one() -> None:
 
 
 def test_what_two_torn_parts_share_is_what_was_done() -> None:
-    """Neither alone would tell."""
     lines = (
         part("u", "sum-for-mean", "path-dropped", certainty="torn"),
         part("v", "chain-factor-dropped", "path-dropped", certainty="torn"),

@@ -23,7 +23,6 @@ def test_cases_are_a_table():
      "1+" * 600 + "1"],
 )  # fmt: skip
 def test_what_is_no_formula_is_left_to_text(text):
-    """An empty text, and no exception."""
     assert mathml(text) == ""
 
 

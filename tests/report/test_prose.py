@@ -16,7 +16,6 @@ ATTRIBUTES = """class xmlns display stretchy fence form columnalign width height
 
 
 def harmful(page):
-    """The tags and attributes of a page that no prompt has."""
     tags = re.findall(r"<\s*/?\s*([a-zA-Z]+)((?:\s[^<>]*)?)", page)
     names = {name for _, rest in tags for name in re.findall(r"([\w:-]+)\s*=", rest)}
     return ({tag for tag, _ in tags} - {*TAGS.split()}) | (names - {*ATTRIBUTES.split()})

@@ -15,7 +15,6 @@ HEAD = "id: t\ninputs: "
 
 
 def problem(text: str):
-    """The one problem of a text."""
     return load_text(HEAD + text).problems[0]
 
 

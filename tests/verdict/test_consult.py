@@ -23,7 +23,6 @@ EXACT = ("symbolic", "differences")
 
 
 def newton(a):
-    """The square root by eight steps of Newton's iteration."""
     x = a
     for _ in range(8):
         x = (x + a / x) / 2
@@ -38,7 +37,6 @@ def recurrence(x):
 
 
 def recurred(x):
-    """Its slope, step by step."""
     y, slope = x, 1.0
     for _ in range(200):
         y, slope = 0.9 * np.sin(y) + 0.1 * x, 0.9 * np.cos(y) * slope + 0.1
@@ -107,7 +105,6 @@ def test_a_number_taken_out_of_a_tensor_is_not_our_fault():
 
 
 def opinions(**balls):
-    """Opinions on one number, each (value, gradient, bar)."""
     return [
         Opinion(name, estimate(value), {"x": estimate(slope, bar)})
         for name, (value, slope, bar) in balls.items()
@@ -158,7 +155,6 @@ def test_floats_alone_do_not_settle_a_choice_that_exact_numbers_leave_open(metho
 
 
 def test_a_kink_is_graver_than_agreement_and_lighter_than_dissent():
-    """A whole is as grave as its gravest part."""
     mixed = opinions(reverse=(1.0, 0.0, 0.0), symbolic=(1.0, 1.0, 0.0))
     slopes = {("x", ()): Slope("kink", -1.0, 1.0)}
     kink = Opinion("differences", estimate(1.0), {"x": estimate(np.nan)}, slopes=slopes)

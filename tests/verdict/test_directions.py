@@ -26,7 +26,6 @@ def loss(w1, b1, w2, b2, w3, b3):  # noqa: PLR0917
 
 
 def by_hand(w1, b1, w2, b2, w3, b3):  # noqa: PLR0917
-    """Its gradients, written out."""
     h1 = np.tanh(ROWS @ w1 + b1)
     h2 = np.tanh(h1 @ w2 + b2)
     d3 = 2 * (h2 @ w3 + b3 - TARGET) / TARGET.size
@@ -36,13 +35,11 @@ def by_hand(w1, b1, w2, b2, w3, b3):  # noqa: PLR0917
 
 
 def changed(name, change):
-    """The right gradients with one of them changed."""
     right = dict(zip(SHAPES, by_hand(**PARAMETERS), strict=True))
     return tuple((right | {name: change(right[name].copy())})[n] for n in SHAPES)
 
 
 def one_off(g):
-    """A single entry with the other sign."""
     g[17, 3] *= -1
     return g
 

@@ -89,12 +89,10 @@ class Trial:
 
     @property
     def blamed(self) -> set[tuple[str, str]]:
-        """Ops and cells that were suspected."""
         return {(s.op, s.cell) for s in self.verdict.suspects}
 
 
 def tried(name: str, cell: str, slip: str) -> Trial:
-    """One cell made wrong in one way."""
     row, felt = TABLE[name], []
     question = program(row)
     with falsified(row, cell, SLIPS[slip], felt):
@@ -115,7 +113,6 @@ def one_slip_each(name: str) -> tuple[Trial, ...]:
 
 
 def named(name: str, trial: Trial) -> bool:
-    """Whether the pattern leads to this cell."""
     row = TABLE[name]
     if trial.cell.startswith("vjps") and not isinstance(row.vjps, tuple):
         return any(op == name and cell.startswith("vjps") for op, cell in trial.blamed)
@@ -181,7 +178,6 @@ def layer(x, w, b):
 
 @pytest.fixture
 def layered():
-    """A case that broadcasts and fans out."""
     rng = np.random.default_rng(5)
     shapes = {"x": (4, 3), "w": (3, 2), "b": (2,)}
     return case(layer, **{name: rng.normal(size=shape) for name, shape in shapes.items()})
@@ -196,7 +192,6 @@ BROKEN_SUMS = {
 
 @contextmanager
 def engine_with(verb: str, wrong: Any) -> Iterator[None]:
-    """Inside the block a verb of the engine is another."""
     right = getattr(RIGHT, verb)
     object.__setattr__(RIGHT, verb, wrong)
     try:

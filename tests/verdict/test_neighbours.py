@@ -129,5 +129,4 @@ def _accused(seed, aside):
     "seeds", [range(25), pytest.param(range(25, 25 + at_most(300)), marks=pytest.mark.sweep)]
 )
 def test_no_accusation_at_random_ties(aside, seeds):
-    """Piecewise programs at small integers, where ties abound."""
     assert not [seed for seed in seeds if _accused(seed, aside)]

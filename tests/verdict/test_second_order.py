@@ -39,7 +39,6 @@ ASKED: dict[str, tuple[dict[str, Any], str, Inputs, str]] = {
 
 
 def problem(name: str, seed: int = 1) -> Problem:
-    """One of them at numbers drawn for the seed."""
     words, program, inputs, wrt = ASKED[name]
     rng = np.random.default_rng(seed)
     drawn = {n: rng.normal(size=shape) for n, shape in inputs.items()}
@@ -118,7 +117,6 @@ def test_a_kink_of_a_first_derivative_is_told() -> None:
     ],
 )
 def test_what_does_not_go_together_is_complained_of(words: dict[str, Any], said: str) -> None:
-    """With the place and the cure."""
     whole = {"id": "t", "inputs": {"x": [1.0, 2.0]}, "program": "x**2"} | words
     with pytest.raises(TextError, match=said):
         load_text(yaml.safe_dump(whole))

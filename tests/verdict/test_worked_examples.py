@@ -14,7 +14,6 @@ RESIDUAL = ROWS @ WEIGHTS + BIAS - TARGET
 
 
 def doubled(x):
-    """A loop that asks for the norm."""
     y = x * 2
     while np.linalg.norm(y) < 1000:
         y = y * 2
@@ -22,7 +21,6 @@ def doubled(x):
 
 
 def cubic_or(cubic):
-    """An `if` on an ordinary variable takes one branch."""
     return lambda x: x**3 - x if cubic else x * np.sin(x)
 
 

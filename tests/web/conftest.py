@@ -10,7 +10,6 @@ from tests.support.practising import served
 
 @pytest.fixture(scope="session")
 def client() -> Iterator[TestClient]:
-    """A client without a name, of a server that keeps nothing."""
     with served(hosts=("practice.example.edu",)) as found:
         yield found
 

@@ -19,7 +19,6 @@ from tests.support.practising import COURSE, RIGHT, WRONG, served
 
 
 def attempted(directory: Path):
-    """Who tried what, and the verdict."""
     sql = (
         "SELECT student, problem, answer, verdict FROM attempts"
         " JOIN questions ON questions.number = question ORDER BY attempts.number"
@@ -29,7 +28,6 @@ def attempted(directory: Path):
 
 
 def post(client, problem, part, *answers, level="0"):
-    """Answers as forms send them, and the last page."""
     for answer in answers:
         sent = {"part": part, "level": level, "answer": answer}
         page = client.post(f"/p/{problem}", data=sent)
@@ -70,7 +68,6 @@ def test_attempts_are_kept_of_who_has_a_name(visited):
 
 
 def test_attempts_make_the_report(visited):
-    """What was never tried is missing."""
     directory, *_ = visited
     out = directory / "grades.csv"
     done = expect(report(directory, "--as", "csv", "-o", out), 0)

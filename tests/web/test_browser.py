@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser import axe, driven, opened, running
-from tests.support.practising import COURSE, RIGHT, WRONG
+from tests.support.practising import COURSE, WRONG
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
@@ -18,13 +18,11 @@ TOLD = ("Sign error", "In your answer", "the wrong way round")
 
 
 def press(page, name):
-    """Press the button of that name."""
     page.get_by_role("button", name=name, exact=True).click()
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """The address of a server with the small course."""
     here: Path = tmp_path_factory.mktemp("browser")
     (here / "course.yaml").write_text(COURSE)
     with running(here / "course.yaml", here / "out") as (found, _):
@@ -100,7 +98,6 @@ def faults(page, script, where):
 
 
 def as_grace(page):
-    """Give a name."""
     page.fill("#name", "Grace")
     with page.expect_navigation():
         page.keyboard.press("Enter")
@@ -119,26 +116,6 @@ def test_the_echo_follows_what_is_typed(visit):
     assert "foo" in why
     described = page.get_attribute("textarea", "aria-describedby")
     assert page.locator(f"#{described}").count() == 1
-
-
-def test_a_wrong_answer_is_explained_step_by_step(visit):
-    page = visit("/p/cubic")
-    page.fill("textarea", WRONG)
-    press(page, "Check")
-    playwright.expect(page.locator("h3.verdict")).to_have_text("Not right")
-    assert page.locator("mark").count() == 0
-    press(page, HINTS[0])
-    playwright.expect(page.locator(".mistakes")).to_contain_text("Sign error")
-    press(page, HINTS[1])
-    playwright.expect(page.locator("mark")).to_have_text(["2*sin(x)", "- 2cos x"])
-    press(page, HINTS[2])
-    playwright.expect(page.locator(".mistakes")).to_contain_text("the wrong way round")
-    page.click("text=See it")
-    assert page.locator("svg.plot path.yours").is_visible()
-    page.fill("textarea", RIGHT)
-    press(page, "Check")
-    playwright.expect(page.locator("h3.verdict")).to_have_text("Right")
-    playwright.expect(page.locator("svg.graph")).to_contain_text("x.grad 11.17")
 
 
 def test_with_the_keyboard_alone(visit):

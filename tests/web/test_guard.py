@@ -75,7 +75,6 @@ def test_a_body_has_its_bound(client, path):
 
 @pytest.fixture
 def named(client):
-    """The client, which may take a name for one test."""
     yield client
     client.cookies.clear()
 
@@ -151,8 +150,6 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
 
 
 def test_who_waits_when_the_server_is_stopped_is_told():
-    """No traceback in the server's log: the reply says it."""
-
     async def waiting(scope, receive, send):
         await asyncio.Event().wait()
 

@@ -57,7 +57,6 @@ class _Elements(HTMLParser):
 
 
 def strange(page: str) -> list[str]:
-    """What a browser would make of a page that is not ours."""
     found = _Elements()
     found.feed(page)
     return found.strange + (["49"] if ">49<" in page else [])

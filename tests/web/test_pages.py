@@ -82,7 +82,6 @@ SHOWN = {
 
 
 def posted(client, path="/p/cubic", **fields):
-    """The page after a form."""
     return client.post(path, data={"part": "x", "level": "0", **fields})
 
 

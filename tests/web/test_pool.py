@@ -22,7 +22,6 @@ FAST = QueueLimits(quick=0.3, slow=0.5, memory=256 * 2**20)
 
 
 def loop():
-    """Computes in C, where no signal handler of Python runs."""
     with item():
         pow(3, 10**9)
 
@@ -89,8 +88,6 @@ def test_what_runs_away_is_ended_and_replaced():
     ids=["the queue has a bound", "one sender does not fill it"],
 )
 def test_who_asks_too_much_is_sent_away(limits, asked, fewest_busy):
-    """Nor is anybody's first question behind all of another's."""
-
     async def run(pool):
         await judged(pool, RIGHT)
         order = []

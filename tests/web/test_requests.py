@@ -38,7 +38,6 @@ def test_codes_are_kept_for_nobody_else(roster, tmp_path):
 
 @pytest.mark.parametrize("name", ["ada", "ADA", " ada ", "Ada@example.org"])
 def test_any_name_of_the_roster_with_its_code(roster, tmp_path, name):
-    """In small letters too: codes are copied from paper."""
     assert admit(roster, name, f" {code_of(tmp_path, 'ada').lower()} ") == "ada"
 
 

@@ -30,7 +30,6 @@ ANSWERS = {"ada": ("3z", "z"), "bob": ("2z", None), "cy": ("z^2", None)}
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """The lines of `gradcheck grade` by student and part."""
     directory = tmp_path_factory.mktemp("graded")
     files = {
         f"answers/{name}.yaml": f"student: {name}\nanswers:\n  wave: {WAVE}\n"

@@ -39,7 +39,6 @@ def beside(shape: str, draw: random.Random) -> tuple[Scanned, mpf]:
     [(1, 500), *(pytest.param(seed, 2_000, marks=pytest.mark.sweep) for seed in (21, 22, 23))],
 )
 def test_the_bar_holds_beside_bends(seed: int, points: int) -> None:
-    """Of a thousand at most one misses."""
     draw = random.Random(seed)
     seen = [beside(list(SHAPES)[k % len(SHAPES)], draw) for k in range(points)]
     sure = [(s, truth) for s, truth in seen if s.kind != "unresolved"]

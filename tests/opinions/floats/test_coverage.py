@@ -63,7 +63,6 @@ def sample(points: int, seed: int, seen: Callable[..., Scanned] = scan) -> list[
 
 
 def error_of(point: Point) -> float:
-    """How far what is seen is off."""
     return float(abs(mpf(point[2].value) - point[1]))
 
 
@@ -76,7 +75,6 @@ def check(points: list[Point]) -> list[Point]:
 
 
 def rounded(x: float) -> float:
-    """The nearest number of three bits."""
     mantissa, exponent = math.frexp(x)
     return math.ldexp(round(8 * mantissa), exponent - 3)
 

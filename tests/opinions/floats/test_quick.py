@@ -21,7 +21,6 @@ from tests.support.scanned import SMOOTH, Broken, Case, covered, named, true_slo
 
 
 def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
-    """Ordinary functions are settled with nine evaluations."""
     asked: list[float] = []
     assert covered(glance(lambda x: asked.append(x) or math.sin(x), 1.0), mpmath.cos(1))
     assert len(asked) == 9

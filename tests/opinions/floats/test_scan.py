@@ -62,7 +62,6 @@ def test_a_point_without_derivative_is_named(case: Broken) -> None:
     [("sine", 1e-12), ("abs beside its kink", 1e-12), ("versine at 1e-4", 2e-6), ("log", 1e-11)],
 )
 def test_a_bar_is_no_wider_than_it_must_be(name: str, bar: float) -> None:
-    """Bars that hold because they are huge would be no bars."""
     case = next(case for case in SMOOTH if case.name == name)
     assert scan(case.f, case.x).error < bar
 
