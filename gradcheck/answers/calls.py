@@ -92,8 +92,6 @@ class Calls(Operands):
         self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
-    # -- words that nobody declared ----------------------------------------------------------------
-
     def undeclared_word(self, token: Token) -> ast.expr:
         """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
         text, after = token.text, self.look(1)
@@ -206,8 +204,6 @@ class Calls(Operands):
         self.note(token.text, found)
         return found
 
-    # -- functions ---------------------------------------------------------------------------------
-
     def application(self, token: Token, function: str) -> ast.expr:
         said = token.text
         if function == said == "log":
@@ -286,8 +282,6 @@ class Calls(Operands):
         if self.function_comes() and here.text not in RADICALS:
             return True
         return self.meaning(here) == Meaning("constant", "e") and self.sees("^", ahead=1)
-
-    # -- calls -------------------------------------------------------------------------------------
 
     def call(self, token: Token, function: str, value: ast.expr | None = None) -> ast.expr:
         """A call whose opening bracket is here; of a method, `value` stands before its point."""
@@ -381,8 +375,6 @@ class Calls(Operands):
         extra = " and no keywords" if keywords else ""
         raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
 
-    # -- fractions, derivatives not yet taken ------------------------------------------------------
-
     def fraction(self) -> ast.expr:
         """A LaTeX fraction; of d and dx it is a derivative not yet taken."""
         if self.derivative_comes():
@@ -413,8 +405,6 @@ class Calls(Operands):
         """The derivative of a formula that is not yet taken; its sign stands at `at`."""
         self.reading.untaken = at
         return self.call_by_name(UNTAKEN, [inner, self.name(by, at)], start)
-
-    # -- products of arrays ------------------------------------------------------------------------
 
     def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
         """Factors side by side as a product of matrices; None where they go entry by entry."""

@@ -78,6 +78,8 @@ class Typed(NamedTuple):
 
 def in_plain(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
+    if not ODD.search(typed):
+        return Typed(typed, range(len(typed) + 1), [])
     text, places, notes, at = "", list[int](), list[str](), 0
     for odd in ODD.finditer(typed):
         start, stop = odd.span()

@@ -116,7 +116,10 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     plain = in_plain(text)
     reading = Reading(text, words, single, by, turned, notes=plain.notes)
     outline = Outline(reading, tokenize(text, plain))
-    body = outline.formula()
+    try:
+        body = outline.formula()
+    except RecursionError:
+        raise fault_at(text, 0, "a formula of too many parts", "simplify it first") from None
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")

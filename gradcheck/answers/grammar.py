@@ -11,7 +11,6 @@ taken and the place is kept among the `doubts`; read again with a doubt turned, 
 """
 
 import ast
-import copy
 import re
 
 from gradcheck.answers.calls import Calls
@@ -130,7 +129,7 @@ class Parser(Calls):
             test = ast.Compare(self.operand(left), [COMPARED[sign.text]()], [right])
             test = self.node(test, start if found is None else left.col_offset)
             found = test if found is None else self.binary_node(found, ast.Mult(), test, start)
-            left = copy.deepcopy(right)
+            left = right
         return found or left
 
     def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
@@ -191,7 +190,7 @@ class Parser(Calls):
             one = self.call_by_name("inv", [base], start)
         found = one
         for _ in range(abs(times) - 1):
-            found = self.binary_node(found, ast.MatMult(), copy.deepcopy(one), start)
+            found = self.binary_node(found, ast.MatMult(), one, start)
         said = "the inverse " if times == -1 else ""
         self.note(f"{self.text(start)} is read as {said}{echo(found)}")
         return found
@@ -243,8 +242,6 @@ class Parser(Calls):
         if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
             return node
         return self.node(ast.Attribute(self.operand(node), "T", ast.Load()), start)
-
-    # -- what follows a value ----------------------------------------------------------------------
 
     def with_suffixes(self, value: ast.expr, token: Token) -> ast.expr:
         """A value with the indices, methods and transposes after it."""
@@ -384,8 +381,6 @@ class Parser(Calls):
         if method.text == "astype":
             return isinstance(value, ast.Compare) or "float" in inside
         return method.text in ("float", "double", "copy") and not inside.strip()
-
-    # -- values ------------------------------------------------------------------------------------
 
     def value(self) -> ast.expr:
         token = self.tokens[self.at]

@@ -144,8 +144,6 @@ class Operands:
         self.reading.doubts.append(at)
         return usual != (at in self.reading.turned)
 
-    # -- nodes, notes, complaints ------------------------------------------------------------------
-
     def node(self, node: Node, start: int) -> Node:
         """The node with its place: from `start` to the end of the token just read."""
         end = self.tokens[self.at - 1].end if self.at else start
@@ -229,8 +227,6 @@ class Operands:
     def value(self) -> ast.expr:
         raise NotImplementedError
 
-    # -- numbers -----------------------------------------------------------------------------------
-
     def number(self) -> ast.expr:
         """A number; `2e3` is refused where e is a name."""
         token = self.step()
@@ -266,8 +262,6 @@ class Operands:
         found = self.in_brackets()
         self.equates = outside
         return found
-
-    # -- brackets ----------------------------------------------------------------------------------
 
     def items(
         self,
@@ -341,8 +335,6 @@ class Operands:
         self.at += len(inside)
         self.closes(opening, CLOSING[opening.text])
         return found
-
-    # -- bars, angles, roots, fractions, sums ------------------------------------------------------
 
     def absolute(self) -> ast.expr:
         """What stands between bars: its absolute value; of an array perhaps norm or determinant."""

@@ -45,6 +45,8 @@ AT_POINT = frozenset(
 )
 IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
+"""Where none of these is, a text is one formula and words."""
 NEGATIONS = frozenset(
     ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
 )
@@ -108,8 +110,6 @@ class Outline:
         reading.choices = partial(self.choices, environment=True)
         self.read: list[Token] = []
 
-    # -- the formula -------------------------------------------------------------------------------
-
     def formula(self) -> ast.expr:
         """The formula that is the answer; `steps` are those that lead to it."""
         for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
@@ -128,7 +128,12 @@ class Outline:
         """The tree of a list, of cases, or of the last step."""
         if not self.reading.single and (listed := self.bare_list()):
             return self.parse(self.join_numbers(listed))
-        self.tokens = [self.as_sign(token) for token in self.join_numbers(self.tokens)]
+        self.tokens = self.join_numbers(self.tokens)
+        said = {token.text.lower() for token in self.tokens}
+        if not said.isdisjoint(SPOKEN):
+            self.tokens = [self.as_sign(token) for token in self.tokens]
+        if said.isdisjoint(OUTLINED):
+            return self.read_steps([("", self.trim_words(self.tokens), False)])
         if (found := self.choices(self.tokens)) is not None:
             return found
         clauses = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
@@ -197,8 +202,6 @@ class Outline:
             self.leave_out(name)
         return self.parse(body, single=True)
 
-    # -- lists -------------------------------------------------------------------------------------
-
     def bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
         if self.tokens[-1].kind != "number":
@@ -221,8 +224,6 @@ class Outline:
         closing = Token("op", "]", last.end, last.end)
         return [opening, first._replace(spaced=False), *body[1:], closing]
 
-    # -- what is left out --------------------------------------------------------------------------
-
     def leave_out(self, tokens: Sequence[Token]) -> None:
         if not tokens:
             return
@@ -239,7 +240,9 @@ class Outline:
             if len(dollars) % 2:
                 raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
             tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
-            tokens = without_quotes(self.without_remark(without_columns(tokens)))
+            if any(token.text == "&" for token in tokens):
+                tokens = without_columns(tokens)
+            tokens = without_quotes(self.without_remark(tokens))
             tokens = self.pair_angles(tokens)
         tokens = strip(tokens, LEADING, TRAILING)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
@@ -283,8 +286,6 @@ class Outline:
         if found["letter"] and self.words.meaning(found["letter"]):
             return 0
         return count if tokens[count].spaced or found["numbered"] else 0
-
-    # -- words that say nothing --------------------------------------------------------------------
 
     def is_strange(self, token: Token) -> bool:
         """Whether a token is a word that means nothing here, whole or in pieces."""
@@ -363,8 +364,6 @@ class Outline:
         said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
         return len(tail) if ends and (said or tail[0].text in ("dx", "dy", "dt")) else 0
 
-    # -- names of the derivative -------------------------------------------------------------------
-
     def names_a_derivative(self, tokens: Sequence[Token], label: bool = False) -> bool:
         """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
 
@@ -394,8 +393,6 @@ class Outline:
             t.kind == "word" and self.words.meaning(t.text) is None and len(t.text) > 1
             for t in tokens
         )
-
-    # -- clauses and links -------------------------------------------------------------------------
 
     def parts(self, k: int, before: Sequence[Token]) -> bool:
         tokens, token = self.tokens, self.tokens[k]
@@ -458,8 +455,6 @@ class Outline:
                 kept.append(clause)
         return kept
 
-    # -- definitions -------------------------------------------------------------------------------
-
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
         if len(clauses) < 2:
@@ -516,8 +511,6 @@ class Outline:
             raise fault_at(self.typed, first.start, "names that define each other", "write it out")
         self.reading.notes.append("; ".join(shown))
         return tokens
-
-    # -- steps -------------------------------------------------------------------------------------
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""

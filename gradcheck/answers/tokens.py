@@ -79,7 +79,11 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             tokens += [token._replace(spaced=True) for token in said]
         else:
             start, end = plain.places[m.start()], plain.places[m.end() - 1] + 1
-            tokens += _read_piece(typed, Token(kind, m[kind], start, end, spaced))
+            shown = m[kind]
+            if kind == "word" and (shown[0] in GREEK or len(shown) > NAME or "{" in shown):
+                tokens += _words(typed, shown, start, end, spaced)
+            else:
+                tokens.append(Token(*_read_piece(typed, kind, shown, start), start, end, spaced))
         spaced = kind == "said"
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
@@ -87,24 +91,21 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
     return tokens
 
 
-def _read_piece(typed: str, piece: Token) -> list[Token]:
-    """A piece under its plain kind and spelling; a word with Greek letters as several."""
-    kind, shown = piece.kind, piece.text
+def _read_piece(typed: str, kind: str, shown: str, start: int) -> tuple[str, str]:
+    """The plain kind and spelling of a piece."""
     if kind == "op":
-        shown = OPS.get(shown, shown)
-    elif kind == "number":
-        _within_limits(typed, piece.start, shown)
+        return kind, OPS.get(shown, shown)
+    if kind == "number":
+        _within_limits(typed, start, shown)
     elif kind in SET:
-        kind, shown = "op", SET[kind]
+        return "op", SET[kind]
     elif kind == "string":
         shown = shown.strip()[1:-1].replace(" ", "")
     elif kind == "command":
-        kind, shown = _command(typed, shown, piece.start)
+        return _command(typed, shown, start)
     elif kind in ("font", "letter"):
-        kind, shown = "word", shown.replace("\\", "")
-    elif kind == "word":
-        return _words(typed, *piece[1:])
-    return [piece._replace(kind=kind, text=shown)]
+        return "word", shown.replace("\\", "")
+    return kind, shown
 
 
 def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
@@ -213,8 +214,6 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
     return blank
 
 
-# -- decimal commas --------------------------------------------------------------------------------
-
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
@@ -307,9 +306,6 @@ class Commas(NamedTuple):
             cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
             raise fault_at(self.typed, tokens[at].start, message, cure)
         return any("," in row for row in rows)
-
-
-# -- frames ----------------------------------------------------------------------------------------
 
 
 def without_columns(tokens: list[Token]) -> list[Token]:
