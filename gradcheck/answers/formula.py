@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -167,15 +167,12 @@ def within_limits(body: ast.expr, typed: str) -> list[ast.expr]:
     return found
 
 
-def children(node: ast.expr) -> list[ast.expr]:
+def children(node: ast.expr) -> Iterable[ast.expr]:
     """The parts of a node that are formulas."""
-    match node:
-        case ast.Name() | ast.Constant():
-            return []
-        case ast.BinOp(left, _, right):
-            return [left, right]
-        case ast.UnaryOp(_, inner):
-            return [inner]
+    if isinstance(node, ast.BinOp):
+        return node.left, node.right
+    if isinstance(node, ast.Name | ast.Constant):
+        return ()
     return [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]  # type: ignore[misc]
 
 

@@ -14,13 +14,16 @@ from gradcheck.answers.echo import OPERATORS, POWER, UNARY, bracket, echo
 SHORT = 200  # characters that a note repeats
 MOST = 8  # notes: nobody reads more
 RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
-SIGN = re.compile(r"[*·×⋅∙•÷∕/:@]|\\(?:cdot|times|div)")
+JOINTS = frozenset(["", "^", "**", "*", "·", "×", "⋅", "∙", "÷", "∕", "/", ":", "@"])
+JOINTS |= {r"\cdot", r"\times", r"\div"}
+"""What may stand between two factors, or a power and its base, but for brackets."""
 BRACKET = re.compile(r"\s*\\?(?:left|big|Big)?\s*[({\[|⟨‖]")
 
 
 def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
     """The notes on the nodes of a formula, in the order of what was typed."""
-    doubtful = [node for node in nodes if _is_doubtful(node, typed)]
+    compound = (node for node in nodes if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call))
+    doubtful = [node for node in compound if _is_doubtful(node, typed)]
     doubtful.sort(key=lambda node: (node.end_col_offset, -node.col_offset))
     notes = []
     for node in doubtful:
@@ -51,27 +54,21 @@ def _is_doubtful(node: ast.expr, typed: str) -> bool:
             return not typed[node.col_offset + 1 : power.col_offset].strip()
         case ast.Call(ast.Name(name), [inner], []):
             return _is_bare(node, typed) and not _is_simple(inner, name in ("sqrt", "cbrt"))
-        case ast.BinOp(left, op, right):
-            between = _between(node, typed)
-            last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
-            raised = RAISED.search(typed[left.col_offset : left.end_col_offset])
+        case ast.BinOp(left, op, right) if (between := _between(node, typed)) in JOINTS:
+            raised = RAISED.search(typed, left.col_offset, left.end_col_offset or 0)
             if isinstance(op, ast.Pow):
-                return between in ("^", "**") and (_is_power(right) or _is_apart(left, typed))
-            if between and SIGN.fullmatch(between):
+                return between != "" and (_is_power(right) or _is_apart(left, typed))
+            last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
+            if between:
                 halved = between == "/" and raised and isinstance(right, ast.Constant)
                 factor = isinstance(_first(right), ast.Name | ast.Constant)
                 return bool(halved) or (factor and _is_bare(last, typed))
-            if between == "" and isinstance(op, ast.Mult):
-                joined = raised and left.end_col_offset == right.col_offset
-                root = typed[last.col_offset] in "√∛" and _is_bare(last, typed)
-                quotient = (
-                    isinstance(left, ast.BinOp)
-                    and isinstance(left.op, ast.Div)
-                    and SIGN.fullmatch(_between(left, typed) or "")
-                )
-                return bool(quotient) or (
-                    isinstance(_first(right), ast.Name) and bool(joined or root)
-                )
+            if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
+                return _between(left, typed) in JOINTS - {""}
+            joined = raised and left.end_col_offset == right.col_offset
+            root = typed[last.col_offset] in "√∛" and _is_bare(last, typed)
+            factor = isinstance(op, ast.Mult) and isinstance(_first(right), ast.Name)
+            return factor and bool(joined or root)
     return False
 
 

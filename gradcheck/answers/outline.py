@@ -243,7 +243,8 @@ class Outline:
             if any(token.text == "&" for token in tokens):
                 tokens = without_columns(tokens)
             tokens = without_quotes(self.without_remark(tokens))
-            tokens = self.pair_angles(tokens)
+            if any(token.text == "<" for token in tokens):
+                tokens = self.pair_angles(tokens)
         tokens = strip(tokens, LEADING, TRAILING)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
