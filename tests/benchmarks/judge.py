@@ -1,6 +1,5 @@
 """Reading and judging: answers a second, and beside sympy.simplify on the same answers."""
 
-import itertools
 from collections.abc import Callable
 
 import sympy
@@ -26,7 +25,7 @@ def main() -> None:
         print(f"{words}: {len(sample) / took:.0f} distinct answers a second")
     wrong = sum((verdict(keys, pair) == "right") != pair.right for pair in sample)
     print(f"misjudged: {wrong} of {len(sample)}")
-    some = list(itertools.islice(sample, 40))
+    some = sample[:40]
     peers: dict[str, Callable[[], object]] = {
         "gradcheck": lambda: [verdict(keys, pair) for pair in some],
         "sympy.simplify": lambda: [simplified(pair) for pair in some],

@@ -12,7 +12,7 @@ from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.reverse import twice
 from gradcheck.ops import TABLE
-from tests.support.confusion import NOTHING, confusion, summary
+from tests.support.confusion import confusion, together
 from tests.support.school import POINTS, SCHOOL, TENSORS, case, drawn, evaluated, mlp, school
 
 TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
@@ -27,10 +27,9 @@ def corpus() -> dict[str, Prepared]:
 
 def test_made_is_found(corpus: dict[str, Prepared]) -> None:
     """At least 99 % of all mistakes made on purpose are named, over 31 programs."""
-    found = [(name, confusion(prepared)) for name, prepared in corpus.items()]
-    total = sum((each for _, each in found), NOTHING)
+    total = together(confusion(prepared) for prepared in corpus.values())
     assert total.made > 2500
-    assert total.named >= 0.99 * total.made, summary(found)
+    assert total.named >= 0.99 * total.made, total.missed
 
 
 @pytest.mark.parametrize("name", [*SCHOOL[::4], "linear regression", "ridge"])

@@ -43,32 +43,18 @@ class Draw:
         return int(self.rng.integers(-ndim, ndim))
 
 
-def reduced(function, nan=False, several=True, **more):
-    """`sum(x, axis, keepdims)` and its like; `nan` puts some nan among the entries."""
+EITHER = (True, False)
+
+
+def of_one(function, *, least=1, some_nan=False, several=True, **choices):
+    """`sum(x, axis, keepdims)` and its like: by an axis, and words of which one is chosen."""
 
     def make(d):
-        x = d.array(*d.shape())
-        if nan:
+        x = d.array(*d.shape(least=least))
+        if some_nan:
             x = np.where(d.rng.random(x.shape) < 0.25, np.nan, x)
-        named = {"axis": d.axis(x.ndim, several), "keepdims": d.one_of(True, False)} | more
-        return (lambda x: function(x, **named)), [x]
-
-    return make
-
-
-def running(function):
-    def make(d):
-        x = d.array(*d.shape())
-        axis = d.axis(x.ndim, several=False)
-        return (lambda x: function(x, axis=axis)), [x]
-
-    return make
-
-
-def spread(function):
-    def make(d):
-        x = d.array(*d.shape(least=2))
-        named = {"axis": d.axis(x.ndim), "ddof": d.one_of(0, 1), "keepdims": d.one_of(True, False)}
+        named = {"axis": d.axis(x.ndim, several)}
+        named |= {name: d.one_of(*values) for name, values in choices.items()}
         return (lambda x: function(x, **named)), [x]
 
     return make
@@ -77,7 +63,7 @@ def spread(function):
 def shares(function, whole):
     def make(d):
         x, q = d.array(*d.shape()), d.rng.uniform(0.03, 0.97, d.shape(d.one_of(0, 1))) * whole
-        named = {"axis": d.axis(x.ndim), "keepdims": d.one_of(True, False)}
+        named = {"axis": d.axis(x.ndim), "keepdims": d.one_of(*EITHER)}
         return (lambda x: function(x, q, **named)), [x]
 
     return make
@@ -86,7 +72,7 @@ def shares(function, whole):
 def varying(function):
     def make(d):
         x = d.array(*d.shape(d.one_of(1, 2), least=2))
-        named = {"rowvar": d.one_of(True, False)}
+        named = {"rowvar": d.one_of(*EITHER)}
         named |= d.one_of({}, {"bias": True}, {"ddof": 0}) if function is np.cov else {}
         xs = d.one_of([x], [x, d.array(*x.shape)])
         return (lambda *xs: function(*xs, **named)), xs
@@ -177,12 +163,13 @@ def spaced(d):
     return (lambda a, b: np.linspace(a, b, **named)), [a, d.array()]
 
 
+KEEPING = {"keepdims": EITHER}
 CALLS = {
-    **{f.__name__: reduced(f) for f in (np.sum, np.mean, np.prod, np.max, np.min, np.ptp)},
-    **{f.__name__: reduced(f, nan=True) for f in (np.nanmean, np.nansum)},
-    "median": reduced(np.median),
-    **{f.__name__: running(f) for f in (np.cumsum, np.cumprod, np.sort)},
-    **{f.__name__: spread(f) for f in (np.var, np.std)},
+    **{f.__name__: of_one(f, **KEEPING)
+       for f in (np.sum, np.mean, np.prod, np.max, np.min, np.ptp, np.median)},
+    **{f.__name__: of_one(f, some_nan=True, **KEEPING) for f in (np.nanmean, np.nansum)},
+    **{f.__name__: of_one(f, several=False) for f in (np.cumsum, np.cumprod, np.sort)},
+    **{f.__name__: of_one(f, least=2, ddof=(0, 1), **KEEPING) for f in (np.var, np.std)},
     "quantile": shares(np.quantile, 1),
     "percentile": shares(np.percentile, 100),
     "cov": varying(np.cov),

@@ -24,36 +24,29 @@ def test_the_v_of_a_cubic_plus_sine():
     assert power == pytest.approx(2, abs=0.01)
 
 
-def test_errors_are_those_of_exact_arithmetic():
-    """The central difference of x**3 at h is off by exactly h**2."""
-    (curve,) = differences("x**3", "{x: 1.0}").curves
-    far = curve.steps > 0.01
-    np.testing.assert_allclose(curve.errors[far], curve.steps[far] ** 2, rtol=1e-10)
+@pytest.mark.parametrize(
+    ("program", "at", "hands", "law", "near"),
+    [
+        ("x**3", 1.0, ["central"], np.square, 1e-10),
+        ("abs(x - 1) + x**2", 1.0, ["left", "right"], np.abs, 1e-6),
+        ("x * sqrt(x)", 0.0, ["right"], np.sqrt, 1e-10),
+    ],
+)
+def test_errors_are_those_of_exact_arithmetic(program, at, hands, law, near):
+    """Of x**3 h²; at a kink h from either side; at an end √h from inside, to its own bar."""
+    found = differences(program, f"{{x: {at}}}")
+    assert [curve.hand for curve in found.curves] == hands
+    assert 0 <= found.bar < 1e-9
+    for curve in found.curves:
+        far = curve.steps > 1e-2
+        np.testing.assert_allclose(curve.errors[far], law(curve.steps[far]), near, found.bar)
+    assert ("(f(x) − f(x − h)) / h" in differences_svg("set", found)) == ("left" in hands)
 
 
 def test_the_steepest_entry_is_drawn():
     """Of [0, 3, -5, 1] the third entry of 2x is the largest."""
     found = differences("sum(x**2)", "{x: [0.0, 3.0, -5.0, 1.0]}")
     assert (found.label, found.entries, found.slope) == ("x[2]", 4, -10)
-
-
-def test_a_kink_is_drawn_from_both_sides():
-    """At 1, |x - 1| + x² has the slopes 1 and 3; both quotients err by h."""
-    found = differences("abs(x - 1) + x**2", "{x: 1.0}")
-    assert [curve.hand for curve in found.curves] == ["left", "right"]
-    for curve in found.curves:
-        far = curve.steps > 1e-3
-        np.testing.assert_allclose(curve.errors[far], curve.steps[far], rtol=1e-6)
-    assert "(f(x) − f(x − h)) / h" in differences_svg("set", found)
-
-
-def test_an_end_of_the_domain_is_drawn_from_inside():
-    """The quotients of x√x at 0 exist to the right only; they are √h, to the slope's own bar."""
-    found = differences("x * sqrt(x)", "{x: 0.0}")
-    (curve,) = found.curves
-    assert curve.hand == "right"
-    assert 0 < found.bar < 1e-9
-    np.testing.assert_allclose(curve.errors, np.sqrt(curve.steps), rtol=1e-12, atol=found.bar)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,14 @@
 """Lessons as they are written, run by `gradcheck solve`: PyTorch's numbers, every pass judged."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.ran import lessons
-from tests.support.scripts import DRAWN, LESSONS, alike, shown
+from tests.support.scripts import DRAWN, LESSONS, Outcome, alike, shown, solved
 
 ENDS_IN_AN_ERROR = {"buffer_3_not_scalar", "graph_3_freed"}
-HOME = Path(__file__).parent.parent / "support" / "lessons"
 # By hand, or facts of the lessons themselves: the gradients of the last pass back.
 ANSWERS: dict[str, dict[str, Any]] = {
     "buffer_1_fill": {"v": [2.0, 4.0, 6.0]},
@@ -24,11 +21,17 @@ ANSWERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def lessons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """What each of them comes to."""
+    return solved(LESSONS, tmp_path_factory.mktemp("lessons"))
+
+
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_a_script(name: str) -> None:
+def test_a_lesson_is_a_script(lessons: dict[str, Outcome], name: str) -> None:
     """It shows what PyTorch shows, ends as the lesson does, and every pass back is agreed on."""
     pytest.importorskip("torch")
-    code, out, told = lessons(HOME)[name]
+    code, out, told = lessons[name]
     line = json.loads(out)
     printed, error = shown(LESSONS[name], name)
     assert code == (1 if name in ENDS_IN_AN_ERROR else 0), told

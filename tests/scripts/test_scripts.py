@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from tests.support.ran import Outcome, ran, ran_each
-from tests.support.scripts import alike, shown
+from tests.support.scripts import Outcome, alike, ran, scripts_of, shown, solved
 
 WRONG = """
 import torch
@@ -27,188 +26,19 @@ x = torch.tensor(3.0, requires_grad=True)
 Square.apply(x).backward()
 print(x.grad)
 """
-# Scripts that PyTorch runs too: what is printed has to be the same to float32's digits.
-SAME = {
-    "comparisons": """
-        x = torch.tensor([1.0, -2.0, 3.0])
-        print(x > 0, (x > 0).float().mean(), (x > 0) & (x < 2), ~(x > 0), (x == 1.0).sum().item())
-        print(x[x > 0], x.argmax(), x.argmax(dim=0).item(), torch.argmax(x), x.eq(x).all())
-    """,
-    "values and places": """
-        x = torch.tensor([[1.0, 3.0, 2.0], [4.0, 0.0, 5.0]])
-        value, place = x.max(1)
-        print(value, place, place.numpy(), torch.max(x, 1)[1].data, x.max(), x.sort(dim=1)[1])
-        print(x.transpose(dim0=0, dim1=1), x.t().shape, torch.topk(x, 2)[1], x.min(dim=0)[0])
-    """,
-    "devices and types": """
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        x = torch.ones(2, 3, device=device, dtype=torch.float32).to(device)
-        print(device, x.cpu().shape, x.is_cuda, x.to(torch.int64), x.type(torch.LongTensor))
-        print(x.numel(), x.dim(), x.size(), x.size(0), torch.is_tensor(x), x.new_zeros(2))
-    """,
-    "numpy": """
-        import numpy as np
-        a = np.arange(6, dtype=np.float32).reshape(2, 3)
-        t = torch.from_numpy(a)
-        print(t * 2, torch.tensor(a).sum(), t.numpy().sum(), torch.as_tensor([1, 2]))
-        print(torch.full((2,), 7), torch.arange(3), torch.eye(2), torch.linspace(0, 1, 3))
-    """,
-    "a number of what is tracked": """
-        x = torch.tensor(2.0, requires_grad=True)
-        y = x ** 2
-        print(float(y), int(y), "%.3f" % y, f"{y:.2f}", max(0.0, float(y)))
-    """,
-    "variable": """
-        from torch.autograd import Variable
-        w = Variable(torch.Tensor([2.0]), requires_grad=True)
-        y = 3 * w ** 2
-        y.backward()
-        print(w.grad, w.grad.data, w.data)
-    """,
-    "a decorated function": """
-        @torch.no_grad()
-        def evaluate(x):
-            return (x * 2).requires_grad
-        with torch.inference_mode():
-            print(evaluate(torch.ones(1, requires_grad=True)))
-    """,
-    "loader": """
-        from torch.utils.data import DataLoader, Dataset, TensorDataset
-        X, y = torch.arange(10.0).reshape(5, 2), torch.arange(5)
-        for a, b in DataLoader(TensorDataset(X, y), batch_size=2):
-            print(a.shape, b)
-        class Squares(Dataset):
-            def __len__(self):
-                return 3
-            def __getitem__(self, k):
-                return torch.tensor([float(k) ** 2]), k
-        print([tuple(each) for each in DataLoader(Squares(), batch_size=3)])
-    """,
-    "saved": """
-        import io
-        net = nn.Linear(2, 1)
-        with torch.no_grad():
-            net.weight.fill_(0.5)
-        file = io.BytesIO()
-        torch.save(net.state_dict(), file)
-        file.seek(0)
-        other = nn.Linear(2, 1)
-        other.load_state_dict(torch.load(file))
-        print(other.weight.data, list(other.state_dict()))
-    """,
-    "optimizers": """
-        for kind in (torch.optim.Adam, torch.optim.RMSprop, torch.optim.AdamW):
-            w = torch.tensor([1.0, -2.0], requires_grad=True)
-            opt = kind([w], lr=0.1)
-            for step in range(5):
-                opt.zero_grad()
-                (w ** 2).sum().backward()
-                opt.step()
-            print(w.detach(), opt.param_groups[0]["lr"])
-            other = kind([w], lr=1.0)
-            other.load_state_dict(opt.state_dict())
-            print(len(opt.state_dict()) > 0)
-    """,
-    "schedule": """
-        w = torch.tensor(1.0, requires_grad=True)
-        opt = torch.optim.SGD([w], lr=1.0)
-        schedule = torch.optim.lr_scheduler.StepLR(opt, step_size=2, gamma=0.5)
-        for step in range(4):
-            opt.zero_grad()
-            (w * 1).backward()
-            opt.step()
-            schedule.step()
-            print(schedule.get_last_lr(), w.item())
-    """,
-    "initialised": """
-        class Net(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.layers = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 1)])
-                self.register_buffer("scale", torch.tensor(2.0))
-            def forward(self, x):
-                for layer in self.layers:
-                    x = layer(x) * self.scale
-                return x
-        def start(m):
-            if isinstance(m, nn.Linear):
-                nn.init.ones_(m.weight)
-                m.bias.data.fill_(0.5)
-        net = Net().to("cpu")
-        net.apply(start)
-        net(torch.tensor([[1.0, 2.0]])).sum().backward()
-        print([name for name, p in net.named_parameters()], net.layers[0].weight.grad)
-        print(sum(p.numel() for p in net.parameters() if p.requires_grad))
-    """,
-    "second derivatives": """
-        x = torch.tensor(2.0, requires_grad=True)
-        (g,) = torch.autograd.grad(x ** 3, x, create_graph=True)
-        g.backward()
-        print(g, x.grad)
-    """,
-    "an intermediate value": """
-        x = torch.tensor([1.0, 2.0], requires_grad=True)
-        h = x * 3
-        print(torch.autograd.grad((h ** 2).sum(), [h, x]))
-    """,
-    "recurrent": """
-        for kind in (nn.RNN, nn.GRU, nn.LSTM):
-            net = kind(input_size=2, hidden_size=2, batch_first=True)
-            for p in net.parameters():
-                p.data.copy_(torch.linspace(-1, 1, p.numel()).reshape(p.shape))
-            out, state = net(torch.linspace(-1, 1, 4).reshape(1, 2, 2))
-            out.sum().backward()
-            print(out.detach(), net.weight_ih_l0.grad)
-    """,
-    "written into": """
-        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-        y = x * 2
-        y[0] = 5.0
-        y += 1
-        (y ** 2).sum().backward()
-        print(x.grad)
-    """,
-    "spread": """
-        x = torch.tensor([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]], requires_grad=True)
-        print(x.std(), x.var(1, unbiased=False), torch.std(x, dim=1), x.var(False))
-        x.std(dim=0, keepdim=True).sum().backward()
-        print(x.grad)
-    """,
-    "lists of parameters": """
-        class Net(nn.Module):
-            def __init__(self, *layers):
-                super().__init__()
-                for k, layer in enumerate(layers):
-                    self.add_module(str(k), layer)
-                self.ws = nn.ParameterList([nn.Parameter(torch.ones(2, 2)) for _ in range(2)])
-                self.by = nn.ParameterDict({"a": nn.Parameter(torch.ones(2))})
-
-            def forward(self, x):
-                for layer in list(self._modules.values())[:1]:
-                    x = layer(x)
-                return x @ self.ws[0] @ self.ws[-1] * self.by["a"]
-
-        net = Net(nn.ReLU())
-        print([name for name, _ in net.named_parameters()], len(net.ws))
-        y = torch.zeros(3, 2).scatter_(1, torch.tensor([[0], [1], [1]]), 1)
-        net(y + y.new_ones(3, 2)).sum().backward()
-        print(y, net.ws[0].grad, net.by["a"].grad)
-    """,
-    "lazy layers": """
-        net = nn.Sequential(nn.LazyLinear(2), nn.ReLU(), nn.LazyLinear(1, bias=False))
-        print(net, net[0].weight)
-        net(torch.ones(3, 4))
-        with torch.no_grad():
-            for p in net.parameters():
-                p.fill_(0.5)
-        net(torch.ones(3, 4)).sum().backward()
-        print(net, net[0].weight.grad)
-        other = nn.Sequential(nn.LazyLinear(2), nn.ReLU(), nn.LazyLinear(1, bias=False))
-        other.load_state_dict(net.state_dict())
-        print(torch.add(torch.ones(1, 2), other[2].weight.detach(), out=torch.empty(1, 2)))
-    """,
-}
 HEAD = "import torch\nimport torch.nn as nn\n"
+LONG = f"""{HEAD}
+w = torch.tensor(1.0, requires_grad=True)
+for step in range(100):
+    w.grad = None
+    (w ** 2).backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+print(f"{{w.item():.3e}}")
+"""
+PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nprint('over')\n"
+PAGE = scripts_of(Path(__file__).with_name("same.md"))
+SAME = {name: HEAD + text for name, text in PAGE.items()}
 
 
 def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
@@ -218,18 +48,10 @@ def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
     return file
 
 
-def text_of(name: str) -> str:
-    """One of those scripts."""
-    lines = SAME[name].strip("\n").split("\n")
-    return HEAD + "\n".join(line[8:] for line in lines) + "\n"
-
-
 @pytest.fixture(scope="module")
 def same(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     """What each of those scripts comes to."""
-    home = tmp_path_factory.mktemp("same")
-    files = {n: written(home, text_of(n), f"{k}.py") for k, n in enumerate(SAME)}
-    return ran_each({name: (str(file), "--json") for name, file in files.items()})
+    return solved(SAME, tmp_path_factory.mktemp("same"))
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -239,28 +61,38 @@ def test_what_is_printed_is_pytorchs(same: dict[str, Outcome], name: str) -> Non
     code, out, told = same[name]
     line = json.loads(out)
     assert (code, line["error"]) == (0, None), told
-    due, _ = shown(text_of(name), name)
+    due, _ = shown(SAME[name], name)
     assert alike(line["printed"], due), (line["printed"], due)
     assert {call["verdict"] for call in line["calls"]} <= {"agree"}
 
 
-def test_a_wrong_derivative_of_ones_own_is_a_dissent(tmp_path: Path) -> None:
-    """(x*x)' at 3 is 6, and the script's own rule says 9."""
-    code, out, _ = ran(written(tmp_path, WRONG))
-    assert code == 3
-    assert out.startswith("tensor(9.)\n")
-    assert "dissent" in out
-    assert "2*x" in out
+# What a script is, the exit code, words of the output and of the complaints.
+ENDS = {
+    "a wrong derivative of one's own dissents: (x*x)' at 3 is 6, the script's rule says 9": (
+        WRONG, 3, ["tensor(9.)\n", "dissent", "2*x"], [],
+    ),
+    "an error is shown after what was judged, with the line of the script": (
+        f"{HEAD}x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.backward()\n", 1,
+        ["agree"], ["line 5", "grad can be implicitly created only for scalar outputs"],
+    ),
+    "a long loop is judged in part and says so": (
+        LONG, 0, ["3 of 100 judged", "97 more passes back were not judged", f"{0.8**100:.3e}"], [],
+    ),
+    "what is no Python is malformed": ("x = (1\n", 2, [], ["lesson.py:1"]),
+    "pictures need no window": (PICTURE, 0, ["over"], []),
+}  # fmt: skip
 
 
-def test_an_error_is_shown_after_what_was_judged(tmp_path: Path) -> None:
-    """With the line of the script, and no line of gradcheck."""
-    text = f"{HEAD}x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.backward()\n"
-    code, out, told = ran(written(tmp_path, text))
-    assert code == 1
-    assert "agree" in out
-    assert "line 5" in told
-    assert "grad can be implicitly created only for scalar outputs" in told
+@pytest.mark.parametrize("name", ENDS)
+def test_how_a_script_ends(tmp_path: Path, name: str) -> None:
+    """Its exit code, and what is said; no line of gradcheck is shown."""
+    text, code, printed, complained = ENDS[name]
+    if text is PICTURE:
+        pytest.importorskip("matplotlib")
+    found, out, told = ran(written(tmp_path, text))
+    assert found == code
+    assert [words for words in printed if words not in out] == []
+    assert [words for words in complained if words not in told] == []
     assert "gradcheck/" not in told
 
 
@@ -280,24 +112,6 @@ def test_a_missing_name_ends_in_one_sentence(tmp_path: Path, line: str, words: s
     assert code == 1
     assert words in told
     assert " - " in told.strip().splitlines()[-1]
-
-
-def test_a_long_loop_is_judged_in_part_and_says_so(tmp_path: Path) -> None:
-    """A hundred passes run; three of the line are judged."""
-    text = """
-w = torch.tensor(1.0, requires_grad=True)
-for step in range(100):
-    w.grad = None
-    (w ** 2).backward()
-    with torch.no_grad():
-        w -= 0.1 * w.grad
-print(f"{w.item():.3e}")
-"""
-    code, out, _ = ran(written(tmp_path, HEAD + text))
-    assert code == 0
-    assert "3 of 100 judged" in out
-    assert "97 more passes back were not judged" in out
-    assert f"{0.8**100:.3e}" in out
 
 
 def test_a_large_net_is_judged_by_floats(tmp_path: Path) -> None:
@@ -343,31 +157,6 @@ def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:
     assert line["calls"][0]["verdict"] == "agree"
 
 
-def test_what_is_no_python_is_malformed(tmp_path: Path) -> None:
-    """With its place."""
-    code, _, told = ran(written(tmp_path, "x = (1\n"))
-    assert code == 2
-    assert "lesson.py:1" in told
-
-
-def test_a_script_in_a_named_directory_does_not_run(tmp_path: Path) -> None:
-    """Only a file that is named on the command line does."""
-    written(tmp_path, "open('ran', 'w')\n")
-    result = CliRunner().invoke(main, ["solve", str(tmp_path)])
-    assert result.exit_code == 2
-    assert "no problem files there" in result.stderr
-    assert not (tmp_path / "ran").exists()
-
-
-def test_pictures_need_no_window(tmp_path: Path) -> None:
-    """`plt.show()` shows nothing and waits for nobody."""
-    pytest.importorskip("matplotlib")
-    text = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()\nprint('over')\n"
-    code, out, _ = ran(written(tmp_path, text))
-    assert code == 0
-    assert "over" in out
-
-
 def test_draws_are_the_same_at_each_run(tmp_path: Path) -> None:
     """PyTorch's names, NumPy's and Python's begin from a fixed seed."""
     text = "import torch, numpy as np, random\nprint(torch.randn(2), np.random.rand())\n"
@@ -384,10 +173,21 @@ def test_the_command_runs_a_script_beside_it(tmp_path: Path) -> None:
     assert "never goes back" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["lint", "serve"])
-def test_a_script_is_no_problem_file(tmp_path: Path, command: str) -> None:
-    """Only `solve` runs one."""
-    file = written(tmp_path, "open('ran', 'w')\n")
-    result = CliRunner().invoke(main, [command, str(file)])
+@pytest.mark.parametrize(
+    ("command", "given", "words"),
+    [
+        ("solve", ".", "no problem files there"),
+        ("lint", "lesson.py", "`gradcheck solve` runs it"),
+        ("serve", "lesson.py", "`gradcheck solve` runs it"),
+    ],
+)
+def test_a_script_runs_only_where_it_is_named_to_solve(
+    tmp_path: Path, command: str, given: str, words: str
+) -> None:
+    """Neither in a folder, nor as a problem file."""
+    written(tmp_path, "open('ran', 'w')\n")
+    result = CliRunner().invoke(main, [command, str(tmp_path / given)])
     assert result.exit_code == 2
-    assert "`gradcheck solve` runs it" in result.stderr
+    assert words in result.stderr
+    assert not Path("ran").exists()
+    assert not (tmp_path / "ran").exists()

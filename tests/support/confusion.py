@@ -1,8 +1,7 @@
 """Make it, find it: every prepared mistake given back as an answer, and what is said of it."""
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,94 +15,58 @@ from gradcheck.training import Reference
 from gradcheck.training.outputs import same
 
 
-@dataclass(frozen=True)
-class Confusion:
-    """How many mistakes were made, and how many were named.
+class Confusion(NamedTuple):
+    """How many mistakes were made, and how many named among the hypotheses of fewest mistakes.
 
-    `named` has the mistake's id among the hypotheses of fewest mistakes (in either family's
-    words), `shown` among those that a student is told, `alone` has no other id beside it. `ties`
-    counts the ids that were named together; `missed` are the acts that were not named, with what
-    was said instead. Rows marked vague give way to a plainer name and are counted aside.
+    `missed` are the acts that were not named, with what was said instead. Rows marked vague give
+    way to a plainer name and are not counted.
     """
 
-    made: int
-    named: int
-    shown: int
-    alone: int
-    vague: int
-    ties: Counter[tuple[str, ...]]
-    missed: tuple[tuple[Mistake, str, Diagnosis], ...]
-
-    def __add__(self, other: "Confusion") -> "Confusion":
-        """Of two problems together."""
-        return Confusion(
-            self.made + other.made,
-            self.named + other.named,
-            self.shown + other.shown,
-            self.alone + other.alone,
-            self.vague + other.vague,
-            self.ties + other.ties,
-            self.missed + other.missed,
-        )
+    made: int = 0
+    named: int = 0
+    missed: tuple[tuple[Mistake, str, Diagnosis], ...] = ()
 
 
-NOTHING = Confusion(0, 0, 0, 0, 0, Counter(), ())
+def together(found: Iterable[Confusion]) -> Confusion:
+    """Of several answers, or problems."""
+    parts = list(zip(*found, strict=True))
+    return Confusion(sum(parts[0]), sum(parts[1]), sum(parts[2], ())) if parts else Confusion()
 
 
 def confusion(prepared: Prepared, family: str = "") -> Confusion:
     """Each visible mistake of a family (or of all) given as the answer to each part it changes."""
-    total = NOTHING
-    for made in prepared.made:
-        if not family or made.mistake.family == family:
-            for part in prepared.right[0]:
-                total += _one(prepared, made, part)
-    return total
+    return together(
+        _one(prepared, made, part)
+        for made in prepared.made
+        if not family or made.mistake.family == family
+        for part in prepared.right[0]
+    )
 
 
 def _one(prepared: Prepared, made: Made, part: str) -> Confusion:
     answer = [g[part] for g in made.at]
     if not all(np.all(np.isfinite(a)) for a in answer):
-        return NOTHING
+        return Confusion()
     found = explain(prepared, part, answer)
     if found == Diagnosis("unnamed"):  # the part is right: the mistake shows in another one
-        return NOTHING
-    return counted(made.mistake, part, found)
+        return Confusion()
+    return _counted(made.mistake, part, found)
 
 
-def counted(mistake: Mistake, part: str, found: Diagnosis) -> Confusion:
-    """One mistake made, and what was said of the answer to a part."""
+def _counted(mistake: Mistake, part: str, found: Diagnosis) -> Confusion:
     if mistake.rank >= VAGUE:
-        return Confusion(0, 0, 0, 0, 1, Counter(), ())
-    told = {h.mistake.id for h in found.hypotheses if h.with_ is None}
-    all_of_them = told | {h.mistake.id for h in found.beneath if h.with_ is None}
-    named = mistake.id in all_of_them
-    ties = Counter([tuple(sorted(all_of_them))] if len(all_of_them) > 1 else [])
-    missed = () if named else ((mistake, part, found),)
-    alone = all_of_them == {mistake.id}
-    return Confusion(1, int(named), int(mistake.id in told), int(alone), 0, ties, missed)
-
-
-def summary(found: Sequence[tuple[str, Confusion]], most: int = 12) -> str:
-    """One line a problem, then the ids that are most often named together."""
-    total = sum((each for _, each in found), NOTHING)
-    rows = [f"{'problem':42}{'made':>6}{'named':>8}{'told':>8}{'alone':>8}"]
-    rows += [_row(name, each) for name, each in (*found, ("all", total))]
-    rows += [f"{count:5}  {', '.join(ids)}" for ids, count in total.ties.most_common(most)]
-    return "\n".join(rows)
-
-
-def _row(name: str, each: Confusion) -> str:
-    label = name.replace("\n", "; ")[:40]
-    shares = (n / max(each.made, 1) for n in (each.named, each.shown, each.alone))
-    return f"{label:42}{each.made:6}" + "".join(f"{share:8.1%}" for share in shares)
+        return Confusion()
+    told = {h.mistake.id for h in (*found.hypotheses, *found.beneath) if h.with_ is None}
+    return Confusion(
+        1, int(mistake.id in told), () if mistake.id in told else ((mistake, part, found),)
+    )
 
 
 def confused(reference: Reference) -> Confusion:
     """Every mistake of the loop made everywhere and once, given as the answer to each part."""
-    total = NOTHING
-    for replay in reference.mistaken.replays:
-        for part, value in replay.values.items():
-            if not same(value, reference.trace.values[part]):
-                said = reference.mistaken.explain(part, value)
-                total += counted(replay.mistake, part, said)
-    return total
+    return together(
+        _counted(replay.mistake, part, reference.mistaken.explain(part, value))
+        for replay in reference.mistaken.replays
+        for part, value in replay.values.items()
+        if not same(value, reference.trace.values[part])
+    )

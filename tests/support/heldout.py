@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,50 +33,8 @@ RIGHT = {
     "add": "du + dv", "sub": "du - dv", "mul": "du*v + u*dv", "div": "(du*v - u*dv)/v**2",
     "power": "v*u**(v - 1)*du", "raised": "u**v*log(u)*dv", "function": "slope(u)*du",
 }  # fmt: skip
-# names: where (see `kinds`): what is written there
-WRONG = """
-missing-inner-derivative: composed: slope(u)
-missing-inner-derivative: power of a sum: v*u**(v - 1)
-outer-not-differentiated: composed but exp: function(u)*du
-outer-at-variable: composed: slope(x)*du
-outer-at-inner-derivative: composed: slope(du)
-derivative-put-inside: composed: slope(u*du)
-sign-error: sin: -slope(u)*du
-sign-error: cos: -slope(u)*du
-sign-error: add: du - dv
-sign-error: sub: du + dv
-sum-of-derivatives: mul: du + dv
-product-of-derivatives: mul: du*dv
-product-rule-crossed: mul: u*du + v*dv
-lost-product-term: mul: du*v
-lost-product-term: mul: u*dv
-product-rule-minus sign-error: mul: du*v - u*dv
-quotient-plus sign-error: div: (du*v + u*dv)/v**2
-quotient-swapped sign-error: div: (u*dv - du*v)/v**2
-quotient-of-derivatives: div: du/dv
-denominator-not-squared: div: (du*v - u*dv)/v
-numerator-squared: div: (du*v - u*dv)/u**2
-denominator-forgotten: div: du*v - u*dv
-lost-quotient-term: div: du/v
-power-coefficient-missing: power: u**(v - 1)*du
-power-not-reduced: power: v*u**v*du
-power-increased: power: v*u**(v + 1)*du
-coefficient-slip: high power: (v - 1)*u**(v - 1)*du
-power-rule-on-exponential: exp: u*exp(u - 1)*du
-power-rule-on-exponential: raised: v*u**(v - 1)*dv
-exponent-of-e-changed: exp: exp(u - 1)*du
-log-of-base-missing: raised: u**v*dv
-wrong-function-derivative: tan: tan(u)/cos(u)*du
-wrong-function-derivative sign-error: sinh: -cosh(u)*du
-log-derivative-wrong: log: 1/du
-inverse-function-derivative-wrong: arctan: du/(1 - u**2)
-inverse-function-derivative-wrong: arctan: du/sqrt(1 - u**2)
-constant-factor-lost: scaled: dv
-constant-kept: add a constant: du + v
-term-lost: add: du
-term-lost: sub: du
-"""
-RULES = [tuple(line.split(": ")) for line in WRONG.strip().split("\n")]
+LINES = Path(__file__).with_suffix(".txt").read_text().splitlines()
+RULES = [tuple(line.split(": ")) for line in LINES if not line.startswith("#")]
 
 
 # -- functions -------------------------------------------------------------------------------------

@@ -11,18 +11,6 @@ import numpy as np
 
 from gradcheck.ops import TABLE
 
-LAYERS = {}
-
-
-def layer(name, make):
-    """Enter a forward and a backward, which have this name here."""
-
-    def enter(pair):
-        LAYERS[name] = (*pair, make)
-        return pair
-
-    return enter
-
 
 def normal(*shapes):
     """Arguments of these shapes, all of one scale."""
@@ -67,9 +55,6 @@ def dense_back(g, x, w, b):
     return dx, dw, db
 
 
-layer("dense", first_scaled((4, 3), (3, 5), 5))((dense, dense_back))
-
-
 def mlp(x, w1, b1, w2, b2):
     h = np.maximum(0, x @ w1 + b1)
     return h @ w2 + b2
@@ -88,9 +73,6 @@ def mlp_back(g, x, w1, b1, w2, b2):  # noqa: PLR0917 - a layer's weights
     return dx, dw1, db1, dw2, db2
 
 
-layer("mlp", first_scaled((5, 3), (3, 4), 4, (4, 2), 2))((mlp, mlp_back))
-
-
 def bilinear(x, w, y):
     return np.einsum("ni,ijk,nj->nk", x, w, y)
 
@@ -100,9 +82,6 @@ def bilinear_back(g, x, w, y):
     dw = np.einsum("nk,ni,nj->ijk", g, x, y)
     dy = np.einsum("nk,ijk,ni->nj", g, w, x)
     return dx, dw, dy
-
-
-layer("bilinear", first_scaled((4, 3), (3, 3, 2), (4, 3)))((bilinear, bilinear_back))
 
 
 def ridge(w, x, y):
@@ -117,9 +96,6 @@ def ridge_back(g, w, x, y):
     dw = x.T @ dr + 0.2 * w
     dx = np.outer(dr, w)
     return g * dw, g * dx, -g * dr
-
-
-layer("ridge", first_scaled(3, (6, 3), 6))((ridge, ridge_back))
 
 
 # -- convolutions and pools ------------------------------------------------------------------------
@@ -156,9 +132,6 @@ def im2col_back(g, x, w, b):
     return dxp[:, :, 1:-1, 1:-1], dw, db
 
 
-layer("conv, im2col", first_scaled((2, 2, 4, 3), (3, 2, 3, 3), 3))((im2col, im2col_back))
-
-
 def max_pool(x):
     n, c, height, width = x.shape
     return x.reshape(n, c, height // 2, 2, width // 2, 2).max(axis=(3, 5))
@@ -175,9 +148,6 @@ def max_pool_back(g, x):
     return d.reshape(x.shape)
 
 
-layer("max pool", normal((2, 2, 4, 4)))((max_pool, max_pool_back))
-
-
 def avg_pool(x):
     n, c, height, width = x.shape
     return x.reshape(n, c, height // 2, 2, width // 2, 2).mean(axis=(3, 5))
@@ -185,9 +155,6 @@ def avg_pool(x):
 
 def avg_pool_back(g, x):
     return np.repeat(np.repeat(g, 2, axis=2), 2, axis=3) / 4
-
-
-layer("average pool", normal((2, 1, 4, 2)))((avg_pool, avg_pool_back))
 
 
 # -- norms -----------------------------------------------------------------------------------------
@@ -217,9 +184,6 @@ def batch_norm_back(g, x, gamma, beta):
     return dx, dgamma, dbeta
 
 
-layer("batch norm", first_scaled((5, 3), 3, 3))((batch_norm, batch_norm_back))
-
-
 def layer_norm(x, gamma, beta):
     mu = x.mean(-1, keepdims=True)
     inv = (x.var(-1, keepdims=True) + EPS) ** -0.5
@@ -237,9 +201,6 @@ def layer_norm_back(g, x, gamma, beta):
     return dx, dgamma, dbeta
 
 
-layer("layer norm", first_scaled((4, 5), 5, 5))((layer_norm, layer_norm_back))
-
-
 def rms_norm(x, gamma):
     return gamma * x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + EPS)
 
@@ -251,9 +212,6 @@ def rms_norm_back(g, x, gamma):
     gg = g * gamma
     dx = gg / rms - x * (gg * x).sum(axis=-1, keepdims=True) / (d * rms**3)
     return dx, dgamma
-
-
-layer("rms norm", first_scaled((3, 4), 4))((rms_norm, rms_norm_back))
 
 
 # -- attention -------------------------------------------------------------------------------------
@@ -278,9 +236,6 @@ def attention_back(g, q, k, v):
     return dq, dk, dv
 
 
-layer("attention", first_scaled((4, 3), (4, 3), (4, 2)))((attention, attention_back))
-
-
 def heads(x, wq, wk, wv):
     q, k, v = (np.einsum("btd,dhe->bhte", x, w) for w in (wq, wk, wv))
     p = softmax(np.einsum("bhte,bhse->bhts", q, k) / np.sqrt(q.shape[-1]))
@@ -301,9 +256,6 @@ def heads_back(g, x, wq, wk, wv):
         dx += np.einsum("bhte,dhe->btd", d, w)
     dwq, dwk, dwv = (np.einsum("btd,bhte->dhe", x, d) for d in (dq, dk, dv))
     return dx, dwq, dwk, dwv
-
-
-layer("heads", first_scaled((2, 3, 4), (4, 2, 2), (4, 2, 2), (4, 2, 2)))((heads, heads_back))
 
 
 # -- recurrent -------------------------------------------------------------------------------------
@@ -334,9 +286,6 @@ def rnn_back(g, xs, h0, wx, wh, b):  # noqa: PLR0917 - a layer's weights
     return dxs, dh, dwx, dwh, db
 
 
-layer("rnn", first_scaled((3, 2, 2), (2, 3), (2, 3), (3, 3), 3))((rnn, rnn_back))
-
-
 def lstm(x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
     i, f, o, a = np.split(x @ w + h @ u + b, 4, axis=1)
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(a)
@@ -358,9 +307,6 @@ def lstm_back(g, x, h, c, w, u, b):  # noqa: PLR0917 - a layer's weights
     return dz @ w.T, dz @ u.T, dc * f, x.T @ dz, h.T @ dz, dz.sum(0)
 
 
-layer("lstm", first_scaled((2, 2), (2, 2), (2, 2), (2, 8), (2, 8), 8))((lstm, lstm_back))
-
-
 # -- picking ---------------------------------------------------------------------------------------
 
 IDS = np.array([[0, 2, 2], [3, 0, 1]])
@@ -378,18 +324,12 @@ def embedding_back(g, table):
     return d
 
 
-layer("embedding bag", normal((5, 3)))((embedding, embedding_back))
-
-
 def dropout(x):
     return x * KEEP / 0.6
 
 
 def dropout_back(g, x):
     return g * KEEP / 0.6
-
-
-layer("dropout", normal((3, 4)))((dropout, dropout_back))
 
 
 def upsample(x):
@@ -399,9 +339,6 @@ def upsample(x):
 def upsample_back(g, x):
     h, w = x.shape
     return g.reshape(h, 2, w, 3).sum(axis=(1, 3))
-
-
-layer("upsample", normal((2, 3)))((upsample, upsample_back))
 
 
 # -- activations and losses ------------------------------------------------------------------------
@@ -419,9 +356,6 @@ def cross_entropy_back(g, z):
     return g * d
 
 
-layer("cross-entropy", normal((4, 3)))((cross_entropy, cross_entropy_back))
-
-
 def bce(z, t):
     return np.mean(3 * t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z))
 
@@ -433,11 +367,6 @@ def bce_back(g, z, t):
     return g * dz / z.size, g * dt / z.size
 
 
-layer("weighted bce", lambda rng, scale: [rng.normal(size=5) * scale, rng.random(5)])(
-    (bce, bce_back)
-)
-
-
 def huber(x, y):
     d = np.abs(x - y)
     return np.where(d <= 1, 0.5 * d**2, d - 0.5).sum()
@@ -447,9 +376,6 @@ def huber_back(g, x, y):
     d = x - y
     slope = np.where(np.abs(d) <= 1, d, np.sign(d))
     return g * slope, -g * slope
-
-
-layer("huber", normal(6, 6))((huber, huber_back))
 
 
 def hinge(s):
@@ -468,18 +394,12 @@ def hinge_back(g, s):
     return g * mask / n
 
 
-layer("multiclass hinge", normal((4, 3)))((hinge, hinge_back))
-
-
 def gaussian_kl(mu, logvar):
     return -0.5 * np.sum(1 + logvar - mu**2 - np.exp(logvar))
 
 
 def gaussian_kl_back(g, mu, logvar):
     return g * mu, g * 0.5 * (np.exp(logvar) - 1)
-
-
-layer("gaussian kl", normal((2, 3), (2, 3)))((gaussian_kl, gaussian_kl_back))
 
 
 def gelu(x):
@@ -491,9 +411,6 @@ def gelu_back(g, x):
     t = np.tanh(k * (x + 0.044715 * x**3))
     slope = 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * k * (1 + 3 * 0.044715 * x**2)
     return g * slope
-
-
-layer("gelu", normal(7))((gelu, gelu_back))
 
 
 def info_nce(a, b):
@@ -509,9 +426,6 @@ def info_nce_back(g, a, b):
     return ds @ b, ds.T @ a
 
 
-layer("info nce", normal((4, 3), (4, 3)))((info_nce, info_nce_back))
-
-
 def residual(x, w):
     y = np.tanh(x @ w)
     return x + y * y
@@ -524,8 +438,33 @@ def residual_back(g, x, w):
     return g + dz @ w.T, x.T @ dz
 
 
-layer("residual", first_scaled((3, 3), (3, 3)))((residual, residual_back))
-
+LAYERS = {
+    "dense": (dense, dense_back, first_scaled((4, 3), (3, 5), 5)),
+    "mlp": (mlp, mlp_back, first_scaled((5, 3), (3, 4), 4, (4, 2), 2)),
+    "bilinear": (bilinear, bilinear_back, first_scaled((4, 3), (3, 3, 2), (4, 3))),
+    "ridge": (ridge, ridge_back, first_scaled(3, (6, 3), 6)),
+    "conv, im2col": (im2col, im2col_back, first_scaled((2, 2, 4, 3), (3, 2, 3, 3), 3)),
+    "max pool": (max_pool, max_pool_back, normal((2, 2, 4, 4))),
+    "average pool": (avg_pool, avg_pool_back, normal((2, 1, 4, 2))),
+    "batch norm": (batch_norm, batch_norm_back, first_scaled((5, 3), 3, 3)),
+    "layer norm": (layer_norm, layer_norm_back, first_scaled((4, 5), 5, 5)),
+    "rms norm": (rms_norm, rms_norm_back, first_scaled((3, 4), 4)),
+    "attention": (attention, attention_back, first_scaled((4, 3), (4, 3), (4, 2))),
+    "heads": (heads, heads_back, first_scaled((2, 3, 4), (4, 2, 2), (4, 2, 2), (4, 2, 2))),
+    "rnn": (rnn, rnn_back, first_scaled((3, 2, 2), (2, 3), (2, 3), (3, 3), 3)),
+    "lstm": (lstm, lstm_back, first_scaled((2, 2), (2, 2), (2, 2), (2, 8), (2, 8), 8)),
+    "embedding bag": (embedding, embedding_back, normal((5, 3))),
+    "dropout": (dropout, dropout_back, normal((3, 4))),
+    "upsample": (upsample, upsample_back, normal((2, 3))),
+    "cross-entropy": (cross_entropy, cross_entropy_back, normal((4, 3))),
+    "weighted bce": (bce, bce_back, lambda rng, scale: [rng.normal(size=5) * scale, rng.random(5)]),
+    "huber": (huber, huber_back, normal(6, 6)),
+    "multiclass hinge": (hinge, hinge_back, normal((4, 3))),
+    "gaussian kl": (gaussian_kl, gaussian_kl_back, normal((2, 3), (2, 3))),
+    "gelu": (gelu, gelu_back, normal(7)),
+    "info nce": (info_nce, info_nce_back, normal((4, 3), (4, 3))),
+    "residual": (residual, residual_back, first_scaled((3, 3), (3, 3))),
+}
 
 # -- single steps ----------------------------------------------------------------------------------
 

@@ -70,6 +70,13 @@ def of(*data: Any) -> Callable[[Callable[..., Any]], Snippet]:
     return lambda function: lambda m: function(m, *map(m.leaf, data))
 
 
+def made(m: Any, forward: Any, backward: Any = None, **named: Any) -> Any:
+    """A Function class named Fn of the given static methods."""
+    members = {"forward": forward, "backward": backward, **named}
+    statics = {name: staticmethod(f) for name, f in members.items() if f is not None}
+    return type("Fn", (m.Function,), statics)
+
+
 def told(snippet: Snippet, m: Any) -> Any:
     """What a snippet gives: its value or its error, and its warnings, as text."""
     with warnings.catch_warnings(record=True) as caught:
@@ -107,6 +114,7 @@ def same(snippet: Snippet) -> None:
     mine = told(snippet, ours())
     if any(words in expected[0] for words in RARE):
         mine, expected = (each[0].partition(":")[0] for each in (mine, expected))
+    assert not expected[0].startswith("NameError"), expected
     assert mine == expected, (mine, expected)
 
 

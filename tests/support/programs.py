@@ -3,16 +3,18 @@
 import json
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
-from gradcheck.problem import load_text
+from gradcheck.problem import Problem, load_text
 from tests.support.shipped import FOLDER, SETS, prepared
 
 FILE = FOLDER / "training-programs.yaml"
@@ -84,13 +86,6 @@ STEP, CLEAR, ZERO = "with no_grad():\n    w -= 0.01 * w.grad", "w.grad = None", 
 SGD = "opt = SGD([w], lr=0.01)"
 
 
-def windows(*body: str, when: str = "i % 2 == 1 or i == 4") -> str:
-    """The loop of WINDOWS around other lines, stepped at other times."""
-    taken = ("record(g=w.grad)", "with no_grad():", "    w -= 0.05 * w.grad", CLEAR)
-    step = "\n".join([f"if {when}:", *(f"    {line}" for line in taken)])
-    return loop(*body, BACK, step, turns="for i in range(5):")
-
-
 def flat(value: Any) -> list[float]:
     """All numbers in tensors and arrays inside lists."""
     if isinstance(value, list):
@@ -114,3 +109,41 @@ def batch(tmp_path: Path, problem: str, answers: dict[str, Any], *options: str) 
         (tmp_path / f"{student}.json").write_text(text)
     files = [str(tmp_path / f"{student}.json") for student in answers]
     return CliRunner().invoke(main, ["grade", str(tmp_path / "set.yaml"), *files, *options])
+
+
+def by_torch(problem: Problem, program: str, point: Any) -> list[Any]:
+    """What is asked of a program, by the same text where PyTorch runs it, in float64."""
+    torch = pytest.importorskip("torch")
+    recorded: dict[str, list[Any]] = {}
+
+    def record(**values: Any) -> None:
+        for name, value in values.items():
+            kept = value.detach().clone() if hasattr(value, "detach") else value
+            recorded.setdefault(name, []).append(kept)
+
+    def linear(n: int, m: int, *, seed: int = 0, weight: Any = None, bias: Any = True) -> Any:
+        rng, bound = np.random.default_rng(seed), n**-0.5
+        drawn, shift = rng.uniform(-bound, bound, (m, n)), rng.uniform(-bound, bound, m)
+        layer = torch.nn.Linear(n, m)
+        with torch.no_grad():
+            layer.weight.copy_(torch.tensor(drawn if weight is None else weight))
+            layer.bias.copy_(torch.tensor(shift if bias is True else bias))
+        return layer
+
+    names = {n: getattr(torch, n) for n in ("no_grad", "tensor", "zeros", "exp", "log", "sqrt")}
+    losses = ("MSELoss", "CrossEntropyLoss", "L1Loss", "SmoothL1Loss")
+    names |= {n: getattr(torch.nn, n) for n in losses}
+    names |= {"torch": torch, "F": torch.nn.functional, "nn": SimpleNamespace(Linear=linear)}
+    names |= {"norm": torch.linalg.vector_norm, "grad": torch.autograd.grad, "Linear": linear}
+    names |= {"SGD": torch.optim.SGD, "Adam": torch.optim.Adam, "record": record}
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        for name, entry in problem.inputs.items():
+            value = torch.tensor(np.array(point[name], dtype=np.float64))
+            names[name] = value.requires_grad_(entry.requires_grad)
+        exec(program, names)
+        names["recorded"] = SimpleNamespace(**recorded)
+        return [eval(part.ask.source, names) for part in problem.parts if part.ask]
+    finally:
+        torch.set_default_dtype(before)

@@ -4,101 +4,39 @@ import ast
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from gradcheck.opinions.opinion import Case
 from gradcheck.ops import everything
 
 MARK = "<program of a test>"
-
-
 SPELLINGS = {name: each for name, each in everything().items() if each.function}
-
-
 CONSTANTS = {"pi": math.pi, "e": math.e, "array": np.array}
-
-
 POINTS = (0.37, 0.83, 1.61, 1.19)
+Net = tuple[str, Mapping[str, tuple[int, ...]], tuple[str, ...]]
+"""A program, the shapes of its inputs, what is differentiated."""
 
 
-SCHOOL = (
-    "x**3 + 2*sin(x)",
-    "cos(2*x)",
-    "sin(x**2)",
-    "x**2 * sin(x)",
-    "sin(x) / x",
-    "1 / (x**2 + 1)",
-    "(x**2 + 1)**3",
-    "exp(3*x) + x**4",
-    "x * log(x)",
-    "sqrt(x**3 + 2)",
-    "tan(3*x) - 5*x",
-    "2**x + log10(x)",
-    "x**x",
-    "arctan(2*x) + arcsin(x/2)",
-    "exp(sin(x)) * cos(x)",
-    "(x**2 + 3*x) / (x - 4)",
-    "log(x**2 + 1) + 7",
-    "x**-2 + 3*x",
-    "(1 - x**2) * exp(-x)",
-    "x**2 * y + sin(x*y)",
-)
+def net(program: str, shapes: str, by: str) -> Net:
+    """One from its texts: `X 5 3, b` is a matrix and a number."""
+    sizes = {name: tuple(map(int, rest)) for name, *rest in map(str.split, shapes.split(","))}
+    return program.strip(), sizes, tuple(by.split())
 
 
-TENSORS: Mapping[str, tuple[str, Mapping[str, tuple[int, ...]], tuple[str, ...]]] = {
-    "linear regression": (
-        "p = X @ W + b\nmean((p - t)**2)",
-        {"X": (5, 3), "W": (3, 2), "b": (2,), "t": (5, 2)},
-        ("W", "b"),
-    ),
-    "layer norm": (
-        "m = mean(x, axis=1, keepdims=True)\n"
-        "d = x - m\n"
-        "s = sqrt(mean(d**2, axis=1, keepdims=True) + 0.1)\n"
-        "sum((d / s * a + b) * v)",
-        {"x": (5, 3), "a": (3,), "b": (3,), "v": (5, 3)},
-        ("x", "a", "b"),
-    ),
-    "softmax cross-entropy": (
-        "z = X @ W\nlse = log(sum(exp(z), axis=1))\nmean(lse - sum(z * t, axis=1))",
-        {"X": (5, 4), "W": (4, 3), "t": (5, 3)},
-        ("W",),
-    ),
-    "log softmax": (
-        "sum(log_softmax(x @ W) * t)",
-        {"x": (5, 4), "W": (4, 3), "t": (5, 3)},
-        ("x", "W"),
-    ),
-    "ridge": (
-        "sum((X @ w - t)**2) / 5 + 0.3 * sum(w**2)",
-        {"X": (5, 3), "w": (3,), "t": (5,)},
-        ("w",),
-    ),
-    "logistic": (
-        "s = sigmoid(X @ w + b)\n-mean(t * log(s) + (1 - t) * log(1 - s))",
-        {"X": (5, 3), "w": (3,), "b": (), "t": (5,)},
-        ("w", "b"),
-    ),
-    "repeated index": ("sum(x[[0, 2, 2]] * v)", {"x": (3,), "v": (3,)}, ("x",)),
-    "elementwise": ("sum(x**2 * sin(x))", {"x": (3,)}, ("x",)),
-    "relu layer": (
-        "h = relu(X @ W + b)\nsum(h**2 * v)",
-        {"X": (7, 3), "W": (3, 2), "b": (2,), "v": (7, 2)},
-        ("W", "b"),
-    ),
-}
+FILE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())
+SCHOOL: Sequence[str] = FILE["school"]
+TENSORS = {name: net(**texts) for name, texts in FILE["tensors"].items()}
 
 
-def mlp(batch: int) -> tuple[str, Mapping[str, tuple[int, ...]], tuple[str, ...]]:
-    """A perceptron 4-5-3 with one output: program, shapes, what is differentiated."""
+def mlp(batch: int) -> Net:
+    """A perceptron 4-5-3 with one output."""
     program = "h = tanh(X @ W1 + b1)\nk = tanh(h @ W2 + b2)\np = k @ W3 + b3\nmean((p - t)**2)"
-    shapes = {
-        "X": (batch, 4), "W1": (4, 5), "b1": (5,), "W2": (5, 3), "b2": (3,),
-        "W3": (3, 1), "b3": (1,), "t": (batch, 1),
-    }  # fmt: skip
-    return program, shapes, ("W1", "b1", "W2", "b2", "W3", "b3")
+    shapes = f"X {batch} 4, W1 4 5, b1 5, W2 5 3, b2 3, W3 3 1, b3 1, t {batch} 1"
+    return net(program, shapes, "W1 b1 W2 b2 W3 b3")
 
 
 def runner(text: str) -> Any:

@@ -1,28 +1,42 @@
-"""The lessons' scripts, what Python shows of each, and whether two such texts tell the same."""
+"""Scripts of users: what Python shows of each, and `gradcheck solve`, run as they run it.
+
+Each script is solved in a process of its own, forked from one that has started.
+"""
 
 import io
+import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
 import warnings
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
-LESSONS = {
-    path.stem: path.read_text() for path in sorted((Path(__file__).parent / "lessons").glob("*.py"))
-}
+from gradcheck.cli.script import main
+
+Outcome = tuple[int, str, str]
 # Sizes, addresses and words around numbers are told differently; what is left has to be the same.
 TOLD = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?(?![\w])|True|False|None|\w+Backward0")
 SIZE = re.compile(r"torch\.Size\(\[([^]]*)\]\)")
 DRAWN = {"buffer_5_accumulate"}
 
 
+def scripts_of(file: Path) -> dict[str, str]:
+    """The scripts of a page, by their headings."""
+    found = re.findall(r"^## ([^\n]*)\n\n```python\n(.*?)^```$", file.read_text(), re.M | re.S)
+    return dict(found)
+
+
+LESSONS = scripts_of(Path(__file__).parents[1] / "scripts" / "lessons.md")
+
+
 def numbers(text: str) -> list[str | float]:
     """The numbers, truth values and names of nodes in a text, in order."""
     text = SIZE.sub(r"(\1)", re.sub(r" at 0x[0-9a-f]+|dtype=torch\.float32|float32", "", text))
-    return [_number(each) for each in TOLD.findall(text)]
-
-
-def _number(told: str) -> str | float:
-    return told if told[0].isalpha() else float(told)
+    return [each if each[0].isalpha() else float(each) for each in TOLD.findall(text)]
 
 
 def alike(came: str, due: str) -> bool:
@@ -50,3 +64,60 @@ def shown(text: str, name: str) -> tuple[str, str]:
         except RuntimeError as raised:
             error = str(raised).splitlines()[0]
     return out.getvalue(), error
+
+
+def ran(file: Path, *options: str) -> Outcome:
+    """Exit code, standard output, standard error."""
+    return _ran_each({"only": (str(file), *options)})["only"]
+
+
+def solved(texts: Mapping[str, str], home: Path) -> dict[str, Outcome]:
+    """What `solve --json` says of each of several scripts, written into a folder."""
+    files = {name: home / f"{k}.py" for k, name in enumerate(texts)}
+    for name, file in files.items():
+        file.write_text(texts[name])
+    return _ran_each({name: (str(file), "--json") for name, file in files.items()})
+
+
+def _ran_each(words: Mapping[str, Sequence[str]]) -> dict[str, Outcome]:
+    """The interpreter starts once for all of them."""
+    with tempfile.TemporaryDirectory() as home:
+        order = {
+            name: (str(Path(home) / str(k)), *given)
+            for k, (name, given) in enumerate(words.items())
+        }
+        command = [sys.executable, "-m", "tests.support.scripts", json.dumps([*order.values()])]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
+        assert done.returncode == 0, done.stderr
+        return {name: _read(path) for name, (path, *_) in order.items()}
+
+
+def _read(path: str) -> Outcome:
+    out, err, code = (Path(f"{path}.{end}").read_text() for end in ("out", "err", "code"))
+    return int(code), out, err
+
+
+def _serve(orders: Sequence[Sequence[str]]) -> None:
+    """Run one after the other, what each says in files of its own."""
+    for path, *words in orders:
+        child = os.fork()
+        if not child:
+            _run(path, words)
+        _, status = os.waitpid(child, 0)
+        Path(f"{path}.code").write_text(str(os.waitstatus_to_exitcode(status)))
+
+
+def _run(path: str, words: list[str]) -> None:
+    for number, end in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{path}.{end}", os.O_WRONLY | os.O_CREAT), number)
+    code = 70
+    try:
+        code = main(words)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve(json.loads(sys.argv[1]))

@@ -1,20 +1,13 @@
 """The value of a formula's tree, by Python's own mathematics."""
 
 import ast
+import copy
 import math
-import operator
 
-OPERATIONS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Lt: operator.lt,
-    ast.Gt: operator.gt,
-}
+KNOWN = {
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call,
+    ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub, ast.Lt, ast.Gt,
+}  # fmt: skip
 SHARED = "sin cos tan sinh cosh tanh exp log log2 log10 sqrt cbrt"
 FUNCTIONS = {
     **{name: getattr(math, name) for name in SHARED.split()},
@@ -31,25 +24,16 @@ FUNCTIONS = {
 }
 
 
+class _Floats(ast.NodeTransformer):
+    """Every number as Python's float."""
+
+    def visit_Constant(self, node):
+        """Fractions too."""
+        return ast.copy_location(ast.Constant(float(node.value)), node)
+
+
 def value(node, point):
     """The value of a tree where names have the values of a point."""
-
-    def inner(tree):
-        match tree:
-            case ast.Expression(body):
-                return inner(body)
-            case ast.Constant(number):
-                return float(number)
-            case ast.Name(name):
-                return {"pi": math.pi, "e": math.e, **point}[name]
-            case ast.BinOp(left, op, right):
-                return OPERATIONS[type(op)](inner(left), inner(right))
-            case ast.UnaryOp(op, operand):
-                return OPERATIONS[type(op)](inner(operand))
-            case ast.Compare(left, [op], [right]):
-                return OPERATIONS[type(op)](inner(left), inner(right))
-            case ast.Call(ast.Name(function), arguments, []):
-                return FUNCTIONS[function](*map(inner, arguments))
-        raise AssertionError(ast.dump(tree))
-
-    return inner(node)
+    tree = ast.fix_missing_locations(_Floats().visit(copy.deepcopy(node)))
+    assert {type(each) for each in ast.walk(tree)} <= KNOWN, ast.dump(tree)
+    return eval(compile(tree, "tree", "eval"), {"pi": math.pi, "e": math.e, **FUNCTIONS, **point})

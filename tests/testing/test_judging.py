@@ -10,7 +10,6 @@ import pytest
 
 from gradcheck.testing import GradientError, assert_vjp
 from tests.support import slips
-from tests.support.caught import first_line
 from tests.support.extremes import EXTREMES
 from tests.support.layers import LAYERS, STEPS
 
@@ -112,7 +111,11 @@ def test_a_right_layer_passes_at_every_seed(name, scale, kind):
 def test_a_slip_is_caught_and_named(title):
     """A twelfth of them; by a name that was written down before, where there is one."""
     *pair, args, names = SLIPS[title]
-    line = first_line(*pair, args, (GradientError, TypeError))
+    with pytest.raises((GradientError, TypeError)) as caught, np.errstate(all="ignore"):
+        assert_vjp(*pair, *args)
+    line, *rest = str(caught.value).split("\n")
+    assert len(rest) < 20
+    assert max(map(len, rest), default=0) <= 60
     assert line.startswith(("d/d", "backward", "2 gradients came for 3"))
     assert names in line or any(name in line.split(" ") for name in names.split())
 

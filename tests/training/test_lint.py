@@ -66,44 +66,47 @@ def steps(optimizer: str, n: int = 4) -> str:
     return STEPS.format(optimizer=optimizer, n=n)
 
 
-def test_one_step_hides_a_missing_clearing() -> None:
-    """Nothing was held when the only gradient came: another step is the cure."""
-    hidden = of(findings(ONE_STEP, "w.detach()"), "invisible")
-    assert "take another step" in hidden[("missing-zero-grad",)].cure
+ADAM = steps("Adam([w], lr=0.1)")
+TWO_OF_A_WINDOW = ("counted-twice", "unscaled-accumulation")
+# A program, what is asked, the kind of finding, its mistakes, and words of the cure: None where
+# there must be no such finding.
+HIDDEN = {
+    "one step hides a missing clearing": (
+        ONE_STEP, ("w.detach()",), "invisible", ("missing-zero-grad",), "take another step"),
+    "a gradient alone hides what the step did with it": (
+        ONE_STEP, ("w.grad",), "invisible", ("zeroed-before-step",), "parameters"),
+    "after one step the parameters tell": (
+        ONE_STEP, ("w.detach()",), "invisible", ("zeroed-before-step",), None),
+    "adam hides the size of gradients": (
+        ADAM, ("recorded.loss", "recorded.w"), "invisible", ("counted-twice",), "norm"),
+    "the norm shows it": (
+        ADAM, ("recorded.norm", "recorded.w"), "invisible", ("counted-twice",), None),
+    "a window of two cannot tell a sum from a double": (
+        WINDOW.format(n=6, size=2), ("recorded.norm", "recorded.w"), "alike", TWO_OF_A_WINDOW,
+        "accumulate three micro-batches or more"),
+    "a window of three can": (
+        WINDOW.format(n=6, size=3), ("recorded.norm", "recorded.w"), "alike", TWO_OF_A_WINDOW,
+        None),
+}  # fmt: skip
 
 
-def test_a_gradient_alone_hides_what_the_step_did_with_it() -> None:
-    """After one step the parameters would tell; they are not asked for."""
-    hidden = of(findings(ONE_STEP, "w.grad"), "invisible")
-    assert "parameters" in hidden[("zeroed-before-step",)].cure
-    assert ("zeroed-before-step",) not in of(findings(ONE_STEP, "w.detach()"), "invisible")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_is_hidden_is_found_with_its_cure(name: str) -> None:
+    """Nothing is asked that a mistake would change, or nothing that tells it from another."""
+    program, asked, kind, ids, cure = HIDDEN[name]
+    found = of(findings(program, *asked), kind)
+    if cure is None:
+        assert ids not in found
+        return
+    assert cure in found[ids].cure
+    assert kind != "alike" or "no number tells" in found[ids].why
+    assert program is not ADAM or set(found) == {ids}
 
 
-def test_adam_hides_the_size_of_gradients() -> None:
-    """Twice every gradient, the same steps: losses and weights show nothing, the norm does."""
-    adam = steps("Adam([w], lr=0.1)")
-    hidden = of(findings(adam, "recorded.loss", "recorded.w"), "invisible")
-    assert set(hidden) == {("counted-twice",)}
-    assert "norm" in hidden[("counted-twice",)].cure
-    assert of(findings(adam, "recorded.norm", "recorded.w"), "invisible") == {}
-
-
-@pytest.mark.parametrize(("size", "tied"), [(2, True), (3, False)])
-def test_windows_of_two_cannot_tell_a_sum_from_a_double(size: int, tied: bool) -> None:
-    """Not dividing by two is doubling; the cure is a window of three."""
-    found = findings(WINDOW.format(n=6, size=size), "recorded.norm", "recorded.w")
-    alike = of(found, "alike")
-    pair = ("counted-twice", "unscaled-accumulation")
-    assert (pair in alike) == tied
-    if tied:
-        assert alike[pair].cure == "accumulate three micro-batches or more"
-        assert "no number tells" in alike[pair].why
-
-
-def test_what_could_not_happen_is_not_missed() -> None:
-    """Without a clearing, a division or a window nobody can forget one."""
-    found = findings("(w**2).sum().backward()", "w.grad")
-    assert found == ()
+@pytest.mark.parametrize("asked", [("w.grad",), ("w.is_leaf", "w.grad.shape")])
+def test_what_could_not_happen_is_not_missed(asked: tuple[str, ...]) -> None:
+    """Without a clearing or a window nobody can forget one; flags ask nothing of the ledger."""
+    assert findings("(w**2).sum().backward()", *asked) == ()
 
 
 def test_a_mistake_that_runs_away_is_no_trouble() -> None:
@@ -115,14 +118,9 @@ def test_a_mistake_that_runs_away_is_no_trouble() -> None:
     assert not all(np.all(np.isfinite(value)) for value in values)
 
 
-def test_flags_and_names_ask_nothing_of_the_ledger() -> None:
-    """A problem about leaves and nodes is not blamed for what it does not ask."""
-    assert findings("(w**2).sum().backward()", "w.is_leaf", "w.grad.shape") == ()
-
-
 CURED = [
     (ONE_STEP, ("w.grad",), "w.detach()"),
-    (steps("Adam([w], lr=0.1)"), ("recorded.w",), "recorded.norm"),
+    (ADAM, ("recorded.w",), "recorded.norm"),
     (WINDOW.format(n=6, size=3), ("recorded.norm[0]",), "recorded.w"),
     (steps("SGD([w], lr=0.1)", 2), ("recorded.norm",), "recorded.w"),
 ]
@@ -148,7 +146,7 @@ def test_shipped_problems_have_no_findings() -> None:
 
 def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
     """Exit code 1, the cure, the reason, and the backward call underlined."""
-    lines = "\n".join(f"  {line}" for line in steps("Adam([w], lr=0.1)").strip().splitlines())
+    lines = "\n".join(f"  {line}" for line in ADAM.strip().splitlines())
     file = tmp_path / "p.yaml"
     file.write_text(f"id: p\ninputs: {{w: 1.0}}\nprogram: |\n{lines}\nask: {{w: recorded.w}}\n")
     result = CliRunner().invoke(main, ["lint", str(file)])

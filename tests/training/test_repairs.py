@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.programs import (
     BACK,
@@ -10,7 +11,6 @@ from tests.support.programs import (
     DESCENT,
     KEEP,
     LOSS,
-    SGD,
     SHIPPED,
     STEP,
     WINDOWS,
@@ -20,113 +20,31 @@ from tests.support.programs import (
     ids,
     judged,
     loop,
-    windows,
 )
 
-# The problem, the program, the mistake to be named, the statement that is pointed at.
-MISTAKES = {
-    "never cleared": (DESCENT, loop(LOSS, BACK, KEEP, STEP), "missing-zero-grad", BACK),
-    "cleared before the loop": (
-        DESCENT,
-        loop(LOSS, BACK, KEEP, "opt.step()", head=f"{SGD}\nopt.zero_grad()"),
-        "missing-zero-grad",
-        BACK,
-    ),
-    "once not cleared": (
-        DESCENT,
-        loop(LOSS, BACK, KEEP, STEP, f"if step != 1:\n    {CLEAR}"),
-        "missing-zero-grad",
-        BACK,
-    ),
-    "step before backward": (
-        DESCENT,
-        loop(LOSS, "opt.zero_grad()", "opt.step()", BACK, KEEP, head=SGD),
-        "step-before-backward",
-        "opt.step()",
-    ),
-    "step with the last gradient": (
-        DESCENT,
-        loop("opt.step()", "opt.zero_grad()", LOSS, BACK, KEEP, head=SGD),
-        "step-before-backward",
-        "opt.step()",
-    ),
-    "step between loss and backward": (
-        DESCENT,
-        loop(LOSS, "opt.step()", "opt.zero_grad()", BACK, KEEP, head=SGD),
-        "step-before-backward",
-        "opt.step()",
-    ),
-    "zeroed too soon": (
-        DESCENT,
-        loop(LOSS, BACK, KEEP, "opt.zero_grad()", "opt.step()", head=SGD),
-        "zeroed-before-step",
-        "opt.zero_grad()",
-    ),
-    "None too soon": (
-        DESCENT,
-        loop(LOSS, BACK, KEEP, CLEAR, STEP),
-        "zeroed-before-step",
-        CLEAR,
-    ),
-    "backward twice": (
-        DESCENT,
-        loop(LOSS, "loss.backward(retain_graph=True)", BACK, KEEP, STEP, CLEAR),
-        "counted-twice",
-        BACK,
-    ),
-    "cleared between micro-batches": (
-        WINDOWS,
-        windows(CLEAR, "loss = (w * s[i] - 1)**2 / (2 - (i == 4))"),
-        "overwritten-grad",
-        CLEAR,
-    ),
-    "micro-batches not divided": (
-        WINDOWS,
-        windows("loss = (w * s[i] - 1)**2"),
-        "unscaled-accumulation",
-        BACK,
-    ),
-    "micro-batches divided twice": (
-        WINDOWS,
-        windows("k = 1 if i == 4 else 2", "loss = (w * s[i] - 1)**2 / k / k"),
-        "scaled-twice",
-        BACK,
-    ),
-    "last window left out": (
-        WINDOWS,
-        windows("loss = (w * s[i] - 1)**2 / 2", when="i % 2 == 1"),
-        "partial-window",
-        "",
-    ),
-    "last window weighed as a full one": (
-        WINDOWS,
-        windows("loss = (w * s[i] - 1)**2 / 2"),
-        "partial-window",
-        BACK,
-    ),
-    "one of two never cleared": (
-        "programs-line",
-        SHIPPED["programs-line"].wrong[1][0]["loop"],
-        "missing-zero-grad",
-        BACK,
-    ),
-}
+ONE_OF_TWO = {
+    "problem": "programs-line", "mistake": "missing-zero-grad", "place": BACK,
+    "program": SHIPPED["programs-line"].wrong[1][0]["loop"],
+}  # fmt: skip
+MISTAKES = yaml.safe_load(Path(__file__).with_name("repairs.yaml").read_text())
+MISTAKES["one of two never cleared"] = ONE_OF_TWO
+PROBLEMS = {"DESCENT": DESCENT, "WINDOWS": WINDOWS, "programs-line": "programs-line"}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_written_by_hand_is_named_and_pointed_at(name: str) -> None:
     """Each mistake of the training loop, as students spell it: its name and its statement."""
-    problem, program, mistake, place = MISTAKES[name]
-    found = judged(problem, program)
+    row = MISTAKES[name]
+    found = judged(PROBLEMS[row["problem"]], row["program"])
     assert found.verdict == "wrong"
-    assert ids(found) == [mistake]
+    assert ids(found) == [row["mistake"]]
     places = [found.answer[slice(*span)] for span in found.places.values()]
-    assert places == [place] * bool(place)
+    assert places == [row["place"]] * bool(row["place"])
 
 
 def test_every_mistake_of_the_training_loop_is_written_by_hand() -> None:
     """The eight of the contract."""
-    assert {mistake for _, _, mistake, _ in MISTAKES.values()} == {
+    assert {row["mistake"] for row in MISTAKES.values()} == {
         *("missing-zero-grad", "overwritten-grad", "unscaled-accumulation", "scaled-twice"),
         *("partial-window", "step-before-backward", "zeroed-before-step", "counted-twice"),
     }
@@ -143,67 +61,42 @@ def test_numbers_alone_do_not_name_what_the_ledger_excludes() -> None:
     assert ids(forgot) == ["missing-zero-grad"]
 
 
-@pytest.mark.parametrize(
-    ("program", "remark"),
-    [
-        (
-            loop(LOSS, BACK, KEEP, STEP),
-            "0 clearings of `.grad` of w, 4 in a program that is right",
-        ),
-        (
-            loop(LOSS, BACK, KEEP, STEP, CLEAR, turns="for k in range(3):"),
-            "3 steps that move w, 4 in a program that is right",
-        ),
-        (
-            loop("g = 2 * w", "record(norm=norm(g))"),
-            "0 gradients that come to w, 4 in a program that is right",
-        ),
-        (loop(LOSS, BACK, KEEP, "record(a=loss.grad)", STEP), "PyTorch warns: The .grad attribute"),
-    ],
-)
-def test_what_the_ledger_shows_is_said(program: str, remark: str) -> None:
-    """What was done as often as it is due is not told."""
-    found = judged(DESCENT, program)
-    assert found.verdict == "wrong"
-    assert any(said.startswith(remark) for said in found.diagnosis.remarks)
+THREE = "for k in range(3):"
+RIGHT = "4 in a program that is right"
+SAID = [
+    (loop(LOSS, BACK, KEEP, STEP), f"0 clearings of `.grad` of w, {RIGHT}"),
+    (loop(LOSS, BACK, KEEP, STEP, CLEAR, turns=THREE), f"3 steps that move w, {RIGHT}"),
+    (loop("g = 2 * w", "record(norm=norm(g))"), f"0 gradients that come to w, {RIGHT}"),
+    (loop(LOSS, BACK, KEEP, "record(a=loss.grad)", STEP), "PyTorch warns: The .grad attribute"),
+    (loop(LOSS, BACK, STEP, CLEAR), "nothing was recorded as `norm` - call `record(norm=...)`"),
+    (loop(LOSS, BACK, KEEP, STEP, CLEAR, turns=THREE),
+     "entry 0 of `[recorded.norm, w]` has the shape (3,), (4,) is due"),
+    (loop(LOSS, BACK, "record(norm=None)", STEP), "a number or an array of numbers is due"),
+    (loop(LOSS, BACK, KEEP, STEP, CLEAR) + "w = [w, 3, [4]]\n",
+     "entry 1 of `[recorded.norm, w]`: a number or an array of numbers is due"),
+    (loop(LOSS, BACK, KEEP, "w -= 0.01 * w.grad"), "step it inside `with no_grad():`"),
+    (loop(BACK, KEEP, STEP, head=LOSS), "compute the loss anew before each backward call"),
+    (loop("(w**4).backward()"), "make the loss one number: `.mean()` or `.sum()`"),
+    (loop(LOSS, CLEAR, STEP), "`.grad` is None before backward"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("program", "words"),
-    [
-        (loop(LOSS, BACK, STEP, CLEAR), "nothing was recorded as `norm` - call `record(norm=...)`"),
-        (
-            loop(LOSS, BACK, KEEP, STEP, CLEAR, turns="for k in range(3):"),
-            "entry 0 of `[recorded.norm, w]` has the shape (3,), (4,) is due",
-        ),
-        (loop(LOSS, BACK, "record(norm=None)", STEP), "a number or an array of numbers is due"),
-        (
-            loop(LOSS, BACK, KEEP, STEP, CLEAR) + "w = [w, 3, [4]]\n",
-            "entry 1 of `[recorded.norm, w]`: a number or an array of numbers is due",
-        ),
-        (loop(LOSS, BACK, KEEP, "w -= 0.01 * w.grad"), "step it inside `with no_grad():`"),
-        (loop(BACK, KEEP, STEP, head=LOSS), "compute the loss anew before each backward call"),
-        (loop("(w**4).backward()"), "make the loss one number: `.mean()` or `.sum()`"),
-        (loop(LOSS, CLEAR, STEP), "`.grad` is None before backward"),
-    ],
-)
-def test_what_cannot_be_read_is_wrong_and_said(program: str, words: str) -> None:
-    """Nothing recorded, another shape, an error on the way: wrong, with what is missing."""
+@pytest.mark.parametrize(("program", "words"), SAID)
+def test_what_is_missing_is_said(program: str, words: str) -> None:
+    """What the ledger shows, and what cannot be read; what was done as often as is due is not."""
     found = judged(DESCENT, program)
     assert found.verdict == "wrong"
-    assert any(words in said for said in found.remarks), found.remarks
+    said = (*found.remarks, *(found.diagnosis.remarks if found.diagnosis else ()))
+    assert any(words in each for each in said), said
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_the_reference_is_never_shown(tmp_path: Path, options: tuple[str, ...]) -> None:
     """Whatever is answered, no line of the reference comes out."""
     answers = {
-        f"s{k}": program for k, (p, program, *_) in enumerate(MISTAKES.values()) if p is DESCENT
+        f"s{k}": row["program"]
+        for k, row in enumerate(MISTAKES.values())
+        if row["problem"] == "DESCENT"
     }
-    answers |= {
-        "none": "x = 1",
-        "copied": copying(),
-        "bad": "import os",
-        "stopped": "while 1:\n  1",
-    }
+    answers |= {"none": "x = 1", "copied": copying(), "bad": "import os", "on": "while 1:\n  1"}
     assert "hidden" not in batch(tmp_path, DESCENT, answers, *options).output
