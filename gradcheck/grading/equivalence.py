@@ -5,6 +5,7 @@ to 30 digits at every point counts as equal. A ball that is too wide asks for mo
 for a guess; where precision runs out the outcome is undecided.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +15,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import GradcheckError
+from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
 from gradcheck.values import Array, Value
 
@@ -231,6 +233,20 @@ def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
 def _is_printed(yours: arb, half_unit: Fraction) -> bool:
     """Whether a number has so many digits that a program must have printed it."""
     return bool(abs(yours.mid()) * half_unit.denominator > half_unit.numerator * PRINTED)
+
+
+def floats(at: At) -> Array | None:
+    """The answer at a point as floats; None where it is not made of finite numbers."""
+    try:
+        with precision(BITS[0]):
+            values = at(BITS[0])
+    except GradcheckError:
+        return None
+    if isinstance(values, arb):
+        number = middle(values)
+        return np.array(number) if math.isfinite(number) else None
+    numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
+    return numbers if np.all(np.isfinite(numbers)) else None
 
 
 def sides(values: Sequence[arb]) -> Iterator[int]:

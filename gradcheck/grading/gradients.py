@@ -16,9 +16,9 @@ from flint import arb
 from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
-from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, floats
 from gradcheck.grading.formulas.knots import distant_spots, further_sides, unseen
-from gradcheck.grading.formulas.values import NotNumbers, Readings, floats, readings
+from gradcheck.grading.formulas.values import NotNumbers, Readings, readings
 from gradcheck.grading.judgement import (
     FAILURES,
     Judgement,

@@ -25,9 +25,9 @@ from gradcheck.values import Value
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
-    seen = key.look(part)
+    looks = key.looks(part)[:1]
     for other in rebracket(formula):
-        if seen is None or Floats(other.tree.body, *seen).is_near():
+        if all(Floats(other.tree.body, each.point, each.due).is_near() for each in looks):
             yield other
 
 

@@ -1,14 +1,13 @@
 """The key to a problem: its points, the verdict at each, and the gradients at any precision."""
 
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
-from flint import arb
 
 from gradcheck.answers import (
     Entries,
@@ -20,7 +19,7 @@ from gradcheck.answers import (
 from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import At, Values
+from gradcheck.grading.equivalence import At, Values, floats
 from gradcheck.grading.names import (
     assigned_names,
     gradients_named,
@@ -49,13 +48,21 @@ from gradcheck.training.questions import GradientQuestion, question, with_writte
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
-LOOK = 64  # bits, for a look at floats
+LOOK = 128  # bits, for a look at floats
 FLAT = 1e-9  # a gradient that is no better seen than its rounding
 POINTS = 8
 FAR = 3
 RESERVE = 24
 DIAGNOSTIC = 4
 GOOD = ("agree", "unstable-forward")
+
+
+class Look(NamedTuple):
+    """What floats see at the k-th point: the single numbers there, and the gradient."""
+
+    k: int
+    point: Mapping[str, float]
+    due: float
 
 
 class NoKey(GradcheckError):
@@ -199,21 +206,34 @@ class Key:
         return gradients_named(self.problem)
 
     @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
-    def look(self, part: Part) -> tuple[Mapping[str, float], float] | None:
-        """The first point where the gradient is not nearly 0, and its value there, in floats.
+    def looks(self, part: Part) -> tuple[Look, ...]:
+        """The gradient in floats at the points of the diagnosis where it is not nearly 0.
 
         None where it is no single finite number. Beside 0 floats tell nothing: rounding is all.
         """
         inputs = self.problem.inputs
         if self.run is not None or part.name not in inputs or inputs[part.name].shape:
-            return None
-        for spot in self.spots:
-            with precision(LOOK):
-                found = spot.gradient(part.name)(LOOK)
-            due = middle(found) if isinstance(found, arb) else math.nan
-            if not abs(due) < FLAT:
-                return (spot.floats, due) if math.isfinite(due) else None
-        return None
+            return ()
+        found: list[Look] = []
+        for k, spot in enumerate(self.spots):
+            value = floats(spot.gradient(part.name))
+            if value is None or value.shape:
+                return tuple(found)
+            if abs(value) >= FLAT and (k < DIAGNOSTIC or not found):
+                found.append(Look(k, spot.floats, float(value)))
+        return tuple(found)
+
+    def values(self, part: Part) -> Iterator[Array]:
+        """Values, derivatives and slopes that the program has there, but for constant ones."""
+        at = [look.k for look in self.looks(part)]
+        for line in self.mistaken.alone:
+            if not line.scalar or part.name not in line.shapes or max(at) >= len(line.x):
+                continue
+            for k, tangent in enumerate(line.tangents):
+                derivative = () if tangent is None else (tangent[:, 0],)
+                for each in (line.y[k], *derivative, *line.f[k]):
+                    if np.all(np.isfinite(each)) and np.ptp(each):
+                        yield each[at]
 
     def read(self, part: Part, answer: Value) -> Answer:
         """How an answer to a part is read; raises TextError at the place where it is not.

@@ -14,8 +14,9 @@ import numpy as np
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import GradcheckError, TextError
+from gradcheck.grading.equivalence import floats
 from gradcheck.grading.formulas.knots import distant_points
-from gradcheck.grading.formulas.values import Readings, floats, readings
+from gradcheck.grading.formulas.values import Readings, readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import Judgement, Witness, notes, share, share_of_right, to_plain
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot

@@ -1,18 +1,18 @@
 """Which piece of a wrong formula is to blame: what is due in its place, solved back from the truth.
 
 For every piece of a formula of single numbers the number is worked out, in floats, that would have
-to stand there, with the rest as it is, to give the right derivative. Where one small change of what
-was typed gives it (a number, sign, letter, function, factor or bracket), that is a slip, and it is
-held against the derivative at all points. Else that piece is to blame in whose place something
-simple is due: its negative, another number, a value or a derivative that the program itself has, or
-a missing factor of that kind. A term that was left out stands nowhere.
+to stand there, with the rest as it is, to give the right derivative. That piece is to blame where
+it is something simple: what one small change of what was typed gives (a number, sign, letter,
+function, factor or bracket), or else a value or a derivative that the program itself has, or a
+factor of that kind. A small change that is right at all points in balls is a slip, and its repair.
+A term that was left out stands nowhere.
 """
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from operator import add, ge, gt, le, lt, mul, sub, truediv
@@ -23,7 +23,6 @@ import numpy as np
 from gradcheck.answers import Formula, echo
 from gradcheck.answers.echo import PRODUCT, bracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.diagnosis.line import ScalarLine, lines
 from gradcheck.errors import TextError
 from gradcheck.grading.equivalence import compare
 from gradcheck.grading.formulas.values import readings
@@ -215,16 +214,19 @@ EXACT = {
 SHARE, NEAR = 12, 1e-9  # denominators beside a constant; how near, relatively, floats show it
 DECIMALS = 30  # digits behind the point that somebody types
 SUM, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
-KINDS = ("rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing")
+KINDS = (
+    "rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing", "ratio",
+    "value", "square", "factor",
+)  # fmt: skip
 LIKELY = {kind: k for k, kind in enumerate(KINDS)}
 
 
-class Slip(NamedTuple):
-    """A piece of a formula, and what would stand in its place."""
+class Change(NamedTuple):
+    """A piece of a formula, and what would stand there; None for numbers of the program's own."""
 
     kind: str
     node: ast.expr
-    new: ast.expr
+    new: ast.expr | None
 
 
 def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
@@ -233,43 +235,60 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     Of single numbers only. Where several changes do, the likeliest is named; its place is in the
     answer.
     """
-    seen = key.look(part) if part.name in key.problem.wrt else None
-    if seen is None:
-        return None
     try:
-        near = find_changes(key, Floats(formula.tree.body, *seen))
+        looks = _look(key, part, formula)
+        near = find_changes(key, looks, ()) if looks else []
     except FAILURES:
         return None
-    slip = next((slip for slip in near if _fits(key, part, formula, slip)), None)
+    if near and _is_short(looks[0]):
+        near = [change for change in near if change.kind == "rounding"]
+    slip = next((change for change in near if _makes_right(key, part, formula, change)), None)
     return slip and _diagnosis(formula, slip)
 
 
-def find_changes(key: Key, look: Floats) -> list[Slip]:
-    """Every small change that gives what is due, as far as floats tell; the likeliest first."""
-    nodes = look.pieces()
+def _look(key: Key, part: Part, formula: Formula) -> list[Floats]:
+    """A formula at the points where floats tell something; nowhere, where it is of arrays."""
+    seen = key.looks(part) if part.name in key.problem.wrt else ()
+    return [Floats(formula.tree.body, each.point, each.due) for each in seen]
+
+
+def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> list[Change]:
+    """Every small change that gives what is due, as far as floats tell; the likeliest first.
+
+    With values that the program has, `known`, those may stand there as well, or be a factor.
+    """
+    for look in looks:
+        nodes = look.pieces()
     with suppress(*NO_VALUE):  # there may be none as it stands
-        look.value(look.body)
+        looks[0].value(looks[0].body)
     inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
-    sums = [node for node in nodes if isinstance(node, ast.BinOp) and isinstance(node.op, SUM)]
-    terms = {id(look.body), *(id(term) for node in sums for term in (node.left, node.right))}
+    sums = [node for node in nodes if _is_sum(node)]
+    terms = {id(looks[0].body), *(id(term) for node in sums for term in _operands(node))}
     tried = [
-        Slip(kind, node, new)
+        Change(kind, node, new)
         for node in nodes
-        for kind, new in _changes(look, node, id(node) in terms, names)
+        for kind, new in _changes(looks[0], node, id(node) in terms, names)
     ]
+    near = [c for c in tried if c.new and all(look.fits(c.node, c.new) for look in looks)]
+    for node in nodes if known else ():
+        near += [Change(kind, node, None) for kind in _of_values(looks, node, known)]
+    return sorted(near, key=lambda change: LIKELY[change.kind])
+
+
+def _is_short(look: Floats) -> bool:
+    """Whether a formula has so few pieces with a name in them that a change is another answer."""
+    nodes = look.pieces()
     named = {id(node) for node in nodes if isinstance(node, ast.Name)}
     for node in reversed(nodes):
         named |= {id(node)} if any(id(piece) in named for piece in _operands(node)) else set()
-    short = sum(id(node) in named for node in nodes if _operands(node)) < FEWEST
-    tried = [slip for slip in tried if slip.kind == "rounding"] if short else tried
-    near = [slip for slip in tried if look.fits(slip.node, slip.new)]
-    return sorted(near, key=lambda slip: LIKELY[slip.kind])
+    return sum(id(node) in named for node in nodes if _operands(node)) < FEWEST
 
 
-def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
+def _makes_right(key: Key, part: Part, formula: Formula, change: Change) -> bool:
     """Whether the changed formula is right at all points."""
-    tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(slip.node): slip.new}))
+    assert change.new is not None
+    tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(change.node): change.new}))
     try:
         ready = readings(key.scope, replace(formula, tree=tree))
         due = [spot.gradient(part.name) for spot in key.spots]
@@ -278,9 +297,10 @@ def _fits(key: Key, part: Part, formula: Formula, slip: Slip) -> bool:
         return False
 
 
-def _diagnosis(formula: Formula, slip: Slip) -> Diagnosis:
+def _diagnosis(formula: Formula, slip: Change) -> Diagnosis:
     """The slip, with its place in what was typed, and what belongs there."""
     node, new = slip.node, slip.new
+    assert isinstance(new, ast.expr)
     (start, end), now = _place(node), echo(new)
     match node:
         case ast.BinOp(left, ast.Mult(), right) if slip.kind == "too much":
@@ -388,9 +408,9 @@ def _differ(first: ast.operator, second: ast.operator) -> bool:
 
 # -- a place ---------------------------------------------------------------------------------------
 
-POINTS = 6
 SAME = 1e-9  # relative: values are floats, worked back through a few operations
 SIMPLE = 60  # numbers that are due have no larger numerator or denominator
+OF_A_TERM = frozenset({"sign", "too much", "missing", "ratio", "factor"})
 Place = tuple[int, int]
 
 
@@ -400,8 +420,6 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
     `line` is the first line of its working that does not hold; else its last step is looked at.
     Only formulas of single numbers are.
     """
-    if part.name not in key.problem.wrt or key.run is not None:
-        return None
     try:
         formula = key.read(part, answer)
         if not isinstance(formula, Formula):
@@ -409,34 +427,11 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         step = next((each for each in formula.steps if each.line == line and each.tree), None)
         if step is not None and step.tree is not None:
             formula = formula.piece(step.tree)
-        found = lines([key.case(k) for k in range(min(POINTS, len(key.points)))])
-        slopes = found[0][1].tangents[-1] if found else None
-        if slopes is None or found[0][1].size != len(key.problem.wrt):
-            return None
-        points, run = found[0]
-        entry = key.problem.wrt.index(part.name)
-        body = formula.tree.body
-        looks = [
-            Floats(body, key.spots[k].floats, float(due))
-            for k, due in zip(points, slopes[:, entry], strict=True)
-        ]
-        for look in looks:
-            look.pieces()
-        with np.errstate(all="ignore"):
-            dues = sorted(_dues(looks, body, body), key=lambda each: _length(_place(each.node)))
-            return _blame(dues, formula, list(_known_values(run, entry)))
+        looks = _look(key, part, formula)
+        found = find_changes(key, looks, list(key.values(part))) if len(looks) > 1 else []
+        return _blame(found, formula) if found else None
     except (TextError, *FAILURES):
         return None
-
-
-@dataclass(frozen=True)
-class _Due:
-    """A piece, the numbers it has, those due, and the largest product that it is a factor of."""
-
-    node: ast.expr
-    has: Array
-    due: Array
-    term: ast.expr
 
 
 def _place(node: ast.expr) -> Place:
@@ -447,83 +442,74 @@ def _length(place: Place) -> int:
     return place[1] - place[0]
 
 
-def _dues(looks: Sequence[Floats], node: ast.expr, term: ast.expr) -> Iterator[_Due]:
-    """A piece and all below it for which numbers are due that can be solved back."""
-    dues = [look.due(node) for look in looks]
-    if None in dues:
-        return
-    has = np.array([look.value(node) for look in looks])
-    yield _Due(node, has, np.array(dues, dtype=float), term)
-    factors: tuple[ast.expr, ...] = ()
-    match node:
-        case ast.BinOp(left, ast.Mult(), right):
-            factors = (left, right)
-        case ast.BinOp(left, ast.Div()):
-            factors = (left,)
-        case ast.UnaryOp(ast.USub(), inner):
-            factors = (inner,)
-    for piece in _operands(node):
-        yield from _dues(looks, piece, term if piece in factors else piece)
-
-
-def _blame(found: Sequence[_Due], formula: Formula, known: Sequence[Array]) -> Place | None:
+def _blame(found: Sequence[Change], formula: Formula) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
-    body = formula.tree.body
-    kinds: tuple[tuple[Callable[[_Due], bool], bool], ...] = (
-        (lambda each: _same(each.due, -each.has), True),
-        (lambda each: isinstance(each.node, ast.Constant) and _number(each.due), False),
-        (lambda each: not _is_sum(each.node) and _number(each.due / each.has), True),
-        (lambda each: each.node is not body and _value(each, known), False),
-        (lambda each: _same(each.due, each.has**2), False),
-        (lambda each: _factor_missing(each, known), True),
-    )
-    for fits, whole in kinds:
-        fitting = list(filter(fits, found))
-        if fitting and whole:
-            return _with_sign(formula.text, max((_place(f.term) for f in fitting), key=_length))
-        if fitting:
-            return _place(fitting[0].node)
-    return None
+    kind = found[0].kind
+    blamed = [_blamed(change) for change in found if change.kind == kind]
+    if kind not in OF_A_TERM:
+        return min(map(_place, blamed), key=_length)
+    term = _terms(formula.tree.body)
+    return _with_sign(formula.text, max((_place(term[id(n)]) for n in blamed), key=_length))
 
 
-def _known_values(line: ScalarLine, entry: int) -> Iterator[Array]:
-    """Values, derivatives and slopes that the program has, but for those that are constant."""
-    for k, tangent in enumerate(line.tangents):
-        derivative = () if tangent is None else (tangent[:, entry],)
-        for each in (line.y[k], *derivative, *line.f[k]):
-            if np.all(np.isfinite(each)) and np.ptp(each):
-                yield each
+def _blamed(change: Change) -> ast.expr:
+    """The piece that a change is about: of a sign between two terms the second one."""
+    match change:
+        case Change("sign", ast.BinOp(_, ast.Add() | ast.Sub(), right), ast.BinOp()):
+            return right
+    return change.node
 
 
-def _value(each: _Due, known: Sequence[Array]) -> bool:
-    """Whether a value of the program belongs there, or, inside a function, would make it right."""
-    match each.node:
-        case ast.Constant():
-            return False
-        case ast.Call(ast.Name(name), [_]) if name in WAVES:
+def _terms(body: ast.expr) -> dict[int, ast.expr]:
+    """For each piece the largest product that it is a factor of."""
+    found, nodes = {id(body): body}, [body]
+    for node in nodes:
+        factors: tuple[ast.expr, ...] = ()
+        match node:
+            case ast.BinOp(left, ast.Mult(), right):
+                factors = (left, right)
+            case ast.BinOp(left, ast.Div()):
+                factors = (left,)
+            case ast.UnaryOp(ast.USub(), inner):
+                factors = (inner,)
+        for piece in _operands(node):
+            found[id(piece)] = found[id(node)] if piece in factors else piece
+            nodes.append(piece)
+    return found
+
+
+def _of_values(looks: Sequence[Floats], node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
+    """What is due in its place: its square, a number times it, a value of the program, or that."""
+    try:
+        has = np.array([look.value(node) for look in looks])
+        due = np.array([look.due(node) for look in looks], dtype=float)
+    except NO_VALUE:
+        return
+    with np.errstate(all="ignore"):
+        ratio = due / has
+        if not np.all(np.isfinite(ratio)):
+            return
+        if _same(due, has**2):
+            yield "square"
+        near = Fraction(float(ratio[0])).limit_denominator(SIMPLE)
+        simple = 0 < abs(near.numerator) <= SIMPLE**2 and _same(ratio, float(near))
+        if simple and not _is_sum(node):
+            yield "ratio"
+        turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
+        if not _is_sum(node) and any(_same(ratio, of) for of in turned):
+            yield "factor"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in WAVES:
             known = [*known, *(getattr(np, wave)(value) for value in known for wave in WAVES)]
-    return any(_same(each.due, sign * value) for value in known for sign in (1, -1))
-
-
-def _factor_missing(each: _Due, known: Sequence[Array]) -> bool:
-    """Whether a value of the program is missing as a factor, or is one too much."""
-    ratio = each.due / each.has
-    turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
-    return not _is_sum(each.node) and any(_same(ratio, of) for of in turned)
+        free = not isinstance(node, ast.Constant) and node is not looks[0].body
+        if free and any(_same(due, sign * value) for value in known for sign in (1, -1)):
+            yield "value"
 
 
 def _is_sum(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
 
 
-def _number(values: Array) -> bool:
-    """Whether all are one number that somebody may have meant."""
-    near = Fraction(float(values[0])).limit_denominator(SIMPLE)
-    simple = 0 < abs(near.numerator) <= SIMPLE**2
-    return simple and _same(values, np.full(values.shape, float(near)))
-
-
-def _same(a: Array, b: Array) -> bool:
+def _same(a: Array, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
 
 

@@ -6,10 +6,12 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from gradcheck.documents import read_yaml
 from gradcheck.grading.follow import FOLLOWS, Among, among
@@ -51,48 +53,8 @@ def told(judged: Mapping[str, Judgement]) -> dict[str, str]:
     return {name: each.follows or each.verdict for name, each in judged.items()}
 
 
-# By hand: dL/dh = 2h - 1, dh/dz = 1 - h^2, dz/dw = x, dz/dx = w + 2x.
-ANSWERS: list[tuple[dict[str, Any], dict[str, str]]] = [
-    (
-        {"h": "2h-1", "z": "(2h-1)(1-h^2)", "w": "(2h-1)(1-h^2)x", "x": "(2h-1)(1-h^2)(w+2x)"},
-        {"h": "right", "z": "right", "w": "right", "x": "right"},
-    ),
-    (  # the power rule's 2 is lost at once; all else follows
-        {"h": "h-1/2", "z": "(h-1/2)(1-h^2)", "w": "(h-1/2)(1-h^2)x", "x": "(h-.5)(1-h^2)(w+2x)"},
-        {"h": "wrong", "z": "h", "w": "h", "x": "h"},
-    ),
-    (  # two mistakes of its own: z for h, and then a lost term
-        {"h": "2h-1", "z": "(2h-1)(1-z^2)", "w": "(2h-1)(1-z^2)x", "x": "(2h-1)(1-z^2)w"},
-        {"h": "right", "z": "wrong", "w": "z", "x": "wrong"},
-    ),
-    (  # back on the right track after a slip
-        {"h": "h-1/2", "z": "(2h-1)(1-h^2)", "w": "(2h-1)(1-h^2)x"},
-        {"h": "wrong", "z": "right", "w": "right"},
-    ),
-    (  # a slip in z that x did not take over: it goes on from h
-        {"h": "h-1/2", "z": "-(h-1/2)(1-h^2)", "w": "-(h-.5)(1-h^2)x", "x": "(h-.5)(1-h^2)(w+2x)"},
-        {"h": "wrong", "z": "wrong", "w": "z", "x": "h"},
-    ),
-    (  # numbers, rounded to as many digits as a pocket calculator's user writes down
-        {"h": 0.77, "z": 0.333, "w": 0.233, "x": 0.899},
-        {"h": "right", "z": "wrong", "w": "z", "x": "z"},
-    ),
-    (  # a number and a formula: compared at the given point
-        {"h": "h - 1/2", "z": 0.0832947, "x": "(h - 1/2)(1 - h^2)(w + 2x)"},
-        {"h": "wrong", "z": "h", "x": "h"},
-    ),
-    (  # nothing follows from nothing: who cancels all that is left has not shown anything
-        {"h": "0", "z": "0", "w": 0},
-        {"h": "wrong", "z": "wrong", "w": "wrong"},
-    ),
-    (  # what cannot be read, or has another shape, leads nowhere
-        {"h": "2h - ", "z": "(h-1/2)(1-h^2)", "w": "(h-1/2)(1-h^2)x"},
-        {"h": "invalid", "z": "wrong", "w": "z"},
-    ),
-    ({"h": "[1, 2]", "z": "(h-1/2)(1-h^2)"}, {"h": "wrong", "z": "wrong"}),
-    ({"h": "log(-h)", "z": "log(-h)(1-h^2)"}, {"h": "wrong", "z": "wrong"}),
-    ({"h": None, "z": "(h-1/2)(1-h^2)"}, {"h": "missing", "z": "wrong"}),
-]
+SHEETS = yaml.safe_load(Path(__file__).with_name("sheets.yaml").read_text())["follow"]
+ANSWERS = [(sheet["given"], sheet["said"]) for sheet in SHEETS]
 
 
 @pytest.mark.parametrize(("given", "expected"), ANSWERS)

@@ -24,75 +24,10 @@ ROW = "id: row\ninputs: {x: [1.0, 2.0, 4.0]}\nprogram: sum(x**3)/3\n"
 TWO = "id: two\ninputs: {x: 2.0, y: 3.0}\nprogram: x**2*y\npoints: 3\nweights: {x: 2, y: 1}\n"
 
 
-@pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
-        ("2a x", "right"),
-        ("6x", "right"),
-        ("2*3.0*x", "right"),
-        ("12", "right"),
-        ("4a", "right"),
-        ("2*2*3", "right"),
-        (12, "right"),
-        (12.0, "right"),
-        ("5x", "wrong"),
-        ("4.0a", "right"),
-        ("12.1", "wrong"),
-        ("a x", "wrong"),
-    ],
-)
-def test_a_constant_of_the_problem_by_name_or_by_value(answer, verdict):
-    """An input given by value that needs no grad is a constant: its name and its value agree."""
-    assert judged(keyed(LINE), answer).verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("answer", "verdict", "tags"),
-    [
-        ("x^2", "right", ()),
-        ([1, 4, 16], "right", ()),
-        ([1.0, 4.0, 16.0], "right", ()),
-        ("[1, 4, 16]", "right", ()),
-        (["x[0]^2", "x[1]^2", "x[2]^2"], "right", ()),
-        (["x[0]^2", "4 + 0x[0]", "x[-1]^2"], "wrong", ()),
-        (["1", "2^2", "4*4"], "right", ()),
-        (["1/1", 4.0, 16], "right", ()),
-        ([1, 4, 15.9], "wrong", ()),
-        ([1, 4], "wrong", ("shape",)),
-        ([[1, 4, 16]], "wrong", ("shape",)),
-        (21, "wrong", ("shape",)),
-        ("1", "wrong", ("shape",)),
-        ("x[0]^2", "wrong", ("shape",)),
-        (["x^2", "x^2", "x^2"], "wrong", ()),
-        ("[1, 4", "invalid", ()),
-        ([1, "x[0", 16], "invalid", ()),
-        ("x^2 + 1e-35*x", "wrong", ()),
-    ],
-)
-def test_a_vector_by_formula_by_numbers_or_entry_by_entry(answer, verdict, tags):
-    """The gradient of sum(x^3)/3 is x^2; the shape is judged before the entries."""
-    found = judged(keyed(ROW), answer)
-    assert (found.verdict, found.tags) == (verdict, tags)
-
-
 def json_line(judgement, source: str, feedback: str) -> str:
     """The line of `grade --json`."""
     told = judgements.restrict(judgements.line(judgement, source), feedback)
     return json.dumps(told, allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    ("answer", "verdict"),
-    [
-        ("x**2 + nansum(0*x)", "right"),
-        ("x*x + median(x) - median(-(-x))", "right"),
-        ("x**2*average(ones(3))", "right"),
-        ("ptp(x) + x**2", "wrong"),
-    ],
-)
-def test_formulas_of_arrays_are_numpys(answer, verdict):
-    """`median` and its kin mean in answers what they mean in NumPy."""
-    assert judged(keyed(ROW), answer).verdict == verdict
 
 
 def test_a_wrong_entry_is_pointed_at():
@@ -100,44 +35,6 @@ def test_a_wrong_entry_is_pointed_at():
     witness = judged(keyed(ROW), [1, 5, 16]).witness
     assert (witness.index, witness.yours, witness.expected) == ((1,), 5.0, 4.0)
     assert witness.at == {"x": [1.0, 2.0, 4.0]}
-
-
-def test_numbers_as_texts_are_numbers():
-    """What a form or a table delivers as text is rounded like a number."""
-    ready = scalar("x**3 + 2*sin(x)", 2)
-    for answer in ("11.17", 11.17, "1.117*10^1", "+11.17"):
-        found = judged(ready, answer)
-        assert (found.verdict, found.tags) == ("right", ("rounded",))
-    assert judged(ready, "11.16").verdict == "wrong"
-    assert judged(ready, 11.167706326905716).tags == ()
-
-
-@pytest.mark.parametrize(
-    ("program", "answer"), [("pi*x**2", "6.283185307179586x"), ("x**2/3", "0.6666666666666666x")]
-)
-def test_a_float_for_an_exact_number_is_told_so(program, answer):
-    """The formula is another one, and no wrong rule of calculus either."""
-    found = judged(scalar(program), answer)
-    assert found.verdict == "wrong"
-    assert any("write pi, e" in said for said in found.remarks)
-    assert "write pi, e" not in "".join(judged(scalar(program), "0.67x").remarks)
-
-
-def test_an_exact_fraction_is_exact():
-    """A third is a third, in the program and in the answer, at any precision."""
-    ready = scalar("x/3", 2)
-    assert judged(ready, "1/3").verdict == "right"
-    assert judged(ready, "2/6").tags == ()
-    assert judged(ready, "0.3333").tags == ("rounded",)
-    assert judged(scalar("x**(1/3)", 8), "x^(-2/3)/3").verdict == "right"
-
-
-def test_missing_and_plain_values():
-    """Nothing is missing; a truth value is wrong, with a word on what is due."""
-    ready = scalar("x**3 + 2*sin(x)", 2)
-    assert judged(ready, None).verdict == "missing"
-    assert judged(ready, True).verdict == "wrong"
-    assert judged(ready, "AddBackward0").remarks
 
 
 def test_notes_on_ambiguous_spellings_come_along():
@@ -304,60 +201,12 @@ def test_tensor_numbers_with_noise():
     assert judged(keyed(text), "softmax(x)").verdict == "wrong"
 
 
-@pytest.mark.parametrize("answer", ["np.array([1, 4, 16])", "[1, 4, 16]*1", "2*[0.5, 2, 8]"])
-def test_a_list_that_is_calculated_with_is_a_vector(answer):
-    """A list times a number is taken entry by entry, as a vector is, and is judged."""
-    assert judged(keyed(ROW), answer).verdict == "right"
-
-
-@pytest.mark.parametrize("answer", ["1.5e400", "1e400", "-2.5*10^400"])
-def test_a_number_beyond_the_floats_is_judged(answer):
-    """A number that no float can hold is wrong, and stops nothing."""
-    assert judged(keyed(LINE), answer).verdict == "wrong"
-
-
 def test_a_fault_of_ours_stops_no_batch(monkeypatch):
     """Where judging itself breaks, the one answer goes to review."""
     monkeypatch.setattr("gradcheck.grading.gradients.compare_answer", lambda *_: {}["never"])
     found = judged(keyed(LINE), "6x")
     assert found.verdict == "needs-review"
     assert "fault of gradcheck" in found.remarks[-1]
-
-
-@pytest.mark.parametrize(
-    ("program", "answer", "verdict"),
-    [
-        ("abs(x - pi + cos(x))", "(1 - sin(x))*sign(x - pi)", "wrong"),
-        ("abs(x - pi + cos(x))", "(1 - sin(x))*sign(x - pi + cos(x))", "right"),
-        ("abs(x - 0.5)", "sign(x - 0.501)", "wrong"),
-        ("abs(x - 0.5)", "|x - 0.5|/(x - 0.5)", "right"),
-        ("x*abs(x)", "2 sqrt(x^2)", "right"),
-        ("x**2", "2x + relu(x - 5000)", "wrong"),
-    ],
-)
-def test_both_sides_close_to_each_knot_of_the_answer_are_visited(program, answer, verdict):
-    """An answer whose rule changes a little beside the place where the gradient's does is wrong."""
-    problem = keyed(f"id: lg\ninputs: {{x: -0.19}}\nprogram: {program}\n")
-    assert judged(problem, answer).verdict == verdict
-
-
-def test_a_power_of_what_is_zero_but_for_rounding():
-    """Where the base of a whole power is a ball around zero, the power is one too."""
-    problem = keyed("id: p9\ninputs: {x: 2.0}\nprogram: log(x/2)**4 + x\n")
-    assert judged(problem, "4(ln x - ln 2)^3/x + 1").verdict == "right"
-
-
-def test_the_absolute_value_as_sympy_prints_it():
-    """`Abs(x)`, which students paste from SymPy, is |x|."""
-    assert judged(keyed(LINE), "2a sign(x) Abs(x)").verdict == "right"
-
-
-@pytest.mark.parametrize("answer", ["2x*(x>0)", "2x (x > 0)", "(x > 0)*2x", "2x if x > 0 else 0"])
-def test_a_condition_is_a_factor(answer):
-    """0 or 1 beside numbers of any kind: the derivative of x relu(x)."""
-    ready = scalar("x*relu(x)", 1.3)
-    assert judged(ready, answer).verdict == "right"
-    assert judged(ready, answer.replace("2x", "x")).verdict == "wrong"
 
 
 def test_a_case_less_is_no_slip():
@@ -368,24 +217,3 @@ def test_a_case_less_is_no_slip():
     assert found.remarks == (
         "right where it has a value, but none of its cases holds where the gradient has one",
     )
-
-
-@pytest.mark.parametrize(
-    ("program", "right", "wrong"),
-    [
-        ("det(A)**2", "2|A|^2 A^{-T}", "2|A|^2 A^{-1}"),
-        ("trace(A @ A @ A)", "3(A^2)^T", "3A^2"),
-        ("trace(inv(A))", "-(A^{-2})^T", "-A^{-2}"),
-        ("trace(A)", "I_2", ""),
-    ],
-)
-def test_signs_of_matrices_are_read_as_a_book_means_them(program, right, wrong):
-    """Determinant, power, identity; a mistake is named in the reading in which there is one."""
-    ready = keyed(
-        f"id: m\ninputs: {{A: {{value: [[2.0, 0.5], [0.3, 1.5]]}}}}\nprogram: {program}\n"
-    )
-    assert judged(ready, right).verdict == "right"
-    if wrong:
-        found = judged(ready, wrong)
-        assert found.verdict == "wrong"
-        assert found.diagnosis.hypotheses[0].ids == ("transposed",)

@@ -1,5 +1,7 @@
 """One small change of what was typed that makes it right: what belongs in whose place."""
 
+from pathlib import Path
+
 import pytest
 
 from gradcheck.diagnosis import words
@@ -45,60 +47,18 @@ def test_no_other_number_is_a_rounded_one(answer: str) -> None:
     assert not any("2*pi`" in words(hypothesis) for hypothesis in told)
 
 
-PLACES = [
-    ("x^3 + 2sin x", "3x^2 - 2cos x", "- 2cos x"),
-    ("x^3 + 2sin x", "3x^2 + 2sin x", "sin x"),
-    ("x^3 + 2sin x", "3x^3 + 2cos x", "3x^3"),
-    ("x^3 + 2sin x", "3x^2+3cos x", "3"),
-    ("x^3 + 2sin x", "x^2+2cos x", "x^2"),
-    ("x^3 + 2sin x", "3x^2 + cos x", "+ cos x"),
-    ("x^3 + 2sin x", "f'(x) = 3x^2 - 2cos x", "- 2cos x"),
-    ("sin(x^2)", "cos(x^2)", "cos(x^2)"),
-    ("sin(x^2)", "2x cos(2x)", "cos(2x)"),
-    ("sin(x^2)", "2x sin(x^2)", "sin(x^2)"),
-    ("sin(x^2)", "-2x cos(x^2)", "-2x cos(x^2)"),
-    ("x^2*sin(3x)", "2x*sin(3x)-3x^2*cos(3x)", "-3x^2*cos(3x)"),
-    ("x^2*sin(3x)", "2x*sin(3x)+3x^2*sin(3x)", "sin(3x)"),
-    ("x^2/sin x", "(2x*sin x + x^2 cos x)/(sin x)^2", "+ x^2 cos x"),
-    ("x^2/sin x", "(2x*sin x - x^2 cos x)/(sin x)", "sin x"),
-    ("x^2/sin x", "(x^2 cos x - 2x sin x)/sin^2 x", "(x^2 cos x - 2x sin x)/sin^2 x"),
-    ("sqrt(x^2+1)", "1/(2sqrt(x^2+1))", "1/(2sqrt(x^2+1))"),
-    ("a*exp(-k*x)", "-k*exp(-k*x)", "-k*exp(-k*x)"),
-    ("(x^2+3x)^4", "3(x^2+3x)^3*(2x+3)", "3"),
-]
+TABLE = Path(__file__).with_name("pieces.txt").read_text().splitlines()[1:]
+PLACES = [tuple(cell.strip() for cell in line.split("|")) for line in TABLE]
 
 
 @pytest.mark.parametrize(("function", "answer", "place"), PLACES)
 def test_the_piece_to_blame(function, answer, place):
-    ready = key(question(function, ["a=2", "k=3"] if "k" in function else [], ["x"]))
-    start, end = standing(ready, ready.problem.parts[0], answer)
-    assert answer[start:end] == place
-
-
-@pytest.mark.parametrize(
-    ("function", "answer"),
-    [
-        ("x^3 + 2sin x", "3x^2"),
-        ("x^2*sin(3x)", "2x*sin(3x)"),
-        ("x^2*sin(3x)", "2x*cos(3x)*3"),
-        ("x^3", "x +"),
-        ("x^3", "foo x"),
-        ("x^3", "1/(x-x)"),
-        ("sum(X**2)", "X"),
-        ("x^3", "[x, 2x]"),
-    ],
-)
-def test_what_stands_nowhere(function, answer):
-    """A term that was left out, a product in another form, what is no formula of numbers."""
-    given = ["X=[1, 2]"] if "X" in function else []
-    ready = key(question(function, given, []))
-    assert standing(ready, ready.problem.parts[0], answer) is None
-
-
-def test_beside_arrays_nothing_is_looked_at():
-    """Slopes are known entry by entry there: the one of x is not the second."""
-    ready = key(question("x^3*sum(X)", ["X=[1, 2]", "x=2"], []))
-    assert standing(ready, ready.problem.part("x"), "3x^3") is None
+    """A term that was left out, and what is no formula of numbers, stands nowhere."""
+    given = ["a=2", "k=3"] if "k" in function else ["X=[1, 2]"] if "X" in function else []
+    ready = key(question(function, [*given, "x=2"] if "X)" in function else given, []))
+    part = ready.problem.part("x") or ready.problem.parts[0]
+    found = standing(ready, part, answer)
+    assert (answer[slice(*found)] if found else "-") == place
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import copy_tree
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import arbs, balls, exact, middle
-from gradcheck.numbers.run import precision
 from gradcheck.problem import Problem
 from gradcheck.values import Array, Value
 
@@ -233,17 +232,3 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
 def _as_floats(values: Array) -> Value:
     """Balls by their middles."""
     return np.array([middle(ball) for ball in values.flat]).reshape(values.shape)[()]
-
-
-def floats(at: At) -> Array | None:
-    """The answer at a point as floats; None where it is not made of finite numbers."""
-    try:
-        with precision(128):
-            values = at(128)
-    except GradcheckError:
-        return None
-    if isinstance(values, arb):
-        number = middle(values)
-        return np.array(number) if math.isfinite(number) else None
-    numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
-    return numbers if np.all(np.isfinite(numbers)) else None
