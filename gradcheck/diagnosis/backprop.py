@@ -78,18 +78,6 @@ def accumulations(tape: Tape) -> Iterator[Site]:
             yield Site(step, -1, (span, label, again[span, label]), span)
 
 
-def meetings(tape: Tape) -> Iterator[Site]:
-    """Steps that more than two edges lead to, once for each edge that might be left."""
-    for site in accumulations(tape):
-        if tape.uses[site.step] > 2:
-            edges = [
-                (node, i) for node in tape.nodes for i, e in enumerate(node.edges) if e is site.step
-            ]
-            for n, edge in enumerate(edges):
-                lost = {other: True for other in edges if other != edge}
-                yield replace(site, key=(*site.key, n), choice=lost)
-
-
 NEAREST = 12  # tensors on either side of a node: what stands in the same lines of code
 
 NAMED = 30  # characters of a step's text that a sentence has room for
@@ -300,8 +288,6 @@ def sites_of(
     if row.verb == "accumulate":
         met = accumulations(tape)
         return [s for s in met if row.where(Accumulation(None, None, _of_matrices(tape, s.step)))]
-    if row.verb == "keep":
-        return list(meetings(tape))
     if row.verb not in edges:
         return []
     return [
@@ -364,13 +350,6 @@ def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) 
         right = RIGHT.pull(node, i, g, y, operands)
         return wrong(node, i, g, right) if (node, i) in sites else right
 
-    def lose(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
-        right = RIGHT.pull(node, i, g, y, operands)
-        target = node.edges[i]
-        site = None if target is None else sites.get((target, -1))
-        lost = None if site is None else site.choice.get((node, i))
-        return right if lost is None else row.wrong(edge_of(tape, node, i, g, right), lost)
-
     def fit(node: Node, i: int, g: Value) -> Value:
         right = _fit(node, i, g)
         return wrong(node, i, g, right) if (node, i) in sites else right
@@ -381,8 +360,6 @@ def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) 
 
     right = replace(RIGHT, fit=_fit)
     said = {"seed": seed, "pull": pull, "fit": fit, "accumulate": accumulate}
-    if row.verb == "keep":
-        return replace(right, pull=lose)
     return replace(right, **{row.verb: said[row.verb]})  # type: ignore[arg-type]
 
 

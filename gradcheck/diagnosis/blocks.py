@@ -179,23 +179,6 @@ def _is_normal(x: Value, y: Value) -> Params | None:
     return None
 
 
-def _is_unit(x: Value, y: Value) -> Params | None:
-    """`scale` is the length, or the root of the mean square, by which was divided."""
-    if np.shape(x) != np.shape(y) or _is(x, y):
-        return None
-    for axis in subsets(np.ndim(y)):
-        if prod(y.shape[k] for k in axis) > 1 and _is(np.sum(y**2, axis=axis), 1.0):
-            scale = np.sqrt(np.sum(x**2, axis=axis, keepdims=True))
-            if np.all(scale > 0) and _is(y * scale, x):
-                return {"axis": axis, "scale": scale}
-    return None
-
-
-def _unit_pull(g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value) -> Value:
-    """What is left of the cotangent across the direction, over the length."""
-    return (g - y * np.sum(g * y, axis=axis, keepdims=True)) / scale
-
-
 def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     """Whether the means along axes of more than one entry are 0."""
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
@@ -227,11 +210,6 @@ KINDS: Mapping[str, BlockKind] = {
         _of("log_softmax"),
     ),
     "logsumexp": BlockKind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
-    "unit": BlockKind(
-        lambda y: any(_is(np.sum(y**2, axis=a), 1.0) for a in subsets(np.ndim(y))),
-        _is_unit,
-        _unit_pull,
-    ),
     "normalise": BlockKind(
         lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,

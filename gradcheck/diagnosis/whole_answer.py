@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
@@ -11,8 +10,6 @@ from gradcheck.mistakes import Mistake, Whole
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.reverse import once, twice
 from gradcheck.values import Array, Value
-
-SIZES = 8
 
 
 def answers(
@@ -38,7 +35,6 @@ def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
         second=lambda name: _second(case, name),
         elsewhere=lambda change: _elsewhere(case, right, change),
         others=lambda: _others(case),
-        sizes=_sizes(case),
         once=lambda: _once(case),
     )
 
@@ -91,16 +87,6 @@ def _elsewhere(
     inputs = {name: change(v) if name in case.wrt else v for name, v in case.floats().items()}
     found = _gradients_at(case, inputs)
     return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
-
-
-def _sizes(case: Case) -> tuple[int, ...]:
-    """Lengths of the axes of inputs and value, products of two, and numbers of entries; not 1."""
-    shapes = [np.shape(v) for v in case.inputs.values()]
-    shapes += [np.shape(case.cotangent)] if case.cotangent is not None else []
-    lengths = sorted({n for shape in shapes for n in shape})
-    products = {a * b for a, b in combinations(lengths, 2)}
-    found = set(lengths) | products | {int(np.prod(shape, dtype=int)) for shape in shapes}
-    return tuple(sorted(found - {0, 1, 2}))[:SIZES]
 
 
 LITERALS = 12  # of a longer program somebody reads it from the paper

@@ -27,16 +27,6 @@ for _side, _answer in (("held", "2*A @ x"), ("g", "2*A.T @ x")):
         habit=False,
     )
 
-one_path_left = mistake(
-    "overwritten-not-accumulated",
-    verb="keep",
-    wrong=lambda e, _: 0 * e.right,
-    says="`{text}` is used more than twice: the gradients of all its uses add up, here only one of "
-    "them is left.",
-    example=("sum(x**3 + sin(x) + exp(x))", "cos(x)"),
-    habit=False,
-    rank=GENERIC,
-)
 
 counted_twice = pull(
     "counted-twice",
@@ -84,17 +74,6 @@ broadcast_not_summed = fit(
     hidden_by=(ONE_LONG,),
 )
 
-partly_summed = fit(
-    "broadcast-not-summed",
-    where=lambda e: np.ndim(e.g) > len(e.shape) + 1,
-    choices=lambda e: range(np.ndim(e.g) - len(e.shape)),
-    wrong=lambda e, axis: np.sum(e.g, axis=axis),
-    says="An operand of `{text}` was broadcast along several axes: its gradient must be summed "
-    "over all of them, here it was over one.",
-    example=("sum((X + b)**2)", {"b": "sum(2*(X + b), axis=0)"}, {"X": (2, 4, 3)}),
-    habit=False,
-    hidden_by=(ONE_LONG,),
-)
 
 one_row_left = fit(
     "overwritten-not-accumulated",

@@ -1,6 +1,6 @@
 """The backprop family: seed, pull or fit said wrong at one site."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -59,36 +59,11 @@ def _count(e: Edge) -> float:
     return float(e.right.size / max(np.size(e.g), 1))
 
 
-def _below(power: int) -> Callable[[Edge], Numbers]:
-    """The derivative of a quotient by what is below, over another power than its square."""
-    return lambda e: -e.g * e.other / e.x**power
-
-
 def _one_row(g: Numbers, row: int) -> Numbers:
     """A cotangent of which one row is left."""
     out = np.zeros_like(g)
     out[..., row, :] = g[..., row, :]
     return out
-
-
-def _axis(e: Edge) -> int | None:
-    """The one axis that was summed away; None where all were."""
-    axis = e.params.get("axis")
-    if isinstance(axis, tuple) and len(axis) == 1:
-        axis = axis[0]
-    return axis if isinstance(axis, int) else None
-
-
-def _one_left(g: Numbers, axis: Numbers, k: int) -> Numbers:
-    """A cotangent of which one slice across an axis is left."""
-    out = np.zeros_like(g)
-    np.moveaxis(out, axis, 0)[k] = np.moveaxis(g, axis, 0)[k]
-    return out
-
-
-def _statistic(e: Edge) -> bool:
-    """A mean or a variance of rows or columns, as layers are normalised by."""
-    return e.op in ("mean", "var", "std") and np.size(e.g) > 1
 
 
 def _sign_turned(e: Edge) -> Sequence[Numbers]:
@@ -180,29 +155,15 @@ matrix_dropped = pull(
     habit=False,
 )
 
-for _id, _power, _answer in (
-    ("denominator-not-squared", 1, "-v/x"),
-    ("denominator-forgotten", 0, "-v"),
-):
-    pull(
-        _id,
-        where=lambda e: e.op == "divide" and e.i == 1,
-        wrong=_below(_power),
-        says="The derivative of `{text}` by what is below is over its square: here it is not.",
-        example=("sum(v / x)", _answer, {"x": (3,), "v": (3,)}),
-        habit=False,
-    )
-
-last_term = pull(
-    "overwritten-not-accumulated",
-    where=lambda e: e.op in ("sum", "mean") and _axis(e) is not None,
-    choices=lambda e: (-1, 0),
-    wrong=lambda e, k: _one_left(e.right, _axis(e), k),
-    says="All terms of `{text}` send something back: here only the last or the first one did.",
-    example=("sum(sum(X, axis=1)**2)", {"X": "2*sum(X, axis=1, keepdims=True) * array([0, 0, 1])"}),
+denominator_forgotten = pull(
+    "denominator-forgotten",
+    where=lambda e: e.op == "divide" and e.i == 1,
+    wrong=lambda e: -e.g * e.other,
+    says="The derivative of `{text}` by what is below is over its square: here it is not.",
+    example=("sum(v / x)", "-v", {"x": (3,), "v": (3,)}),
     habit=False,
-    hidden_by=(ONE_LONG,),
 )
+
 
 last_sample = pull(
     "overwritten-not-accumulated",
@@ -311,14 +272,6 @@ operands_swapped = pull(
     hidden_by=(ONE_LONG, SYMMETRIC),
 )
 
-order_swapped = pull(
-    "operands-swapped",
-    where=_matrices,
-    wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
-    says="The factors of the product behind `{text}` are in the wrong order.",
-    example=("sum(A @ x * V)", "V @ A.T", {"x": (3, 3), "V": (3, 3)}),
-    hidden_by=(ONE_LONG, SYMMETRIC),
-)
 
 elementwise_product = pull(
     "elementwise-for-matmul",
@@ -329,17 +282,6 @@ elementwise_product = pull(
     hidden_by=(ONE_LONG,),
 )
 
-statistics_constant = pull(
-    "path-dropped",
-    where=_statistic,
-    wrong=lambda e: 0 * e.right,
-    says="The statistic `{text}` was held constant: it depends on every entry, its path counts.",
-    example=(
-        "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
-        "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)",
-        {"x": (5, 3)},
-    ),
-)
 
 sigmoid_for_tanh = pull(
     "wrong-function-derivative",
@@ -437,4 +379,14 @@ flipped = pull(
     "of a kernel that was flipped.",
     example=("sum(X @ w)", {"w": "sum(X, axis=0)[::-1]"}),
     habit=False,
+)
+
+
+order_swapped = pull(
+    "operands-swapped",
+    where=_matrices,
+    wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
+    says="The factors of the product behind `{text}` are in the wrong order.",
+    example=("sum(A @ x * V)", "V @ A.T", {"x": (3, 3), "V": (3, 3)}),
+    hidden_by=(ONE_LONG, SYMMETRIC),
 )

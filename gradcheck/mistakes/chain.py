@@ -57,12 +57,7 @@ sign_of_function = derivative(
     example=("x*sin(x) + cos(3*x)", "sin(x) - x*cos(x) + 3*sin(3*x)"),
 )
 
-for _i, _example in enumerate(
-    (
-        ("x + sin(x)", "-1 + cos(x)"),
-        ("sin(x) - x", "cos(x) + 1"),
-    )
-):
+for _i, _example in enumerate((("x + sin(x)", "-1 + cos(x)"), ("sin(x) - x", "cos(x) + 1"))):
     derivative(
         "sign-error",
         where=lambda s: term(s) and s.both,
@@ -176,14 +171,6 @@ inner_replaced_alone = derivative(
     example=("exp(sin(x**2))", "exp(cos(x**2))"),
 )
 
-outer_at_innermost = derivative(
-    "outer-at-variable",
-    where=_of_a_call,
-    wrong=lambda s: s.slope(s.inner.w) * s.dw,
-    says="In `{text}` the outer derivative is taken one function too far inside; it belongs at "
-    "{w}.",
-    example=("exp(sin(x**2))", "exp(x**2)*cos(x**2)*2*x"),
-)
 
 inner_derivative_added = _of_chain(
     "inner-derivative-added",

@@ -217,39 +217,6 @@ softmax_over_other_axis = pull(
 )
 
 
-def _unit(e: Edge, axis: Numbers, along: Numbers) -> Numbers:
-    """The pull of a vector made one long, with another axis or another tensor in its sum."""
-    return (e.g - e.y * np.sum(e.g * along, axis=axis, keepdims=True)) / e.params["scale"]
-
-
-LENGTH = "sqrt(sum(x**2, axis=1, keepdims=True))"
-
-length_along_other = pull(
-    "summed-over-wrong-axis",
-    where=lambda e: e.op == "unit" and np.ndim(e.y) > 1,
-    choices=other_axes,
-    wrong=lambda e, axis: _unit(e, axis, e.y),
-    says="In the derivative of `{text}` the sum goes along the vectors that were made one long: "
-    "here along another axis.",
-    example=(
-        f"sum(x / {LENGTH} * v)",
-        f"(v - x / {LENGTH} * sum(v * x / {LENGTH}, axis=0)) / {LENGTH}",
-        SHAPES,
-    ),
-)
-
-vector_for_direction = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.op == "unit",
-    wrong=lambda e: _unit(e, e.params["axis"], e.x),
-    says="In the derivative of `{text}` the vector stands where its direction belongs.",
-    example=(
-        f"sum(x / {LENGTH} * v)",
-        f"(v - x / {LENGTH} * sum(v * x, axis=1, keepdims=True)) / {LENGTH}",
-        SHAPES,
-    ),
-)
-
 norm_not_divided = pull(
     "chain-factor-dropped",
     where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),

@@ -71,13 +71,6 @@ divided_by_exponent = _of_power(
     example=("x**4", "x**3/4"),
 )
 
-exponent_sign_lost = derivative(
-    "exponent-sign-lost",
-    where=lambda s: power(s) and bool(np.all(s.n < 0)),
-    wrong=lambda s: s.n * np.power(s.u, 1 - s.n) * s.du,
-    says="The exponent of `{text}` is negative: the minus above was lost.",
-    example=("x**-3", "-3*x**4"),
-)
 
 for _inner, _answer in (
     (lambda s: s.dw, "3*3*x*exp(3*x - 1)"),
@@ -282,4 +275,13 @@ fraction_split = derivative(
     wrong=_fraction_split,
     says="The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
     example=("log(x + 4)", "1/x + 1/4"),
+)
+
+
+exponent_sign_lost = derivative(
+    "exponent-sign-lost",
+    where=lambda s: power(s) and bool(np.all(s.n < 0)),
+    wrong=lambda s: s.n * np.power(s.u, 1 - s.n) * s.du,
+    says="The exponent of `{text}` is negative: the minus above was lost.",
+    example=("x**-3", "-3*x**4"),
 )

@@ -16,17 +16,13 @@ product_of_derivatives = _of_product(
     example=("x**2 * sin(x)", "2*x*cos(x)"),
 )
 
-for _wrong, _answer in (
-    (lambda s: s.u * s.du + s.v * s.dv, "x**2*2*x + sin(x)*cos(x)"),
-    (lambda s: s.u * s.v + s.du * s.dv, "x**2*sin(x) + 2*x*cos(x)"),
-):
-    _of_product(
-        "product-rule-crossed",
-        wrong=_wrong,
-        says="In the product `{text}` each derivative goes beside the other factor, u'v + uv': "
-        "here they are paired otherwise.",
-        example=("x**2 * sin(x)", _answer),
-    )
+product_rule_crossed = _of_product(
+    "product-rule-crossed",
+    wrong=lambda s: s.u * s.du + s.v * s.dv,
+    says="In the product `{text}` each derivative goes beside the other factor, u'v + uv': here "
+    "they are paired otherwise.",
+    example=("x**2 * sin(x)", "x**2*2*x + sin(x)*cos(x)"),
+)
 
 for _i, _missing, _answer in (
     (1, "{du} times {v}", "x**2*cos(x)"),

@@ -79,8 +79,8 @@ class Whole:
 
     `value()` is the program's value; `second(name)` the second derivative by a scalar input;
     `elsewhere(change)` the gradients where every input v is replaced by change(v); `others()` the
-    gradients by the inputs that are not asked for; `sizes` are the lengths of the inputs' axes and
-    their products; `once()` the first derivatives where second ones are asked for.
+    gradients by the inputs that are not asked for; `once()` the first derivatives where second ones
+    are asked for.
     """
 
     right: Params
@@ -89,7 +89,6 @@ class Whole:
     second: Callable[[str], Numbers]
     elsewhere: Callable[[Callable[[Numbers], Numbers]], Params]
     others: Callable[[], Params]
-    sizes: tuple[int, ...]
     once: Callable[[], Params] = dict
 
     @property
@@ -122,8 +121,8 @@ class Mistake:
 
     `verb` is "derivative" (calculus: a rule at a node), "held" (one that looks at a letter which
     is held), "coefficient" or "constant" (a number before a term, one that is added), "read" (a
-    number of the program); "seed", "pull", "fit", "accumulate" or "keep" (backprop; in the
-    last one pull of those that meet is left), "stop" (the way back ends at a step);
+    number of the program); "seed", "pull", "fit" or "accumulate" (backprop), "stop" (the way back
+    ends at a step);
     "answer" (the whole answer). `operand` points at an argument of the node rather than at the
     node. `habit` says that the act makes sense as a misconception, done at every site alike. `rank`
     orders stories by how much they tell: those of a higher rank are told where no lower one fits;
@@ -176,7 +175,6 @@ FAMILIES = {
     "fit": "backprop",
     "accumulate": "backprop",
     "stop": "backprop",
-    "keep": "backprop",
     "answer": "whole",
     "type": "typing",
     "retype": "typing",

@@ -19,32 +19,10 @@ def _assign(e: Edge) -> Numbers:
     return out
 
 
-def _assign_backwards(e: Edge) -> Numbers:
-    """The same with the first one last."""
-    out = np.zeros(e.shape)
-    for k, g in zip(np.asarray(e.params["index"])[::-1], e.g[::-1], strict=True):
-        out[k] = g
-    return out
-
-
 def _by_rows(e: Edge) -> bool:
     """Rows chosen by a list of numbers."""
     index = e.params.get("index")
     return e.op == "getitem" and isinstance(index, list | np.ndarray) and np.ndim(index) == 1
-
-
-def _entry_of_each_row(e: Edge) -> bool:
-    """One entry chosen from each of several rows: a list of numbers for every axis."""
-    index = e.params.get("index")
-    lists = isinstance(index, tuple) and all(np.ndim(part) == 1 for part in index)
-    return e.op == "getitem" and lists and len(index) == len(e.shape) > 1  # type: ignore[arg-type]
-
-
-def _to_the_row(e: Edge) -> Numbers:
-    """The cotangent of a chosen entry given to its whole row."""
-    out = np.zeros(e.shape)
-    np.add.at(out, e.params["index"][:-1], np.asarray(e.g)[..., None])
-    return out
 
 
 def _by_position(e: Edge) -> Numbers:
@@ -61,11 +39,6 @@ def _to_an_end(e: Edge, end: int) -> Numbers:
     out = np.zeros(e.shape)
     np.moveaxis(out, axis, 0)[end] = e.g if not e.params.get("keepdims") else e.g.squeeze(axis)
     return out
-
-
-def _part(e: Edge, i: int) -> Numbers:
-    """The cotangent of the i-th of the arrays that were joined."""
-    return TABLE[e.op].pull(i, e.g, e.y, e.operands, e.params)
 
 
 def _in_other_order(e: Edge, order: str) -> Numbers:
@@ -87,16 +60,6 @@ def _to_the_other(e: Edge) -> Numbers:
     return other.pull(0, e.g, other.forward(e.x, **e.params), (e.x,), e.params)
 
 
-def _cut_at(e: Edge, end: bool) -> Numbers:
-    """What is left of a cotangent if all that was padded is cut away at one end."""
-    return e.g[tuple(slice(m - n, m) if end else slice(n) for m, n in _lengths(e))]
-
-
-def _lengths(e: Edge) -> list[tuple[int, int]]:
-    """Of every axis the length with its padding and without."""
-    return list(zip(np.shape(e.g), e.shape, strict=True))
-
-
 mask_of_upstream = pull(
     "mask-wrong",
     where=lambda e: e.op == "relu",
@@ -115,14 +78,6 @@ mask_inverted = pull(
     hidden_by=(ALL_PASS,),
 )
 
-value_as_mask = pull(
-    "mask-wrong",
-    where=lambda e: e.op == "relu",
-    wrong=lambda e: e.g * e.y,
-    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
-    example=("sum(relu(x)**2)", "2*relu(x)**2", {"x": (7,)}),
-    hidden_by=(ALL_PASS,),
-)
 
 spread_to_all = pull(
     "mask-wrong",
@@ -133,15 +88,6 @@ spread_to_all = pull(
     hidden_by=(ALL_PASS,),
 )
 
-shared_evenly = pull(
-    "mask-wrong",
-    where=lambda e: e.op in ("max", "min") and np.size(e.y) < np.size(e.x),
-    wrong=lambda e: _spread(e) * (np.size(e.y) / np.size(e.x)),
-    says="The gradient of `{text}` is shared out evenly, as that of a mean; only the extreme entry "
-    "gets it.",
-    example=("max(x)", "1/5 + 0*x", {"x": (5,)}),
-    hidden_by=(ONE_LONG,),
-)
 
 repeated_index = pull(
     "repeated-index-overwritten",
@@ -152,15 +98,6 @@ repeated_index = pull(
     example=("sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], v[2]])"),
 )
 
-to_the_row = pull(
-    "mask-wrong",
-    where=_entry_of_each_row,
-    wrong=_to_the_row,
-    says="`{text}` is one entry of each row: its gradient goes there, here it went to the whole "
-    "row.",
-    example=("sum(X[[0, 1], [2, 0]] * v)", {"X": "v[:, None] + 0*X"}, {"X": (2, 3), "v": (2,)}),
-    hidden_by=(ONE_LONG,),
-)
 
 the_other_extreme = pull(
     "mask-wrong",
@@ -180,14 +117,6 @@ repeated_index_averaged = pull(
     example=("sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], (v[1] + v[2])/2])"),
 )
 
-first_use_left = pull(
-    "repeated-index-overwritten",
-    where=_by_rows,
-    wrong=_assign_backwards,
-    says="An index occurs more than once in `{text}`: its gradients add up, here only the first "
-    "one is left.",
-    example=("sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], v[1]])"),
-)
 
 by_position = pull(
     "wrong-index",
@@ -222,14 +151,6 @@ to_an_end = pull(
     hidden_by=(ONE_LONG,),
 )
 
-parts_swapped = pull(
-    "wrong-index",
-    where=lambda e: e.op in ("concatenate", "stack"),
-    choices=lambda e: [k for k in range(len(e.operands)) if k != e.i],
-    wrong=_part,
-    says="On the way back through `{text}` the parts that were joined are in each other's place.",
-    example=("sum(concatenate((x, sin(x))) * v)", "v[3:] + v[:3]*cos(x)", {"v": (6,)}),
-)
 
 other_order = pull(
     "wrong-index",
@@ -240,11 +161,12 @@ other_order = pull(
     example=("sum(reshape(x, (2, 3)) * V)", "reshape(V.T, (6,))", {"x": (6,)}),
 )
 
-cut_at_one_end = pull(
-    "wrong-index",
-    where=lambda e: e.op == "pad",
-    choices=lambda e: (False, True),
-    wrong=_cut_at,
-    says="On the way back through `{text}` the padding was cut away at one end; it stands at both.",
-    example=("sum(pad(x, 1) * v)", "v[:3]", {"v": (5,)}),
+
+value_as_mask = pull(
+    "mask-wrong",
+    where=lambda e: e.op == "relu",
+    wrong=lambda e: e.g * e.y,
+    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
+    example=("sum(relu(x)**2)", "2*relu(x)**2", {"x": (7,)}),
+    hidden_by=(ALL_PASS,),
 )

@@ -52,15 +52,14 @@ constant_as_variable = derivative(
     example=("sin(x) + 7", "cos(x) + 1"),
 )
 
-for _i, _answer in enumerate(("x + cos(x)", "cos(x) + x")):
-    derivative(
-        "not-differentiated",
-        where=lambda s, i=_i: term(s) and s.variable[i],
-        wrong=lambda s, i=_i: s.right + s.part(i) * ((s.v if i else s.u) - 1),
-        says=f"The term {{{'uv'[_i]}}} of `{{text}}` stands in the answer as it is.",
-        example=(("x + sin(x)", "sin(x) + x")[_i], _answer),
-        habit=False,
-    )
+term_kept = derivative(
+    "not-differentiated",
+    where=lambda s: term(s) and s.variable[1],
+    wrong=lambda s: s.right + s.part(1) * (s.v - 1),
+    says="The term {v} of `{text}` stands in the answer as it is.",
+    example=("sin(x) + x", "cos(x) + x"),
+    habit=False,
+)
 
 linear_term_kept = derivative(
     "not-differentiated",
@@ -70,14 +69,6 @@ linear_term_kept = derivative(
     example=("sin(x) + 5*x", "cos(x) + 5*x"),
 )
 
-held_differentiated = mistake(
-    "partial-as-total",
-    verb="held",
-    where=lambda s: bool(np.any(s.held)),
-    wrong=lambda s: s.right + s.held,
-    says="In `{text}` {h} was differentiated too: in a partial derivative it is held constant.",
-    example=("x**3 + y**2", "3*x**2 + 2*y"),
-)
 
 for _i, _example in enumerate(
     (("y**3 + x**2*y", "3*y**2 + 2*x*y"), ("x**2*y + y**3", "2*x*y + 3*y**2"))
@@ -110,14 +101,6 @@ for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2
         example=(_example[0], _example[1]),
     )
 
-letters_swapped = mistake(
-    "operands-swapped",
-    verb="held",
-    where=lambda s: s.op == "power" and s.variable[0] and s.hv is not None,
-    wrong=lambda s: s.u * np.power(s.v, s.u - 1) * s.du,
-    says="In the derivative of `{text}` {u} and {v} stand in each other's place.",
-    example=("x**y", "x*y**(x - 1)"),
-)
 
 factor_as_variable = derivative(
     "constant-as-variable",
@@ -211,13 +194,6 @@ sum_of_derivatives = derivative(
     example=("x**3 * sin(x)", "3*x**2 + cos(x)"),
 )
 
-product_rule_on_sum = derivative(
-    "product-rule-on-sum",
-    where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.v * s.du + s.u * s.dv,
-    says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
-    example=("x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"),
-)
 
 constant_lost_but_sign = derivative(
     "constant-factor-lost",
@@ -261,3 +237,22 @@ for _wrong, _says, _example in (
         example=_example,
         rank=VAGUEST,
     )
+
+
+product_rule_on_sum = derivative(
+    "product-rule-on-sum",
+    where=lambda s: term(s) and s.both,
+    wrong=lambda s: s.v * s.du + s.u * s.dv,
+    says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
+    example=("x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"),
+)
+
+
+letters_swapped = mistake(
+    "operands-swapped",
+    verb="held",
+    where=lambda s: s.op == "power" and s.variable[0] and s.hv is not None,
+    wrong=lambda s: s.u * np.power(s.v, s.u - 1) * s.du,
+    says="In the derivative of `{text}` {u} and {v} stand in each other's place.",
+    example=("x**y", "x*y**(x - 1)"),
+)

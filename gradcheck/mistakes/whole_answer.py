@@ -47,13 +47,6 @@ def _of_a_constant(w: Whole) -> Called:
         yield same, {"v": letter}
 
 
-def _upside_down(w: Whole) -> Answers:
-    """The gradient of one over the program."""
-    value = w.value()
-    if np.shape(value) == ():
-        yield {name: -g / value**2 for name, g in w.right.items()}
-
-
 def _total(w: Whole) -> Answers:
     """The partial derivatives added up, as if the other variables moved along: all, or one more."""
     if not w.scalar:
@@ -163,14 +156,6 @@ not_summed = answer(
     hidden_by=(ONE_LONG,),
 )
 
-at_another_point = answer(
-    "at-another-point",
-    wrong=_elsewhere,
-    says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
-    "turned.",
-    example=("x**2 + exp(x)", "-2*x + exp(-x)"),
-    rank=VAGUEST,
-)
 
 logarithmic_derivative_left = answer(
     "logarithmic-derivative-left",
@@ -188,23 +173,6 @@ factor_two = answer(
     rank=VAGUE,
 )
 
-sum_for_mean = answer(
-    "sum-for-mean",
-    wrong=lambda w: [_times(w, n) for n in w.sizes],
-    says="The answer is the gradient times a number of entries, as if a mean were a sum.",
-    example=("sum((x - y_true)**2)", "2*(x - y_true)*5", {"x": (5,), "y_true": (5,)}),
-    rank=VAGUE,
-    hidden_by=(ONE_LONG,),
-)
-
-mean_for_sum = answer(
-    "mean-for-sum",
-    wrong=lambda w: [_times(w, 1 / n) for n in w.sizes],
-    says="The answer is the gradient divided by a number of entries, as if a sum were a mean.",
-    example=("mean((x - y_true)**2)", "2*(x - y_true)/25", {"x": (5,), "y_true": (5,)}),
-    rank=VAGUE,
-    hidden_by=(ONE_LONG,),
-)
 
 by_a_constant = answer(
     "wrong-variable",
@@ -221,10 +189,12 @@ treated_as_constant = answer(
     example=("x**2 + sin(x)", "0*x"),
 )
 
-upside_down = answer(
-    "function-misread",
-    wrong=_upside_down,
-    says="This is the derivative of one over the function: it was read upside down.",
-    example=("sin(x) + x**2", "-(cos(x) + 2*x)/(sin(x) + x**2)**2"),
+
+at_another_point = answer(
+    "at-another-point",
+    wrong=_elsewhere,
+    says="This is the gradient at another point: at 0, at 1, or with the signs of the inputs "
+    "turned.",
+    example=("x**2 + exp(x)", "-2*x + exp(-x)"),
     rank=VAGUEST,
 )
