@@ -48,10 +48,6 @@ class _TooLarge(Exception):
     """A body beyond the limit."""
 
 
-class _TooSlow(Exception):
-    """A body that does not come."""
-
-
 class Patient(H11Protocol):
     """HTTP, for whoever sends headers within some seconds."""
 
@@ -113,36 +109,37 @@ class Guard:
                 headers["Cache-Control"] = YEAR if fixed else "no-store"
             await send(message)
 
+        try:
+            if reply := self._refuse(scope):
+                await reply(scope, receive, with_headers)
+            else:
+                await self.app(scope, await _read(scope, receive), with_headers)
+        except (Exception, asyncio.CancelledError) as error:
+            if started:
+                raise
+            response = self._reply(scope, error)
+            await response(scope, receive, with_headers)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        """What is said to who asks for another host, or from another site."""
         headers = Headers(scope=scope)
         if not self._known(headers.get("host", "")):
             words = "this server has another name - start it with --allow-host NAME"
-            await PlainTextResponse(words, 421)(scope, receive, with_headers)
-            return
+            return PlainTextResponse(words, 421)
         if scope["method"] not in ("GET", "HEAD") and not _own(headers):
-            refusal = PlainTextResponse("this form came from another site", 403)
-            await refusal(scope, receive, with_headers)
-            return
-        try:
-            if int(headers.get("content-length") or 0) > BODY:
-                raise _TooLarge
-            await self.app(scope, _bound(receive), with_headers)
-        except (_TooLarge, ValueError):
-            if started:
-                raise
-            words = f"at most {BODY // 1024} kB can be sent"
-            await PlainTextResponse(words, 413)(scope, receive, with_headers)
-        except _TooSlow:
-            words = f"what is sent must come within {BODY_SECONDS:g} seconds"
-            await PlainTextResponse(words, 408)(scope, receive, with_headers)
-        except asyncio.CancelledError:  # somebody ends the server, and does not wait any longer
-            if started:
-                raise
-            await PlainTextResponse("the server was stopped", 503)(scope, receive, with_headers)
-        except Exception as error:
-            if started:
-                raise
-            response = self.broken(Request(scope), error)
-            await response(scope, receive, with_headers)
+            return PlainTextResponse("this form came from another site", 403)
+        return None
+
+    def _reply(self, scope: Scope, error: BaseException) -> Response:
+        match error:
+            case _TooLarge():
+                return PlainTextResponse(f"at most {BODY // 1024} kB can be sent", 413)
+            case TimeoutError():
+                words = f"what is sent must come within {BODY_SECONDS:g} seconds"
+                return PlainTextResponse(words, 408)
+            case Exception():
+                return self.broken(Request(scope), error)
+        return PlainTextResponse("the server was stopped", 503)
 
     def _known(self, written: str) -> bool:
         """Whether a request's Host is ours: a name that others point at this machine is not.
@@ -165,27 +162,23 @@ def _own(headers: Headers) -> bool:
     return origin is None or urlsplit(origin).netloc == headers.get("host")
 
 
-def _bound(receive: Receive) -> Receive:
-    """The body as it comes, as long as it stays within its limits."""
-    taken, whole, end = 0, False, 0.0
+async def _read(scope: Scope, receive: Receive) -> Receive:
+    """The body, as long as it stays within its limits, and then whatever else comes."""
+    if scope["method"] in ("GET", "HEAD"):
+        return receive
+    read: list[Message] = []
+    size = 0
+    async with asyncio.timeout(BODY_SECONDS):
+        while not read or read[-1].get("more_body"):
+            read.append(await receive())
+            size += len(read[-1].get("body", b""))
+            if size > BODY:
+                raise _TooLarge
 
-    async def limit_body() -> Message:
-        nonlocal taken, whole, end
-        if whole:
-            return await receive()
-        end = end or asyncio.get_running_loop().time() + BODY_SECONDS
-        try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError:
-            raise _TooSlow from None
-        taken += len(message.get("body", b""))
-        if taken > BODY:
-            raise _TooLarge
-        whole = not message.get("more_body", False)
-        return message
+    async def replay() -> Message:
+        return read.pop(0) if read else await receive()
 
-    return limit_body
+    return replay
 
 
 def is_loopback(host: str) -> bool:

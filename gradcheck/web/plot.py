@@ -108,15 +108,8 @@ def _words(part: str, lines: Mapping[str, Curve]) -> str:
     said = f"The function, its derivative by {part}"
     if "yours" not in lines:
         return f"{said}."
-    apart = [
-        abs(a[1] - b[1]) > 1e-6 * (1 + abs(a[1]))
-        for a, b in zip(lines["slope"], lines["yours"], strict=True)
-        if a[1] is not None and b[1] is not None
-    ]
-    share = round(100 * sum(apart) / len(apart)) if apart else 0
-    same = (
-        "your answer lies on the derivative"
-        if not share
-        else (f"your answer differs from the derivative on {share} percent of what is seen")
-    )
-    return f"{said}, and your answer: {same}."
+    pairs = ((a[1], b[1]) for a, b in zip(lines["slope"], lines["yours"], strict=True))
+    both = ((a, b) for a, b in pairs if a is not None and b is not None)
+    near = (abs(a - b) <= 1e-6 * (1 + abs(a)) for a, b in both)
+    same = "lies on" if all(near) else "differs from"
+    return f"{said}, and your answer: your answer {same} the derivative."

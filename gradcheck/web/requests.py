@@ -9,11 +9,13 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+import numpy as np
 from starlette.requests import Request
 
 from gradcheck.batch.roster import NoName, Roster, student_name
@@ -110,10 +112,7 @@ def cell(index: Sequence[int]) -> str:
 
 def has_grid(shape: Sequence[int]) -> bool:
     """Whether an answer of a shape may be typed entry by entry."""
-    size = 1
-    for length in shape:
-        size *= length
-    return len(shape) in (1, 2) and 0 < size <= CELLS
+    return len(shape) in (1, 2) and 0 < prod(shape) <= CELLS
 
 
 def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
@@ -124,17 +123,5 @@ def answer_of(form: Mapping[str, Any], shape: Sequence[int]) -> Any:
     text = str(form.get("answer", "")).replace("\r\n", "\n")
     if text.strip() or not has_grid(shape):
         return text if text.strip() else None
-    return _cells(form, shape, ()) if any(_typed_cells(form)) else None
-
-
-def _typed_cells(form: Mapping[str, Any]) -> Iterator[str]:
-    """What stands in the cells of a grid, but for empty ones."""
-    for name, value in form.items():
-        if name.startswith("cell-") and str(value).strip():
-            yield str(value)
-
-
-def _cells(form: Mapping[str, Any], shape: Sequence[int], place: tuple[int, ...]) -> Any:
-    if not shape:
-        return str(form.get(cell(place), "")).strip()
-    return [_cells(form, shape[1:], (*place, k)) for k in range(shape[0])]
+    typed = [str(form.get(cell(index), "")).strip() for index in np.ndindex(*shape)]
+    return np.array(typed, dtype=object).reshape(shape).tolist() if any(typed) else None

@@ -124,7 +124,12 @@ def guarded(app, receive=None, *, stopped=False):
 
     async def whole():
         headers = [(b"host", b"localhost")]
-        scope = {"type": "http", "method": "POST", "path": "/", "headers": headers}
+        scope = {
+            "type": "http",
+            "method": "POST" if receive else "GET",
+            "path": "/",
+            "headers": headers,
+        }
         task = asyncio.create_task(Guard(app, broken=None)(scope, receive, send))
         await asyncio.sleep(0)
         if stopped:
