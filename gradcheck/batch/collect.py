@@ -1,5 +1,6 @@
 """Submissions into the ledger: whose answers count, to what was asked, and what must be said."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -123,7 +124,7 @@ class Collector:
             self.chosen, students=tuple(map(self.roster.student, self.chosen.students))
         )
         self.ledger.forget(self.chosen.students, self.chosen.problems)
-        self.ledger.know_names(self.roster.names)
+        self.ledger.know("names", json.dumps(self.roster.names))
         for words in notices:
             self.ledger.notice(words, grave=True)
         for id, problem in self.problems.items():
@@ -297,6 +298,5 @@ def _spell_input(entry: Input) -> str:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    """The first names, and how many more."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return f"{len(names):,}: {'; '.join(names[:NAMED])}{more}"

@@ -22,9 +22,9 @@ ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
 # judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
-# `doubts` say why the problem with a fingerprint cannot be graded; an empty text: it can.
+# `facts` are of the batch as a whole, and why the problem with a fingerprint cannot be graded.
 # `attempts` are all that students tried at a practice page, in order, `at` in UTC.
-# `names` are those by which students go, `tries` the answers of all attempts where the best counts.
+# `tries` are the answers of all attempts where the best counts.
 # `marks` are a person's: they stand until somebody takes them back, whatever is graded again.
 # `answers` say who gave which, and the share of its points that is kept by who was late;
 # `before` is the same when the batch was last complete.
@@ -33,7 +33,6 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE problems (
     id TEXT PRIMARY KEY, place INTEGER NOT NULL, fingerprint TEXT NOT NULL, about TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE doubts (fingerprint TEXT PRIMARY KEY, why TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE students (
     name TEXT PRIMARY KEY, place INTEGER NOT NULL, called TEXT NOT NULL, file TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -42,7 +41,6 @@ CREATE TABLE questions (
     part TEXT NOT NULL, answer TEXT NOT NULL, fingerprint TEXT NOT NULL,
     calls INTEGER NOT NULL DEFAULT 0, verdict TEXT, score REAL, line TEXT
 );
-CREATE TABLE names (name TEXT PRIMARY KEY, student TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE marks (
     student TEXT NOT NULL, problem TEXT NOT NULL, part TEXT NOT NULL, points REAL NOT NULL,
     note TEXT NOT NULL, PRIMARY KEY (student, problem, part)
@@ -125,10 +123,10 @@ class Ledger:
 
     # -- facts -------------------------------------------------------------------------------
 
-    def fact(self, name: str) -> str:
+    def fact(self, name: str, default: str = "") -> str:
         """Something that is known of the batch as a whole."""
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else ""
+        return row[0] if row else default
 
     def know(self, name: str, value: str) -> None:
         """Keep a fact."""
@@ -136,17 +134,11 @@ class Ledger:
 
     def feedback(self) -> str:
         """How much students are told; everything where nothing was said."""
-        return self.fact("feedback") or FULL
+        return self.fact("feedback", FULL)
 
-    def doubt(self, fingerprint: str) -> str | None:
-        """Why a problem cannot be graded; an empty text if it can, None if that is not known."""
-        sql = "SELECT why FROM doubts WHERE fingerprint = ?"
-        row = self.db.execute(sql, (fingerprint,)).fetchone()
-        return row[0] if row else None
-
-    def keep_doubt(self, fingerprint: str, why: str) -> None:
-        """Remember whether a problem can be graded."""
-        self.db.execute("INSERT OR REPLACE INTO doubts VALUES (?, ?)", (fingerprint, why))
+    def names(self) -> dict[str, str]:
+        """The student of every other name."""
+        return dict(json.loads(self.fact("names", "{}")))
 
     def problems(self) -> dict[str, dict[str, Any]]:
         """What is told about each problem, by id, in the order of the sets."""
@@ -249,15 +241,6 @@ class Ledger:
             " GROUP BY student, tries.problem, tries.number)) WHERE place = 1)"
             " USING (student, problem, number)"
         )
-
-    def know_names(self, names: Mapping[str, str]) -> None:
-        """Keep by which names students go, besides their own."""
-        self.db.execute("DELETE FROM names")
-        self.db.executemany("INSERT INTO names VALUES (?, ?)", names.items())
-
-    def names(self) -> dict[str, str]:
-        """The student of every other name."""
-        return dict(self.db.execute("SELECT name, student FROM names").fetchall())
 
     def set_mark(self, student: str, problem: str, part: str, points: float, note: str) -> None:
         """Keep a person's mark, in place of what was there."""

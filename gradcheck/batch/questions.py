@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,6 +20,7 @@ from gradcheck.problem import Problem
 WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices", "variant"})
 
 
+@lru_cache(maxsize=2_000)
 def fingerprint(problem: Problem) -> str:
     """A hash of all that the judge knows of a problem, and of gradcheck's version."""
     known = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name not in WORDS}

@@ -18,6 +18,7 @@ from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.variants import Draw, with_draw
 
 BUDGET = 60.0  # seconds of computing for what one student alone has answered
+UNKNOWN = "?"  # whether a problem can be graded
 OVER_BUDGET = f"this student's answers took more than {BUDGET:g} seconds of computing before it"
 
 
@@ -64,14 +65,14 @@ class Batch:
 
     def _doubts(self) -> dict[str, str]:
         """Why each problem cannot be graded, or an empty text; asked once of each, then known."""
-        prints = {id: self.fingerprint_for(id) for id in self.problems}
-        known = {id: self.ledger.doubt(p) for id, p in prints.items()}
-        new = {id: self.askings[p] for id, p in prints.items() if known[id] is None}
-        found = self.crew.prepare(new)
+        names = {id: f"doubt {self.fingerprint_for(id)}" for id in self.problems}
+        known = {id: self.ledger.fact(name, UNKNOWN) for id, name in names.items()}
+        new = [id for id, why in known.items() if why == UNKNOWN]
+        found = self.crew.prepare({id: self.askings[self.fingerprint_for(id)] for id in new})
         for id, why in found.items():
             if OURS not in why:  # which is mended in a later version, or was the machine's
-                self.ledger.keep_doubt(prints[id], why)
-        return {id: found[id] if why is None else why for id, why in known.items()}
+                self.ledger.know(names[id], why)
+        return known | found
 
     def fingerprint_for(self, id: str, student: str = "") -> str:
         """The fingerprint of what a student is asked: the problem, or a variant of it."""

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ BYTES = 1_000_000
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
 NAMED = 5  # names in a notice
+TABLES = (".csv", ".xlsx")
 TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
 TIMES = frozenset(
     {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
@@ -99,34 +100,21 @@ def submissions(
             yield file
             continue
         try:
-            for read in _read(file, names, mapping, roster, asked):
-                yield _with_name(read) if isinstance(read, Submission) else read
-        except (TextError, NoAnswers) as error:
+            if file.ending in TABLES:
+                yield from _rows(file, mapping)
+            else:
+                yield from _one(file, names, roster, asked)
+        except GradcheckError as error:
             yield Notice(str(error))
         except BROKEN as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             yield Notice(f"{file.name}: cannot be read: {reason}")
 
 
-def _with_name(read: Submission) -> Read:
-    """A submission with its student's name as it is kept."""
-    try:
-        return replace(read, student=student_name(read.student))
-    except NoName as error:
-        return Notice(f"{read.file}: {error}")
-
-
-def _read(
-    file: File,
-    names: re.Pattern[str] | None,
-    mapping: Mapped,
-    roster: Roster,
-    asked: Collection[str],
+def _one(
+    file: File, names: re.Pattern[str] | None, roster: Roster, asked: Collection[str]
 ) -> Iterator[Read]:
-    """What one file holds: a table many submissions, any other file one."""
-    if file.ending in (".csv", ".xlsx"):
-        yield from _rows(file, mapping)
-        return
+    """What a file that is no table holds: one submission."""
     student, called, owner = None, "", roster.owner(file.stem)
     if names is not None:
         found = names.search(file.path)
@@ -137,17 +125,25 @@ def _read(
             raise NoAnswers(f"{file.name}: {why}")
     if file.ending == ".ipynb":
         answers = _cells(file)
-        twice = [name for name, times in Counter(name for name, _ in answers).items() if times > 1]
-        if twice:
+        times = Counter(name for name, _ in answers)
+        if twice := [name for name, count in times.items() if count > 1]:
             more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
             listed = ", ".join(f"`{name}`" for name in twice[:NAMED])
             words = f"answered in several cells, of which the last counts: {listed}{more}"
             yield Notice(f"{file.name}: {words}", grave=False)
+        given: Mapping[str, Any] = {name: {"": text} for name, text in answers}
         student = student or owner or file.stem
-        read = Submission(student, {name: {"": text} for name, text in answers}, file.name)
     else:
-        read = _document(file, student, owner or file.stem, asked)
-    yield replace(read, called=called)
+        student, given = _document(file, student, owner or file.stem, asked)
+    yield _submission(student, given, file.name, called=called)
+
+
+def _submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:
+    """A submission with its student's name as it is kept, or why that is none."""
+    try:
+        return Submission(student_name(student), answers, place, **more)
+    except NoName as error:
+        return Notice(f"{place}: {error}")
 
 
 # -- YAML, JSON and notebooks ----------------------------------------------------------------------
@@ -160,8 +156,10 @@ def _content(file: File, most: int, cure: str) -> bytes:
     return content
 
 
-def _document(file: File, student: str | None, owner: str, asked: Collection[str]) -> Submission:
-    """The one submission of a file: of the `student` who is given, or named in it, or its owner."""
+def _document(
+    file: File, student: str | None, owner: str, asked: Collection[str]
+) -> tuple[str, Mapping[str, Any]]:
+    """Who answers in a file (the `student` who is given, or its own, or its owner), and what."""
     content = _content(file, BYTES, " are no answers - split the file")
     value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
@@ -175,7 +173,7 @@ def _document(file: File, student: str | None, owner: str, asked: Collection[str
     answers = {_word(problem): _by_part(given) for problem, given in value["answers"].items()}
     if sum(map(len, answers.values())) > MOST:
         raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
-    return Submission(_word(named), answers, file.name)
+    return _word(named), answers
 
 
 def _by_part(given: Any) -> Mapping[str, Any]:
@@ -250,15 +248,25 @@ def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
         yield Notice(f"{file.name}: {words}", grave=False)
     _, first = next(table.rows, (0, list[str]()))
     headers = [header.strip() for header in first]
-    columns = _columns(file, headers, mapping)
+    student, targets = _columns(file, headers, mapping)
     when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), None)
     yield from (Notice(why, grave=False) for why in _strange(file, headers, mapping))
     for line, row in table.rows:
+        place = f"{file.name}:{line}"
         if any(cell.strip() for cell in row[len(headers) :]):
-            yield _too_long(f"{file.name}:{line}", row, headers, table.delimiter)
+            sign = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[table.delimiter]
+            words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
+            yield Notice(f"{place}: {words} - put an answer with {sign} in quotation marks")
         elif any(cell.strip() for cell in row):
+            given = {
+                target: {"": cell.strip()}
+                for k, cell in enumerate(row)
+                if (target := targets.get(k)) and cell.strip()
+            }
+            name = row[student] if student < len(row) else ""
             at = moment(row[when]) if when is not None and when < len(row) else None
-            yield replace(_row(file.name, line, row, columns), at=at)
+            asked = tuple(targets.values())
+            yield _submission(name, given, place, table=file.name, asked=asked, at=at)
 
 
 def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
@@ -294,15 +302,6 @@ def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
             yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
 
 
-def _row(table: str, line: int, row: list[str], columns: tuple[int, dict[int, str]]) -> Submission:
-    """One student's answers: empty cells are missing ones."""
-    student, targets = columns
-    cells = ((targets[k], cell.strip()) for k, cell in enumerate(row) if k in targets)
-    answers = {target: {"": cell} for target, cell in cells if cell}
-    name = row[student] if student < len(row) else ""
-    return Submission(name, answers, f"{table}:{line}", table=table, asked=tuple(targets.values()))
-
-
 def moment(text: str) -> datetime | None:
     """The time that a form wrote, on the clock of where it was; None where it cannot be read."""
     bare = ZONE.sub("", " ".join(text.split()))
@@ -314,10 +313,3 @@ def moment(text: str) -> datetime | None:
         with suppress(ValueError):
             return datetime.strptime(bare, form)
     return None
-
-
-def _too_long(place: str, row: list[str], headers: list[str], delimiter: str) -> Notice:
-    """A row in which an answer was cut in two, most likely: nobody is graded by half of it."""
-    sign = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[delimiter]
-    words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
-    return Notice(f"{place}: {words} - put an answer with {sign} in quotation marks")

@@ -193,7 +193,6 @@ def _fork(limits: Limits | None) -> int:
 
 
 def _reap(number: int) -> int:
-    """What a fork of this process ended with."""
     return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
 
 

@@ -165,7 +165,6 @@ def _never_drawn(problem: Problem) -> Iterator[Text]:
 
 
 def _numbers(problem: Problem) -> str:
-    """`a = 3, b = 0.5`: what was drawn for a variant."""
     return ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
 
 

@@ -77,7 +77,6 @@ def split_answers(answer: str) -> list[str]:
 
 
 def _show(said: Mapping[str, Any], source: str) -> None:
-    """The verdict on one part, as a person reads it."""
     out = screen()
     head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
     head.append(f"  d/d{said['part']} of {source}", style="not bold default")

@@ -213,7 +213,6 @@ def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
 def _executors(
     nursery: Nursery, jobs: int, scheduler: str, tls: tuple[Path, Path, Path] | None, err: Console
 ) -> list[Worker | Cluster]:
-    """Who judges: processes of this machine, or a cluster."""
     if not scheduler:
         return [Worker(nursery, Limits()) for _ in range(jobs)]
     if not tls:
@@ -222,7 +221,6 @@ def _executors(
 
 
 def _check(sets: Sequence[ProblemSet], ids: Sequence[str]) -> None:
-    """A problem that is named must be there."""
     known = [problem.id for each in sets for problem in each.problems]
     for id in ids:
         if id not in known:

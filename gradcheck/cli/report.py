@@ -79,7 +79,6 @@ def _ledger(directory: Path) -> Path:
 def _write(  # noqa: PLR0917 - the options
     ledger: Ledger, form: str, out: Path, export: Path | None, column: str, comments: bool
 ) -> Path:
-    """One form of the results; where it is."""
     if form == "html":
         write_pages(ledger, out)
         return out / "index.html"
@@ -107,7 +106,6 @@ def _write(  # noqa: PLR0917 - the options
 
 
 def _gradescope(ledger: Ledger, out: Path) -> None:
-    """A results.json for each student."""
     from gradcheck.report.pages import page_name  # noqa: PLC0415
 
     out.mkdir(parents=True, exist_ok=True)
@@ -195,7 +193,6 @@ def _student(ledger: Ledger, name: str) -> str:
 
 
 def _part(ledger: Ledger, problem: str, part: str) -> tuple[str, float]:
-    """The part that is meant, and what it is worth."""
     about = ledger.problems()
     if problem not in about:
         raise GradcheckError(f"there is no problem `{problem}` - there are {', '.join(about)}")

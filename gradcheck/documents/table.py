@@ -171,7 +171,6 @@ def workbook(rows: Iterable[Sequence[str | float]], book: Any = None) -> bytes:
 
 
 def _number(value: str | float) -> str | float:
-    """The number that a text is, or the text."""
     try:
         return float(value)
     except ValueError:

@@ -180,7 +180,6 @@ class _Reader:
         return root
 
     def _syntax(self, error: Exception) -> Fault:
-        """Where and why the parser could not go on."""
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         if "end of stream" in problem or "expected ':'" in problem:  # it begins before
@@ -286,7 +285,6 @@ def plain_value(text: str) -> Value:
 
 
 def _integer(text: str) -> int:
-    """An integer in any of the core schema's bases."""
     check_digits(text.lstrip("+-"))
     return int(text, 0)
 

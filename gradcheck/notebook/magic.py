@@ -121,7 +121,6 @@ class NotebookPractice:
 
 
 def _cell() -> Any:
-    """The macros of a cell's template."""
     return environment().get_template("cell.html").module
 
 
@@ -145,5 +144,4 @@ def _source(ready: Key) -> str:
 
 
 def _complaint_box(words: str) -> Shown:
-    """A complaint, in a box of its own."""
     return Shown(str(Markup("<p><code>{}</code></p>").format(words)), words)

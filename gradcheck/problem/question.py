@@ -142,13 +142,11 @@ def _words(text: str) -> set[str]:
 
 
 def _is_name(word: str) -> bool:
-    """Whether a word can be a name of the problem's."""
     strange = word not in KNOWN and not keyword.iskeyword(word) and not word.isdigit()
     return strange and not BASED.fullmatch(word)
 
 
 def _is_glued(names: Collection[str]) -> bool:
-    """Whether a name is a function and its argument: `sinx`."""
     return any(_argument(name) != name for name in names)
 
 

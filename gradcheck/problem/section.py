@@ -368,7 +368,6 @@ def _credit(asked: Mapping[str, float] | str) -> Mapping[str, float]:
 
 
 def _tolerance(asked: float | str | None) -> float:
-    """How far a decimal may be off, relatively; half a unit of the last of so many digits."""
     if isinstance(asked, str):
         return 5.0 * 10.0 ** -int(asked[0])
     return asked or 0.0

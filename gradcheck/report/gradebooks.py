@@ -198,7 +198,6 @@ class _Export:
             yield f"{kept} cells of `{self.platform.feedback}` are not empty: left as they are"
 
     def _is_maximum(self, row: Sequence[str]) -> bool:
-        """Whether a row holds the maxima; Canvas's does."""
         return bool(self.platform.maximum_row) and row[0].strip() == self.platform.maximum_row
 
 

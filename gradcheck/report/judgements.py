@@ -103,7 +103,6 @@ def _mistake(hypothesis: Hypothesis, source: str) -> dict[str, Any]:
 
 
 def _place_of(judgement: Judgement, hypothesis: Hypothesis) -> dict[str, Any]:
-    """Where a mistake stands in an answer that is a program."""
     place = judgement.places.get(hypothesis.mistake.id)
     if place is None:
         return {}

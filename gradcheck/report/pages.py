@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from gradcheck.problem.variants import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
@@ -20,6 +20,7 @@ from gradcheck.report.solutions import Solution
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
 BINS = 10
+CODED = re.compile("`([^`]*)`")
 
 
 def page_name(student: str) -> str:
@@ -131,11 +132,7 @@ def clip_answer(answer: Any) -> str:
 
 def code_words(words: str) -> Markup:
     """A sentence in which what stands between backticks is code."""
-    pieces = words.split("`")
-    code = (
-        "<code>{}</code>" if k % 2 and k < len(pieces) - 1 else "{}" for k in range(len(pieces))
-    )
-    return Markup("").join(Markup(form).format(p) for form, p in zip(code, pieces, strict=True))
+    return Markup(CODED.sub(r"<code>\1</code>", str(escape(words))))
 
 
 def split_marks(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:

@@ -99,7 +99,6 @@ def _short(found: Estimate) -> str:
 
 
 def _form(verdict: Verdict, name: str) -> str:
-    """The closed form of a single number."""
     closed = verdict.opinions["symbolic"].closed if "symbolic" in verdict.opinions else {}
     form = closed.get(name)
     return "" if form is None or np.size(form) != 1 else str(np.ravel(form)[0])

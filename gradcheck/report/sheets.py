@@ -58,7 +58,6 @@ def _entry(number: int, problem: Problem) -> Iterator[str]:
 
 
 def _sheet_facts(problem: Problem) -> dict[str, Any]:
-    """What stands on a sheet about a problem."""
     formula = "" if is_training(problem) else substitute_numbers(problem)
     return {
         "problem": problem,
@@ -78,7 +77,6 @@ def _answer_name(problem: Problem, part: str) -> str:
 
 
 def _describe_part(problem: Problem, asked: Part) -> str:
-    """What a part is, in words."""
     if asked.ask is not None:
         read = f"{asked.ask.source.strip()} at the end"
         return f"a program: it leaves {read}" if asked.form == "program" else read

@@ -89,7 +89,6 @@ def _events(reference: Reference) -> RenderableType:
 
 
 def _suspicious(reference: Reference) -> tuple[JudgedPass, ...]:
-    """The events on which the opinions do not simply agree."""
     return tuple(event for event in reference.events if event.verdict.verdict != "agree")
 
 
@@ -193,7 +192,6 @@ def training_line(problem: Problem, reference: Reference) -> str:
 
 
 def _error(reference: Reference) -> str | None:
-    """What the program ended in, with its place."""
     return None if reference.trace.error is None else str(reference.trace.error)
 
 

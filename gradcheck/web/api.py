@@ -66,7 +66,6 @@ async def _read_object(request: Request) -> dict[str, Any]:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects are nested."""
     inner = value.values() if isinstance(value, dict) else value
     nested = isinstance(value, dict | list)
     return 1 + max(map(_depth, inner), default=0) if nested else 0

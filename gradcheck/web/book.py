@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gradcheck.batch.collect import about
-from gradcheck.batch.ledger import FULL, NAME, JudgedAnswer, Ledger
+from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger
 from gradcheck.batch.questions import fingerprint, pack_answer, question
 from gradcheck.batch.work import Asking, pack
 from gradcheck.grading.judgement import Judgement
@@ -56,7 +56,6 @@ class Course:
 
     sets: Sequence[tuple[ProblemSet, Sequence[Problem]]]
     problems: Mapping[str, Problem]
-    fingerprints: Mapping[str, str]
     askings: Mapping[str, Asking]
     twice: Sequence[str]
 
@@ -72,8 +71,7 @@ class Course:
             problems |= {p.id: p for p in own}
             askings |= {p.id: Asking(each.text, each.file, p.id) for p in own}
             found.append((each, own))
-        prints = {id: fingerprint(problem) for id, problem in problems.items()}
-        return cls(found, problems, prints, askings, twice)
+        return cls(found, problems, askings, twice)
 
     def asking(self, problem: Problem) -> Asking:
         """How workers are told of a problem, or of a variant of it."""
@@ -120,14 +118,14 @@ class Book:
         self.ledger = Ledger(self.path)
         self.missing = []
         for id, problem in course.problems.items():
-            print_ = course.fingerprints[id]
+            print_ = fingerprint(problem)
             self.ledger.add_problem(id, print_, about(problem))
             for part in problem.parts:
                 number = self._settle(Posed(problem, print_, part), None, _missing(problem, part))
                 self.missing.append((id, part.name, number))
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
-        self.ledger.know("feedback", self.ledger.fact("feedback") or FULL)
+        self.ledger.know("feedback", self.ledger.feedback())
         self.ledger.know("complete", "yes")
         self.ledger.save()
 

@@ -163,7 +163,6 @@ def middle_of(value: Any) -> float:
 
 
 def _all_curves(key: Key) -> Drawn:
-    """The curves of every part, where there is a plane to draw them in."""
     names = [part.name for part in key.problem.parts] if _plane(key) else []
     return {name: _venture(partial(_curves, key, name)) for name in names}
 
@@ -184,7 +183,6 @@ def _spots(key: Key, part: str) -> list[tuple[float, Spot]]:
 
 
 def _both(case: Case, part: str) -> tuple[float | None, float | None]:
-    """The value and its slope, None where there is none."""
     try:
         with np.errstate(all="ignore"):
             value, gradients = once(case)

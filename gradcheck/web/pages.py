@@ -152,7 +152,6 @@ async def problem(request: Request) -> Response:
 
 
 async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str, Any]:
-    """What the student typed last in each part."""
     last: dict[str, Any] = {}
     for attempt in await practice.book.history(student):
         if attempt.problem == found.id:

@@ -245,7 +245,6 @@ class Pool:
                 asked.fail(error)
 
     def _give_up(self, asked: QueuedTask) -> None:
-        """Never try a question again."""
         self.ran_away[asked.name] = None
         if len(self.ran_away) > MEMORY:
             del self.ran_away[next(iter(self.ran_away))]

@@ -136,9 +136,7 @@ class Practice:
     def find_posed(self, problem: Problem, part: str) -> Posed | None:
         """A part of a problem that was found; the only part needs no name."""
         named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
-        known = None if problem.variant else self.course.fingerprints.get(problem.id)
-        print_ = known or fingerprint(problem)
-        return None if named is None else Posed(problem, print_, named)
+        return None if named is None else Posed(problem, fingerprint(problem), named)
 
     async def draw_page(self, sender: Sender, problem: Problem) -> Any:
         """What the page of a problem shows besides its text; drawn once."""
@@ -247,5 +245,4 @@ def _state(id: str, since: Sequence[Attempt], shows: Shows) -> str:
 
 
 def _shows_in(id: str, problem: str, shows: Shows) -> bool:
-    """Whether a mistake would be seen in a problem."""
     return problem.startswith(f"next.{id}.") or id in shows.get(problem, ())

@@ -145,7 +145,6 @@ def _question(expression: str, given: Sequence[str], wrt: str) -> Problem:
 
 @lru_cache(maxsize=FREE)
 def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
-    """The key to a typed function."""
     return key(_question(expression, given, wrt))
 
 
@@ -171,7 +170,6 @@ def _understood(found: Key, name: str, answer: Any) -> Said:
 
 
 def _complaint(error: TextError) -> Said:
-    """The first complaint, with the place in what was typed."""
     first = error.complaints[0]
     words = f"{first.message} - {first.cure}" if first.cure else first.message
     place = {"column": first.column or 1, "line": first.line or 1, "width": max(first.width, 1)}
