@@ -115,7 +115,7 @@ def test_nobody_is_sent_elsewhere(client, back):
     assert reply.headers["location"] == "/"
 
 
-def guarded(app, receive=None, *, stopped=False):
+def guarded(app, receive=None, method="POST", *, stopped=False):
     """What Guard sends of a request whose body comes by `receive`, or of a server that stops."""
     sent = []
 
@@ -124,12 +124,7 @@ def guarded(app, receive=None, *, stopped=False):
 
     async def whole():
         headers = [(b"host", b"localhost")]
-        scope = {
-            "type": "http",
-            "method": "POST" if receive else "GET",
-            "path": "/",
-            "headers": headers,
-        }
+        scope = {"type": "http", "method": method, "path": "/", "headers": headers}
         task = asyncio.create_task(Guard(app, broken=None)(scope, receive, send))
         await asyncio.sleep(0)
         if stopped:
@@ -158,7 +153,7 @@ def test_who_waits_when_the_server_is_stopped_is_told():
     async def waiting(scope, receive, send):
         await asyncio.Event().wait()
 
-    sent = guarded(waiting, stopped=True)
+    sent = guarded(waiting, method="GET", stopped=True)
     assert (sent[0]["status"], sent[1]["body"]) == (503, b"the server was stopped")
 
 
