@@ -28,7 +28,7 @@ from tests.support.killed import (
 )
 from tests.support.sweeping import at_most
 
-STUDENTS = 150
+STUDENTS = 120
 POISON = """
 import os
 from gradcheck.batch import work, workers
