@@ -43,7 +43,14 @@ TOO_MUCH: dict[type[BaseException], str] = {
     RecursionError: "this is nested too deep",
 }
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-INNER = re.compile(r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)")
+# NumPy's words about shapes, and ours.
+SHAPES: tuple[tuple[str, str], ...] = (
+    (r"matmul: .*\(size (\d+) is different from (\d+)\)",
+     r"in a matrix product rows of \2 entries meet columns of \1"),
+    (r"(\w+?)1?: .*gufunc.*\(size (\d+) is different from (\d+)\)",
+     r"lengths of \3 and \2 could not be broadcast in `\1`"),
+    (r"(\w+?)1?: .*not have enough dimensions.*", r"`\1` is given an array of too few axes"),
+)  # fmt: skip
 LONGEST_MESSAGE = 300
 
 
@@ -155,7 +162,9 @@ def _complaint(program: Program, error: BaseException) -> Complaint:
 def _message(error: BaseException) -> str:
     """The error's own first line, without addresses of memory."""
     known = next((words for kind, words in TOO_MUCH.items() if isinstance(error, kind)), "")
-    said = INNER.sub(r"in a matrix product rows of \2 entries meet columns of \1", str(error))
+    said = str(error)
+    for theirs, ours in SHAPES:
+        said = re.sub(theirs, ours, said)
     lines = ADDRESS.sub("", said).strip().splitlines()
     return known or (lines[0][:LONGEST_MESSAGE] if lines else type(error).__name__)
 

@@ -12,7 +12,7 @@ import sympy
 
 LEAST = 3  # letters that a rewriting saves: for fewer, the terms stay as they were derived
 LARGEST = 60  # operations of a formula that is rewritten: a hundredth of a second each
-TERMS, DEGREE = 2_000, 60  # of numerator and denominator when multiplied out
+TERMS, DEGREE = 300, 60  # of numerator and denominator when multiplied out
 ROOT = 6  # the highest root that is taken for a polynomial's
 DIGITS_OF_NUMBERS = 40
 PLACES = tuple(sympy.Rational(p, q) for p, q in ((3, 7), (8, 5), (9, 4), (5, 11), (12, 7), (6, 13)))

@@ -124,10 +124,7 @@ def names_after(
 
     A run that is not `watched` leaves no ledger.
     """
-    given = [name for name, entry in problem.inputs.items() if entry.written is None]
-    inputs = {name: _input(problem, name, point[name], recorder) for name in given}
-    written = [entry for entry in problem.inputs.values() if entry.written is not None]
-    recorder.moved = {entry.written: point[entry.name] for entry in written}
+    inputs = {name: _input(problem, name, point[name], recorder) for name in problem.inputs}
     words, ends = context(recorder), asks_error(problem)
     with recorder.watching() if watched else nullcontext():
         outcome = run(
