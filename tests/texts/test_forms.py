@@ -1,5 +1,7 @@
 """Gradients of arrays as text: the losses of machine learning, and what SymPy's calculus misses."""
 
+import re
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -73,31 +75,16 @@ def test_nearly_all_are_shown_and_about_as_long_as_in_a_book() -> None:
     assert median(ratios) <= RATIO
 
 
-TEXTBOOK = {
-    ("linear", "W"): "2 * X.T @ (P - Y) / P.size",
-    ("least squares", "w"): "X.T @ r",
-    ("logsumexp", "W"): "X.T @ (softmax(Z, axis=1) - Y) / X.shape[0]",
-    ("tanh net", "W1"): "2 * X.T @ (((P - Y) @ W2.T) * (1 - H ** 2)) / P.size",
-    ("sigmoid net", "b1"): "2 * sum(((P - Y) @ W2.T) * H * (1 - H), axis=0) / P.size",
-    ("relu net", "W1"): "2 * X.T @ (((P - Y) @ W2.T) * (H > 0)) / P.size",
-    ("det", "A"): "det(A) * inv(A).T",
-    ("log det", "A"): "2 * inv(A @ A.T) @ A",
-    ("quadratic form", "x"): "A @ x + x @ A",
-    ("matrix factorisation", "U"): "2 * (U @ V.T - M) @ V",
-    ("norm", "x"): "x / norm(x)",
-    ("kl of gaussians", "s"): "(exp(s) - 1) / 2",
-    ("trace", "A"): "2 * trace(A) * eye(A.shape[0])",
-    ("logistic", "w"): "X.T @ (p - y) / y.shape[0]",
-    ("cosine similarity", "x"): "(y - (x @ y) * x / norm(x) ** 2) / norm(x) / norm(y)",
-}
+LINES = Path(__file__).with_name("textbook.txt").read_text().splitlines()
+TEXTBOOK = [line.split(": ") for line in LINES if not line.startswith("#")]
 
 
-@pytest.mark.parametrize(("loss", "part"), TEXTBOOK)
-def test_the_text_is_that_of_a_textbook(loss: str, part: str) -> None:
+@pytest.mark.parametrize(("loss", "part", "text"), TEXTBOOK)
+def test_the_text_is_that_of_a_textbook(loss: str, part: str, text: str) -> None:
     """In the program's own names, and no longer than one would write it; its numbers are above."""
     given = LOSSES[loss]
     made = problem(given.program, drawn(given, SIZES[0], 0), given.wrt)
-    assert derived(made, given_point(made))[part] == TEXTBOOK[loss, part]
+    assert derived(made, given_point(made))[part] == text
 
 
 def test_a_wrong_rule_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,41 +110,50 @@ def test_a_text_that_is_right_at_one_size_alone_is_not_shown() -> None:
     assert all("shape" in text or "[3, 2, 1, 0]" not in text for text in forms_of(moved).values())
 
 
-def test_what_has_no_form_is_left_out() -> None:
-    """No text, no error."""
-    assert forms_of(problem("median(x)", {"x": [1.0, 2.0, 3.0]}, "x")) == {}
+POINT = {
+    "X": np.eye(3, 2), "y": [1.0, 2.0, 4.0], "w": [1.0, 3.0], "B": np.ones((4, 3)),
+    "x": [1.0, 2.0, 3.0], "p": [0.2, 0.3, 0.5],
+}  # fmt: skip
+# What is derived of a program, and why it is said so.
+DERIVED = {
+    "unknown never cancels: the way back through a sort has no formula, that by y has one": (
+        "h = softmax(sort(softmax(x, axis=0)), axis=0)\n-sum(p*log(h))", "x p", {"p": "-log(h)"}),
+    "an axis that nothing depends on counts as often as it is long": (
+        "sum(B - x)", "x", {"x": "-B.shape[0] * ones_like(x)"}),
+    "a minus goes into the bracket": (
+        "sum((y - X @ w)**2)", "w", {"w": "2 * X.T @ (X @ w - y)"}),
+    "a minus in front goes into it": (
+        "-sum((X @ w - y)**2)", "w", {"w": "2 * X.T @ (y - X @ w)"}),
+    "a quotient stays behind": (
+        "sum((y - X @ w)**2) / 3", "w", {"w": "2 * X.T @ (X @ w - y) / 3"}),
+    "two fifths are a decimal": ("1/5*sum(x**2)", "x", {"x": "0.4 * x"}),
+    "so are seven tenths": ("0.35*sum(x**2)", "x", {"x": "0.7 * x"}),
+    "a third stays a quotient": ("1/6*sum(x**2)", "x", {"x": "x / 3"}),
+    "so does a fifteenth": ("1/30*sum(x**2)", "x", {"x": "x / 15"}),
+}  # fmt: skip
 
 
-GROWING = """
-id: growing
-inputs: {x: [0.5, 0.25]}
-program: |
-  y = x
-  for turn in range(60):
-      y = y*sin(y) + x
-  sum(y)
-"""
+@pytest.mark.parametrize("why", DERIVED)
+def test_what_is_derived_reads_as_one_writes_it(why: str) -> None:
+    """And is shown where reverse mode bears it out."""
+    program, wrt, texts = DERIVED[why]
+    used = {n: v for n, v in POINT.items() if re.search(rf"\b{n}\b", program)}
+    made = problem(program, used, wrt)
+    assert derived(made, given_point(made)) == texts
+    assert forms_of(made) == texts
 
 
-@pytest.mark.parametrize("turns", [7, 60])
-def test_what_doubles_at_each_turn_of_a_loop_is_not_written_out(turns: int) -> None:
-    """2^60 terms, or those of seven turns with what has no name written out; known at once."""
-    assert forms_of(load_text(GROWING.replace("60", str(turns))).problems[0]) == {}
+NO_FORM = {
+    "no rule": "median(x)",
+    "2^60 terms": "y = x\nfor turn in range(60):\n    y = y*sin(y) + x\nsum(y)",
+    "no names for seven turns": "y = x\nfor turn in range(7):\n    y = y*sin(y) + x\nsum(y)",
+}
 
 
-MIXED = """
-id: mixed
-inputs: {x: {shape: [4]}, y: {shape: [4]}}
-program: |
-  h = softmax(sort(softmax(x, axis=0)), axis=0)
-  -sum(y*log(h))
-"""
-
-
-def test_what_is_unknown_never_cancels() -> None:
-    """The way back through a sort has no formula; that by y has one."""
-    given = load_text(MIXED).problems[0]
-    assert derived(given, given_point(given)) == {"y": "-log(h)"}
+@pytest.mark.parametrize("why", NO_FORM)
+def test_what_has_no_form_is_left_out(why: str) -> None:
+    """No text, no error, known at once: also what doubles at each turn of a loop."""
+    assert forms_of(problem(NO_FORM[why], {"x": [0.5, 0.25, 1.0]}, "x")) == {}
 
 
 LABELS = """
@@ -176,26 +172,6 @@ def test_softmax_with_labels_is_p_less_y() -> None:
     """Where the labels are constants of the problem, each row of them adds to one."""
     given = load_text(LABELS).problems[0]
     assert forms_of(given) == {"W": "X.T @ (P - Y) / Y.shape[0]"}
-
-
-def test_an_axis_that_nothing_depends_on_counts_as_often_as_it_is_long() -> None:
-    """Every x is met once in each of the four rows of B - x."""
-    made = problem("sum(B - x)", {"B": np.ones((4, 3)), "x": [1.0, 2.0, 3.0]}, "x")
-    assert derived(made, given_point(made)) == {"x": "-B.shape[0] * ones_like(x)"}
-
-
-@pytest.mark.parametrize(
-    ("program", "text"),
-    [
-        ("sum((y - X @ w)**2)", "2 * X.T @ (X @ w - y)"),
-        ("-sum((X @ w - y)**2)", "2 * X.T @ (y - X @ w)"),
-        ("sum((y - X @ w)**2) / 3", "2 * X.T @ (X @ w - y) / 3"),
-    ],
-)
-def test_a_minus_goes_into_the_bracket(program: str, text: str) -> None:
-    """As one writes it, and nothing else is in front but the number."""
-    made = problem(program, {"X": np.eye(3, 2), "y": [1.0, 2.0, 4.0], "w": [1.0, 3.0]}, "w")
-    assert forms_of(made) == {"w": text}
 
 
 def test_a_product_with_one_row_for_all_is_said_for_each() -> None:
@@ -222,13 +198,3 @@ def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
     found = formulas(given, point, reverse(given.case(point)).gradients)
     parts = {part.name for part in given.parts}
     assert parts == set(found.texts) == set(found.signs) == set(found.latex)
-
-
-@pytest.mark.parametrize(
-    ("factor", "text"),
-    [("1/5", "0.4 * x"), ("0.35", "0.7 * x"), ("1/6", "x / 3"), ("1/30", "x / 15")],
-)
-def test_a_constant_is_a_decimal_where_that_ends(factor: str, text: str) -> None:
-    """Two fifths are 0.4, a third stays a quotient."""
-    made = problem(f"{factor}*sum(x**2)", {"x": [1.0, 2.0]}, "x")
-    assert derived(made, given_point(made)) == {"x": text}
