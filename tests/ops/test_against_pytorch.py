@@ -225,6 +225,7 @@ CORNERS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
 @pytest.mark.parametrize(("name", "ours", "theirs", "values", "twice"), CORNERS)
 def test_corners(name, ours, theirs, values, twice):
     """Numbers that were once wrong: values, gradients of their sum, and gradients of their sum."""
