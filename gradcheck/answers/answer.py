@@ -138,19 +138,20 @@ def _walk(
     value: object, shape: tuple[int, ...], place: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], object]]:
     """The entries row by row, each with its place; every list must have the promised length."""
-    listed, below = isinstance(value, list | tuple), shape[len(place) :]
-    if not below and not listed:
-        yield place, value
-        return
-    due = f"a list of {below[0]}" if below else "a number"
-    came = "a single value" if below else "a list"
-    if isinstance(value, list | tuple) and below:
-        came = f"a list of {len(value)}"
-        for index, entry in enumerate(value if len(value) == below[0] else ()):
+    below = shape[len(place) :]
+    if not isinstance(value, list | tuple):
+        came = "a single value"
+    elif below and len(value) == below[0]:
+        for index, entry in enumerate(value):
             yield from _walk(entry, shape, (*place, index))
-    if came != due:
+        return
+    else:
+        came = f"a list of {len(value)}" if below else "a list"
+    if below or came != "a single value":
+        due = f"a list of {below[0]}" if below else "a number"
         message = f"{_where(place)}{due} is due, {came} came"
         raise _complaint(message, "make all rows equally long")
+    yield place, value
 
 
 def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:

@@ -17,9 +17,9 @@ IF = frozenset([
 ])  # fmt: skip
 ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
 OR = frozenset(["or", "oder", "ou"])
+UNDEFINED = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 COMPARED = UNEQUAL | {"=", "=="}
-UNDEFINED = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
 
 Tokens = Sequence[Token]
 Read = Callable[[Tokens], ast.expr]
@@ -64,9 +64,11 @@ def by_cases(
 
     otherwise = _zero_by_zero(branches[-1].value[-1].end)
     if branches[-1].condition is None:
-        otherwise = _read(branches.pop().value, value)
+        otherwise = value(branches.pop().value)
     for branch, tests in reversed([*zip(branches, alternatives, strict=False)]):
-        found = _read(branch.value, value)
+        said = "".join(t.text.lower() for t in branch.value)
+        nowhere = _zero_by_zero(branch.value[-1].end)
+        found = nowhere if said in UNDEFINED else value(branch.value)
         for test in reversed(tests):
             where = _place(ast.Name("where", ast.Load()), branch.value)
             choice = ast.Call(where, [condition(test), found, otherwise], [])
@@ -104,7 +106,7 @@ def _branches(
 
 def _runs(tokens: Tokens, words: Words) -> list[tuple[str, Tokens]]:
     """What stands between the words and signs that part cases, and which of them is before it."""
-    parted = split(tokens, lambda k, _: bool(_kind(tokens[k], words)) and not _calls(tokens, k))
+    parted = split(tokens, lambda k, _: bool(_kind(tokens[k], words, tokens[k + 1 : k + 2])))
     found = [(_kind(sign, words) if sign else "", run) for sign, run in parted]
     return [run for run in found if run[0] in ("if", "else") or run[1]]
 
@@ -122,23 +124,17 @@ def _behind(tokens: Tokens, words: Words, *, sure: bool) -> Branch | None:
     return Branch(tokens[:opening], inside[1:] if said else inside)
 
 
-def _kind(token: Token, words: Words) -> str:
+def _kind(token: Token, words: Words, after: Tokens = ()) -> str:
     """What a token does between cases: if, else, part, or nothing."""
     if token.kind == "line" or (token.kind == "op" and token.text in ("&", ";", ",")):
         return "part"
-    meant = token.text != "where" and words.meaning(token.text)
-    if token.kind != "word" or token.text not in IF | ELSE or meant:
+    if token.kind != "word" or token.text not in IF | ELSE:
+        return ""
+    if token.text == "where":
+        return "" if after and after[0].text == "(" else "if"
+    if words.meaning(token.text):
         return ""
     return "if" if token.text in IF else "else"
-
-
-def _calls(tokens: Tokens, k: int) -> bool:
-    return tokens[k].text == "where" and k + 1 < len(tokens) and tokens[k + 1].text == "("
-
-
-def _read(tokens: Tokens, value: Read) -> ast.expr:
-    said = "".join(t.text.lower() for t in tokens)
-    return _zero_by_zero(tokens[-1].end) if said in UNDEFINED else value(tokens)
 
 
 def _zero_by_zero(at: int) -> ast.expr:

@@ -12,7 +12,6 @@ OPERATORS: dict[type[ast.AST], tuple[str, int]] = {
     ast.Mult: ("*", PRODUCT),
     ast.Div: ("/", PRODUCT),
     ast.MatMult: (" @ ", PRODUCT),
-    ast.Pow: ("**", POWER),
 }
 
 COMPARISONS: dict[type[ast.cmpop], str] = {

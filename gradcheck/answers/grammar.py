@@ -42,6 +42,7 @@ COMPARED: dict[str, type[ast.cmpop]] = {
 }
 
 
+AND = frozenset(["and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
@@ -77,6 +78,8 @@ class Parser(Calls):
         while True:
             token = self.tokens[self.at]
             sign = token.text if token.kind == "op" else ""
+            if self.equates and token.text.lower() in AND:
+                sign = "and"
             if sign in BINARY and not (sign == ":" and self.slices):
                 own, op_ = BINARY[sign]
                 if own < rank:
@@ -165,9 +168,6 @@ class Parser(Calls):
         """A power; a raised T is the transpose, -1 the inverse of a square matrix."""
         sign = self.step()
         shape = self.shape(base)
-        if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
-            del self.tokens[self.at + 1]
-            shape = None
         if (raised := self.transpose_comes(shape)) is not None:
             return self.raised_transpose(base, sign, raised, start)
         exponent = self.factor(UNARY)

@@ -9,20 +9,19 @@ import re
 from collections.abc import Iterable
 
 from gradcheck.answers.characters import clip
-from gradcheck.answers.echo import OPERATORS, POWER, UNARY, bracket, echo
+from gradcheck.answers.echo import OPERATORS, UNARY, bracket, echo
 
 SHORT = 200  # characters that a note repeats
 MOST = 8  # notes: nobody reads more
 RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
-JOINTS = frozenset(["", "^", "**", "*", "·", "×", "⋅", "∙", "÷", "∕", "/", ":", "@"])
-JOINTS |= {r"\cdot", r"\times", r"\div"}
-"""What may stand between two factors, or a power and its base, but for brackets."""
+JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
+"""What may stand between two factors, but for brackets."""
 BRACKET = re.compile(r"\s*\\?(?:left|big|Big)?\s*[({\[|⟨‖]")
 
 
 def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
     """The notes on the nodes of a formula, in the order of what was typed."""
-    compound = (node for node in nodes if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call))
+    compound = (node for node in nodes if isinstance(node, ast.BinOp | ast.Call))
     doubtful = [node for node in compound if _is_doubtful(node, typed)]
     doubtful.sort(key=lambda node: (node.end_col_offset, -node.col_offset))
     notes = []
@@ -34,30 +33,22 @@ def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
 
 
 def _write_apart(node: ast.expr) -> str:
-    match node:
-        case ast.UnaryOp(_, inner):
-            return f"-({echo(inner)})"
-        case ast.BinOp(left, op, right):
-            sign, rank = OPERATORS[type(op)]
-            return _apart(left) + sign + (_apart(right) if rank == POWER else bracket(right, UNARY))
-    return echo(node)
-
-
-def _apart(node: ast.expr) -> str:
-    return f"({echo(node)})" if isinstance(node, ast.BinOp | ast.UnaryOp) else echo(node)
+    """A node with brackets around its parts."""
+    if not isinstance(node, ast.BinOp):
+        return echo(node)
+    sign, _ = OPERATORS[type(node.op)]
+    left = echo(node.left)
+    compound = isinstance(node.left, ast.BinOp | ast.UnaryOp)
+    return (f"({left})" if compound else left) + sign + bracket(node.right, UNARY)
 
 
 def _is_doubtful(node: ast.expr, typed: str) -> bool:
     """Whether somebody could have read what was typed for a node in another way."""
     match node:
-        case ast.UnaryOp(ast.USub(), ast.BinOp(_, ast.Pow()) as power):
-            return not typed[node.col_offset + 1 : power.col_offset].strip()
         case ast.Call(ast.Name(name), [inner], []):
             return _is_bare(node, typed) and not _is_simple(inner, name in ("sqrt", "cbrt"))
         case ast.BinOp(left, op, right) if (between := _between(node, typed)) in JOINTS:
             raised = RAISED.search(typed, left.col_offset, left.end_col_offset or 0)
-            if isinstance(op, ast.Pow):
-                return between != "" and (_is_power(right) or _is_apart(left, typed))
             last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
             if between:
                 halved = between == "/" and raised and isinstance(right, ast.Constant)
@@ -87,12 +78,6 @@ def _is_bare(node: ast.expr, typed: str) -> bool:
         return False
     name, argument = node.func.end_col_offset or 0, node.args[0]
     return name <= argument.col_offset and not BRACKET.match(typed, name)
-
-
-def _is_apart(node: ast.expr, typed: str) -> bool:
-    """Whether a blank stands between a function and its bracket: `sin (x)^2`."""
-    end = (node.func.end_col_offset or 0) if isinstance(node, ast.Call) else 0
-    return end > 0 and typed[end : end + 2] == " ("
 
 
 def _is_simple(argument: ast.expr, root: bool) -> bool:

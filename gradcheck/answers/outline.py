@@ -31,10 +31,9 @@ from gradcheck.answers.tokens import (
     without_columns,
     without_quotes,
 )
-from gradcheck.answers.words import ARITY, KEPT, STOP, segment
+from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
-AND = frozenset(["and", "und", "et"])
 SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
 PARTING = BELOW | frozenset(
@@ -142,17 +141,7 @@ class Outline:
     def join_numbers(self, tokens: list[Token]) -> list[Token]:
         if not any(token.text == "," for token in tokens):
             return tokens
-        reading, shapes = self.reading, self.words.shapes.values()
-        commas = Commas(self.typed, reading.single, self.takes_several, shapes, reading.notes)
-        return commas.join(tokens)
-
-    def takes_several(self, token: Token) -> bool:
-        """Whether a token ends with a function of several arguments."""
-        word = token.text if token.kind == "word" else ""
-        meaning = self.words.meant(word) if word else None
-        if word and meaning is None and (ways := segment(self.words, word, opens=True)):
-            meaning = self.words.meaning(ways[0][-1])
-        return meaning is not None and meaning.kind == "function" and ARITY.get(meaning.name) != 1
+        return Commas(self.typed, self.words, self.reading.single, self.reading.notes).join(tokens)
 
     def as_sign(self, token: Token) -> Token:
         """`6 x plus 5`: the sign that a word stands for."""
@@ -164,12 +153,6 @@ class Outline:
     def parse(
         self, tokens: Sequence[Token], *, condition: bool = False, single: bool = False
     ) -> ast.expr:
-        if condition:
-            joins = [t.text.lower() in AND for t in tokens]
-            tokens = [
-                t._replace(kind="op", text="and") if j else t
-                for t, j in zip(tokens, joins, strict=True)
-            ]
         parser = Parser(self.reading, tokens, single=single)
         parser.equates = condition
         tree = parser.whole()
@@ -526,8 +509,6 @@ class Outline:
         label = ""
         for clause in clauses:
             found = [self.trim_words(tokens) for tokens in self.links(clause.tokens)]
-            while len(found) > 1 and self.is_name_behind(found[-1]):
-                self.leave_out(found.pop())
             for k, tokens in enumerate(found):
                 last = k == len(found) - 1
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
@@ -551,13 +532,6 @@ class Outline:
             return False
         tree, _, aside = self.try_to_parse(tokens)
         return tree is not None and aside.untaken is not None
-
-    def is_name_behind(self, tokens: Sequence[Token]) -> bool:
-        """Whether a formula is followed by `= f'(x)`."""
-        if not tokens or any(token.text in self.reading.own for token in tokens):
-            return False
-        text = "".join(token.text for token in tokens)
-        return bool(OPERATOR.fullmatch(text)) and not self.is_untaken(tokens)
 
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""

@@ -5,11 +5,12 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
-from gradcheck.errors import TYPED_EXPONENT, TextError
+from gradcheck.answers.words import Words
+from gradcheck.errors import TYPED_EXPONENT
 
 TOKENS, NAME, DIGITS = 500, 32, 30
 
@@ -216,6 +217,7 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
+INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
@@ -224,14 +226,12 @@ class Commas(NamedTuple):
     """What commas between digits are in a text: decimal commas, between thousands, or parting.
 
     In a list, in a call of several arguments and behind another comma they part. `single` says that
-    a bare `2,5` is no list, `takes_several` is asked of what stands before a bracket, `shapes` are
-    those of arrays.
+    a bare `2,5` is no list.
     """
 
     typed: str
+    words: Words
     single: bool
-    takes_several: Callable[[Token], bool]
-    shapes: Collection[tuple[int, ...]]
     notes: list[str]
 
     def join(self, tokens: list[Token]) -> list[Token]:
@@ -260,7 +260,9 @@ class Commas(NamedTuple):
             return False
         if before.text == "(" and at > 1 and tokens[at - 2].text in SHAPED:
             return True
-        return (before.text in (",", "=") and inside) or self.takes_several(before)
+        if before.text in (",", "="):
+            return inside
+        return before.kind == "word" and self.words.takes_several(before.text)
 
     def number(self, tokens: Sequence[Token], at: int) -> tuple[Token, int]:
         """The number at a place with what its commas join to it, and where it stops."""
@@ -280,28 +282,25 @@ class Commas(NamedTuple):
         if not found:
             if stop > at + 1 and "." in first.text and tokens[at + 2].text.isdigit():
                 cure = f"write {first.text.replace('.', '')}.{tokens[at + 2].text}"
-                raise self.refuse(first, f"decimals are written with a point: {cure}")
+                raise fault_at(self.typed, first.start, INSIDE, f"{POINT}: {cure}")
             return first, at + 1
         before = spell(tokens[:at]).rstrip("+- ")
         named = before[-1:] in ("=", ":", "≈") and not re.search(r"\d", before)
         bare = stop == len(tokens) and (not before or named)
         thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
         if (bare and not self.single) or thousands:
-            cure = f"decimals are written with a point: {found[1]}.{found[2]}"
+            cure = f"{POINT}: {found[1]}.{found[2]}"
             cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
-            raise self.refuse(tokens[at + 1], cure)
+            raise fault_at(self.typed, tokens[at + 1].start, INSIDE, cure)
         self.notes.append(f"{text} is read as {found[1]}.{found[2]}")
         return whole._replace(text=text.replace(",", ".")), stop
-
-    def refuse(self, token: Token, cure: str) -> TextError:
-        return fault_at(self.typed, token.start, "a comma inside a number", cure)
 
     def are_decimals(self, tokens: Sequence[Token], at: int) -> bool:
         """Whether the commas of `[0,5; 1,5]` are decimal commas."""
         rows = spell(tokens[at + 1 : closing_at(tokens, at)]).split("; ")
         if not rows[1:] or not all(re.fullmatch(r"([-+] )?\d+ (, \d+ )?", row) for row in rows):
             return False
-        if all("," in row for row in rows) and (len(rows), 2) in self.shapes:
+        if all("," in row for row in rows) and (len(rows), 2) in self.words.shapes.values():
             message = "commas may part the numbers of a row, or be decimal commas"
             cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
             raise fault_at(self.typed, tokens[at].start, message, cure)
@@ -330,13 +329,11 @@ def without_quotes(tokens: list[Token]) -> list[Token]:
 
 def strip(tokens: list[Token], leading: Collection[str], trailing: Collection[str]) -> list[Token]:
     """Tokens without such signs, or line breaks, at both ends."""
-    first, last = 0, len(tokens)
-    while first < last and _is_sign(tokens[first], leading):
-        first += 1
-    while first < last and _is_sign(tokens[last - 1], trailing):
-        last -= 1
-    return tokens[first:last]
 
+    def is_sign(token: Token, among: Collection[str]) -> bool:
+        return token.kind == "line" or (token.kind == "op" and token.text in among)
 
-def _is_sign(token: Token, among: Collection[str]) -> bool:
-    return token.kind == "line" or (token.kind == "op" and token.text in among)
+    found = [*dropwhile(lambda token: is_sign(token, leading), tokens)]
+    while found and is_sign(found[-1], trailing):
+        found.pop()
+    return found

@@ -144,6 +144,13 @@ class Words:
         ways = segment(self, word, opens=True) if word[0] in self.names and word[2:] else []
         return [w for w in ways if w[0] in self.names and self.is_function(w[-1])][:1]
 
+    def takes_several(self, word: str) -> bool:
+        """Whether a word ends with a function of several arguments."""
+        meaning = self.meant(word)
+        if meaning is None and (ways := segment(self, word, opens=True)):
+            meaning = self.meaning(ways[0][-1])
+        return meaning is not None and meaning.kind == "function" and ARITY.get(meaning.name) != 1
+
     def _first_meaning(self, word: str) -> Meaning | None:
         spellings = list(_spellings(word))
         for kind, known in (("name", self.names), ("constant", self.constants)):
