@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from gradcheck.testing.call import (
 from gradcheck.testing.findings import Check, Point, explain_claims
 from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.judging import Claim
-from gradcheck.testing.program import program_of
+from gradcheck.testing.program import NONE, program_of
 from gradcheck.testing.result import Result
 from gradcheck.values import Params, Routine, Value
 
@@ -43,7 +42,6 @@ SPOILT = (
     "pure=True refuses it"
 )
 Extra = Sequence[Sequence[Value]]
-NONE: Params = MappingProxyType({})
 
 
 class GradientError(AssertionError):

@@ -18,7 +18,7 @@ from gradcheck.language.spans import Span, Spans, frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
-from gradcheck.testing.program import ALONE, UserProgram, is_tree
+from gradcheck.testing.program import ALONE, UserProgram, is_float, is_tree, kind_of
 from gradcheck.values import Array, Params, Routine, Value
 
 BY_NAME = (
@@ -294,17 +294,6 @@ def _argument(value: Value, name: str) -> Value:
     if isinstance(value, complex) or kind_of(value) == "c":
         raise TypeError(f"{name} is complex: {COMPLEX}")
     return value
-
-
-def kind_of(value: Value) -> str:
-    """NumPy's letter for the numbers of an array; none for JAX's keys of random numbers."""
-    return str(getattr(getattr(value, "dtype", None), "kind", ""))
-
-
-def is_float(value: Value) -> bool:
-    """Whether it is a float, or an array of them."""
-    array = isinstance(value, np.ndarray | np.floating)
-    return isinstance(value, float) or (array and value.dtype.kind == "f")
 
 
 def _is_whole(value: Value) -> bool:

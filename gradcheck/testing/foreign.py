@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy as np
 
-from gradcheck.testing.program import is_tree, leaves_of, parameters_of, put
+from gradcheck.testing.program import is_tree, kind_of, leaves_of, parameters_of, put
 from gradcheck.values import Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
@@ -254,7 +254,7 @@ def _is_of_jax(function: Value) -> bool:
 
 def _is_floating(value: Value) -> bool:
     """Whether it is an array or tensor of floats: PyTorch takes plain numbers for constants."""
-    array = _is_tensor(value) or _kind(value) == "f"
+    array = _is_tensor(value) or kind_of(value) == "f"
     return array and np.asarray(_to_array(value)).dtype.kind == "f"
 
 
@@ -268,18 +268,13 @@ def _home(thing: Value) -> str:
     return str(type(thing).__module__).partition(".")[0]
 
 
-def _kind(value: Value) -> str:
-    """NumPy's letter for the numbers of a value; a key of random numbers is no array at all."""
-    return str(getattr(getattr(value, "dtype", None), "kind", ""))
-
-
 def _to_array(value: Value) -> Value:
     """An array of another library as NumPy's, floats as float64; anything else as it is."""
     if _is_tensor(value):
         value = value.detach().cpu().numpy()
-    elif _home(value) in JAX and _kind(value) in ("i", "u", "b"):
+    elif _home(value) in JAX and kind_of(value) in ("i", "u", "b"):
         return np.asarray(value)
-    return np.array(value, dtype=np.float64)[()] if _kind(value) == "f" else value
+    return np.array(value, dtype=np.float64)[()] if kind_of(value) == "f" else value
 
 
 def _each(change: Callable[[Value], Value], value: Value) -> Value:

@@ -203,12 +203,17 @@ class Judged:
             bar = self.bars[index]
             self.out[index] = not low - bar <= self.given[index] <= high + bar
 
+    @property
+    def distance(self) -> Array:
+        """How far every entry is from the reference."""
+        assert self.known is not None
+        with np.errstate(invalid="ignore"):
+            return np.abs(np.subtract(self.given, self.known.value))
+
     def within(self, bars: Value) -> Array:
         """Which entries are the reference's within some bars."""
         assert self.known is not None
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(np.subtract(self.given, self.known.value))
-            return np.asarray(distance <= self.known.error + bars)
+        return np.asarray(self.distance <= self.known.error + bars)
 
     def indices(self) -> Iterator[Index]:
         """Where it is out."""
@@ -416,17 +421,12 @@ def _move_inputs(
         if part.out.any():
             far = claim.shake(limits.COARSE) if far is None else far
             largest = float(np.max(np.abs(np.nan_to_num(part.given)), initial=0.0))
-            small = part.within(max(limits.LOOSE * largest, limits.FAINT * value) - _error(part))
+            small = part.distance <= max(limits.LOOSE * largest, limits.FAINT * value)
             small |= part.within(far.get(part.part, 0.0))
             part.undecided = bool(np.all((small & ~kinks)[part.out]))
             if part.undecided and rtol > limits.RTOL:
                 part.out[...], part.undecided = False, False
         part.lossy = "float64" if unit == limits.EPSILON and not part.out.any() else ""
-
-
-def _error(part: Judged) -> Array:
-    assert part.known is not None
-    return np.where(np.isfinite(part.known.error), part.known.error, 0.0)
 
 
 # -- of verdicts ---------------------------------------------------------------------------------

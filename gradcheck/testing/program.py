@@ -100,6 +100,17 @@ def _pick(tree: Value, path: Path) -> Value:
     return tree
 
 
+def kind_of(value: Value) -> str:
+    """NumPy's letter for the numbers of an array; none for JAX's keys of random numbers."""
+    return str(getattr(getattr(value, "dtype", None), "kind", ""))
+
+
+def is_float(value: Value) -> bool:
+    """Whether it is a float, or an array of them."""
+    array = isinstance(value, np.ndarray | np.floating)
+    return isinstance(value, float) or (array and value.dtype.kind == "f")
+
+
 def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
     """The gradient by an argument of a name, as people call it; MISSING where there is none."""
     for key in (name, f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"d{name}".lower()):
@@ -251,10 +262,10 @@ def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
     With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
     """
-    several = isinstance(value, tuple) and len(value) > 1 and _is_output(value[0])
+    several = isinstance(value, tuple) and len(value) > 1 and is_float(value[0])
     if scalar and several and np.size(value[0]) == 1 and not _is_even(value):
         return Outputs(cached=True), True
-    if several and not _is_output(value[-1]):
+    if several and not is_float(value[-1]):
         return _several(value[:-1], cached=True), True
     apart = isinstance(value, tuple) and any(
         isinstance(v, np.ndarray) and v.ndim for v in value
@@ -267,14 +278,9 @@ def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
 def _several(value: Value, *, cached: bool) -> Outputs:
     found = leaves_of(value)
-    if (cached and len(value) == 1) or not all(map(_is_output, found.values())):
+    if (cached and len(value) == 1) or not all(map(is_float, found.values())):
         return Outputs(cached=cached)
     return Outputs(value, {path: np.shape(leaf) for path, leaf in found.items()}, cached)
-
-
-def _is_output(value: Value) -> bool:
-    array = isinstance(value, float | np.floating | np.ndarray)
-    return array and np.asarray(value).dtype.kind == "f"
 
 
 def _is_even(value: Value) -> bool:

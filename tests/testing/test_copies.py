@@ -13,6 +13,10 @@ from gradcheck.testing import GradientError, assert_gradient, assert_vjp, check
 
 X = np.random.default_rng(1).normal(size=(4, 3))
 V, W = np.linspace(0.3, 1.9, 9), np.array([0.7, -1.2, 0.4])
+F = np.array([0.3, -0.7, 1.2, 0.4])
+
+
+# -- state -----------------------------------------------------------------------------------------
 
 
 class Dense:
@@ -26,7 +30,7 @@ class Dense:
         self.x, self.y = x, np.tanh(x @ self.w)
         return self.y
 
-    def backward(self, c, x):
+    def backward(self, c):
         d = c * (1 - self.y**2)
         self.dw += self.x.T @ d
         return d @ self.w.T
@@ -82,8 +86,8 @@ LAYERS = (Dense, BatchNorm, Buffered, Taped)
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_layers_that_keep_state_are_not_accused(layer):
-    """Nor is anything left in them that was not there before; at twenty seeds."""
+def test_layers_that_keep_state_are_judged_and_left_as_they_were(layer):
+    """At twenty seeds; a factor on the way back is seen through the state."""
     for seed in range(20):
         it = layer()
         before = {name: np.array(value) for name, value in vars(it).items()}
@@ -92,29 +96,14 @@ def test_layers_that_keep_state_are_not_accused(layer):
         assert vars(it).keys() == before.keys()
         for name, value in before.items():
             np.testing.assert_array_equal(vars(it)[name], value)
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_layers_that_keep_state_are_still_judged(layer):
-    """A factor on the way back is seen through the state."""
     it = layer()
     with pytest.raises(GradientError, match="d/dx"):
-        assert_vjp(it.forward, lambda c, x: 1.001 * it.backward(c, x), X)
+        assert_vjp(it.forward, lambda c, *x: 1.001 * it.backward(c, *x[: layer is not Dense]), X)
 
 
-class Keeping(Dense):
-    """Its backward takes the cotangent alone, as layers' mostly do."""
-
-    def backward(self, c):
-        return super().backward(c, None)
-
-
-def test_a_layer_that_keeps_what_it_needs_takes_the_cotangent_alone():
-    """It is called so, judged so, and its weights are asked for like any argument."""
-    it = Keeping()
-    assert assert_vjp(it.forward, it.backward, X)
-    with pytest.raises(GradientError, match="d/dx"):
-        assert_vjp(it.forward, lambda c: 2 * it.backward(c), X)
+def test_weights_of_a_layer_that_takes_the_cotangent_alone_are_asked_for():
+    """As any argument of functions around it."""
+    it = Dense()
 
     def forward(x, w):
         it.w = w
@@ -168,15 +157,11 @@ class Compiled:
         return float(np.sum(x**2))
 
 
-def test_a_compiled_function_has_no_state_to_look_into():
-    """It takes plain floats alone, and is judged by them."""
+def test_compiled_functions_are_judged_by_floats():
+    """They have no state to look into; of numba forward and backward, alone and inside."""
     assert assert_gradient(Compiled(), X, gradient=lambda x: 2 * x)
     with pytest.raises(GradientError):
         assert_gradient(Compiled(), X, gradient=lambda x: 2.1 * x)
-
-
-def test_functions_of_numba_are_judged():
-    """Compiled forward and backward, alone and inside a function."""
     numba = pytest.importorskip("numba")
     f = numba.njit(lambda x: np.sum(x**2))
     assert assert_gradient(f, X, gradient=lambda x: 2 * x)
@@ -185,7 +170,7 @@ def test_functions_of_numba_are_judged():
 
 @dataclass
 class Turned:
-    """A layer of weights that refers to itself."""
+    """A layer that refers to itself."""
 
     own: object = None
 
@@ -195,24 +180,26 @@ def test_what_refers_to_itself_is_no_endless_tree():
     layer, named = Turned(), {"w": W}
     layer.own = named["own"] = layer
     for held in (layer, named):
-        assert assert_vjp(lambda x, held: x * W, lambda c, x, held: (c * W, None), X, held, wrt=0)
+        assert assert_vjp(lambda x, held: x * W, lambda c, x, held: (c * W, None), W, held, wrt=0)
+
+
+def filling(x):
+    """Entry by entry."""
+    out = np.zeros(x.shape)
+    for i, v in enumerate(x):
+        out[i] = np.tanh(v)
+    return out
 
 
 def test_threads_see_nothing_of_one_another():
     """Two assert, on buffers, while a third makes arrays with NumPy."""
 
-    def forward(x):
-        out = np.zeros(x.shape)
-        for i, v in enumerate(x):
-            out[i] = np.tanh(v)
-        return out
-
     def asserting():
         for seed in range(5):
             x = np.random.default_rng(seed).normal(size=4)
-            assert assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x) ** 2), x)
+            assert assert_vjp(filling, lambda g, x: g * (1 - np.tanh(x) ** 2), x)
             with pytest.raises(GradientError):
-                assert_vjp(forward, lambda g, x: g * (1 - np.tanh(x)), x)
+                assert_vjp(filling, lambda g, x: g * (1 - np.tanh(x)), x)
 
     def plain():
         for _ in range(2000):
@@ -226,56 +213,7 @@ def test_threads_see_nothing_of_one_another():
             done.result()
 
 
-GATHERED = {
-    "the value": lambda x, w: np.array([np.dot(x[i : i + 3], w) for i in range(7)]),
-    "rows": lambda x, w: np.array([x * v for v in w]),
-    "nested, with plain numbers": lambda x, w: np.array([[w[0], x[1]], [0.0, 1.0]]) @ x[:2],
-    "in the midst": lambda x, w: np.array([np.tanh(v) for v in x]) * x,
-    "then reshaped": lambda x, w: np.asarray([v * v for v in x]).reshape(3, 3) @ w,
-    "then reduced": lambda x, w: np.exp(np.array([v / 2 for v in x])).mean() + w[0],
-    "of a kind": lambda x, w: np.array((x[0] * x[1], w[1]), dtype=float),
-    "an array anew": lambda x, w: np.asarray(x, dtype=np.float64).astype(float) ** 2,
-    "an iterator": lambda x, w: np.fromiter((v * v for v in x), float),
-}
-
-
-def all_agree(f, *args):
-    """Check that no opinion abstains."""
-    found = check(f, *args)
-    assert found.verdict == "agree"
-    assert not any(opinion.abstains for opinion in found.worst.opinions.values())
-
-
-@pytest.mark.parametrize("name", GATHERED)
-def test_gathered_numbers_keep_their_history(name):
-    """No opinion abstains, and they agree."""
-    all_agree(GATHERED[name], V, W)
-
-
-def test_whole_numbers_are_left_to_numpy():
-    """A list of indices is what NumPy makes of it, beside a buffer of numbers."""
-
-    def picked(x):
-        out = np.zeros(2)
-        out[:] = x[np.array([2, 0])]
-        return (out * out).sum()
-
-    np.testing.assert_allclose(check(picked, V[:3]).gradient, [2 * V[0], 0, 2 * V[2]], rtol=1e-15)
-
-
-def test_numpy_stays_what_it_is():
-    """While a program fills a buffer of ours, the module's makers are NumPy's own."""
-    makers = np.zeros, np.array
-    seen = []
-
-    def f(x):
-        out = np.zeros(9)
-        out[:] = np.tanh(x)
-        seen.append((sys.modules["numpy"].zeros, sys.modules["numpy"].array) == makers)
-        return (out * out).sum()
-
-    all_agree(f, V)
-    assert all(seen)
+# -- buffers ---------------------------------------------------------------------------------------
 
 
 class Filling:
@@ -303,10 +241,37 @@ class Inheriting(Filling):
         return super().run(np.tanh(x))
 
 
-def test_methods_and_layers_inside_layers_fill_buffers():
-    """No opinion abstains on what methods of methods write entry by entry."""
-    net = Filling(Inheriting(), Filling())
-    all_agree(lambda x: net.run(x).sum(), V)
+NET = Filling(Inheriting(), Filling())
+GATHERED = {
+    "the value": lambda x, w: np.array([np.dot(x[i : i + 3], w) for i in range(7)]),
+    "rows": lambda x, w: np.array([x * v for v in w]),
+    "nested, with plain numbers": lambda x, w: np.array([[w[0], x[1]], [0.0, 1.0]]) @ x[:2],
+    "in the midst": lambda x, w: np.array([np.tanh(v) for v in x]) * x,
+    "then reshaped": lambda x, w: np.asarray([v * v for v in x]).reshape(3, 3) @ w,
+    "then reduced": lambda x, w: np.exp(np.array([v / 2 for v in x])).mean() + w[0],
+    "of a kind": lambda x, w: np.array((x[0] * x[1], w[1]), dtype=float),
+    "an array anew": lambda x, w: np.asarray(x, dtype=np.float64).astype(float) ** 2,
+    "an iterator": lambda x, w: np.fromiter((v * v for v in x), float),
+    "methods, and layers inside layers": lambda x, w: NET.run(x).sum(),
+    "a buffer": lambda x, w: (filling(x) ** 2).sum(),
+    "whole numbers": lambda x, w: (filling(x[np.array([2, 0])]) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_gathered_numbers_keep_their_history(name):
+    """No opinion abstains, and they agree; meanwhile the module's makers are NumPy's own."""
+    makers, seen = (np.zeros, np.array), []
+
+    def f(x, w):
+        value = GATHERED[name](x, w)
+        seen.append((sys.modules["numpy"].zeros, sys.modules["numpy"].array) == makers)
+        return value
+
+    found = check(f, V, W)
+    assert found.verdict == "agree"
+    assert not any(opinion.abstains for opinion in found.worst.opinions.values())
+    assert all(seen)
 
 
 DYING = """
@@ -383,7 +348,7 @@ def test_a_method_that_calls_super_runs_once():
     assert check(lambda x: np.sum(layer.slopes(x) ** 2), x, gradient=8 * x).ok
 
 
-F = np.array([0.3, -0.7, 1.2, 0.4])
+# -- single precision ------------------------------------------------------------------------------
 
 
 def cast(c, x):
@@ -417,19 +382,15 @@ def test_single_precision_in_a_backward_is_told(backward):
     assert not assert_vjp(np.tanh, backward, F, rtol=1e-5).notes
 
 
-def test_a_slip_in_single_precision_is_refused():
-    """Four parts in ten thousand are more than float32 rounds."""
-    with pytest.raises(GradientError, match="float32"):
-        assert_vjp(np.tanh, lambda c, x: cast(c, x) * np.float32(1.0004), F)
-
-
-def test_what_is_all_in_doubles_has_no_such_note():
-    """Nor has a wrong one."""
-    right = lambda c, x: c * (1 - np.tanh(x) ** 2)
-    assert not assert_vjp(np.tanh, right, F).notes
+@pytest.mark.parametrize(("slip", "told"), [
+    (lambda c, x: cast(c, x) * np.float32(1.0004), True),
+    (lambda c, x: 1.0001 * c * (1 - np.tanh(x) ** 2), False),
+])  # fmt: skip
+def test_a_slip_beyond_its_precision_is_refused(slip, told):
+    """Four parts in ten thousand are more than float32 rounds; all in doubles has no such note."""
     with pytest.raises(GradientError) as caught:
-        assert_vjp(np.tanh, lambda c, x: 1.0001 * right(c, x), F)
-    assert "float32" not in str(caught.value)
+        assert_vjp(np.tanh, slip, F)
+    assert ("float32" in str(caught.value)) is told
 
 
 def buffered(x):

@@ -17,6 +17,22 @@ def torch():
     return pytest.importorskip("torch")
 
 
+def function_of(torch, forward, backward):
+    """An `autograd.Function` that keeps its arguments, of its forward and backward."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, *more):
+            ctx.save_for_backward(x, *more)
+            return forward(x, *more)
+
+        @staticmethod
+        def backward(ctx, *g):
+            return backward(*g, *ctx.saved_tensors)
+
+    return Own
+
+
 def test_a_function_of_tensors(torch):
     """The drop-in for `torch.autograd.gradcheck(fn, inputs)`, in float32 as well."""
     f = lambda x, w: torch.tanh(x @ w).sum(0)
@@ -41,28 +57,15 @@ def test_a_module_with_its_parameters(torch):
 
 def test_a_function_with_a_backward_of_its_own(torch):
     """A right one passes; what is wrong is told by its parameter's name."""
-
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, g):
-            return 3 * g * ctx.saved_tensors[0] ** 2
-
-    class Wrong(Cube):
-        @staticmethod
-        def backward(ctx, g):
-            return g * ctx.saved_tensors[0] ** 2
-
+    right = function_of(torch, lambda x: x**3, lambda g, x: 3 * g * x**2)
+    wrong = function_of(torch, lambda x: x**3, lambda g, x: 3 * g * x)
     x = torch.tensor(X)
-    assert assert_vjp(Cube.apply, x)
-    assert assert_gradient(lambda x: Cube.apply(x).sum(), x)
+    assert assert_vjp(right.apply, x)
+    assert assert_gradient(lambda x: right.apply(x).sum(), x)
     for check in (assert_vjp, assert_gradient):
-        with pytest.raises(GradientError, match=r"d/dx\["):
-            check(Wrong.apply, x)
+        with pytest.raises(GradientError, match=r"d/dx\[") as caught:
+            check(wrong.apply, x)
+        assert caught.value.result.repair.file == __file__  # what is ours is not to be changed
 
 
 def test_a_slip_is_found_in_the_text_of_a_backward(torch):
@@ -131,21 +134,11 @@ def test_dropout_is_told_how_to_be_still(torch):
 
 def test_what_gradcheck_of_torch_misses(torch):
     """A wrong gradient a millionth in size, which an absolute tolerance of 1e-5 swallows."""
-
-    class Scaled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return 1e-6 * (x**2).sum()
-
-        @staticmethod
-        def backward(ctx, g):
-            return -2e-6 * g * ctx.saved_tensors[0]
-
+    scaled = function_of(torch, lambda x: 1e-6 * (x**2).sum(), lambda g, x: -2e-6 * g * x)
     x = torch.tensor(X, requires_grad=True)
-    assert torch.autograd.gradcheck(Scaled.apply, (x,))
+    assert torch.autograd.gradcheck(scaled.apply, (x,))
     with pytest.raises(GradientError):
-        assert_gradient(Scaled.apply, x)
+        assert_gradient(scaled.apply, x)
 
 
 def test_values_and_arguments_in_trees(torch):
@@ -244,24 +237,6 @@ def test_rules_and_keys_of_jax(jax):
         assert assert_gradient(kept, X, key)
 
 
-def test_nothing_of_ours_is_to_be_changed(torch):
-    """What carries numbers to PyTorch and back is ours, and is not offered as the mistake."""
-
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx, g):
-            return 3 * ctx.saved_tensors[0] * g
-
-    with pytest.raises(GradientError) as caught:
-        assert_vjp(Cube.apply, torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64))
-    assert caught.value.result.repair is None
-
-
 def lessons_of_torch(torch):
     """Functions as PyTorch's own pages write them, each with its arguments."""
 
@@ -278,16 +253,9 @@ def lessons_of_torch(torch):
         def backward(ctx, g):
             return g * ctx.constant, None
 
-    class Cube(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x**3, 3 * x**2
-
-        @staticmethod
-        def backward(ctx, g, g_slope):
-            (x,) = ctx.saved_tensors
-            return g * 3 * x**2 + g_slope * 6 * x
+    cube = function_of(
+        torch, lambda x: (x**3, 3 * x**2), lambda g, slope, x: g * 3 * x**2 + slope * 6 * x
+    )
 
     class Sorted(torch.autograd.Function):
         @staticmethod
@@ -313,7 +281,7 @@ def lessons_of_torch(torch):
             return 2 * g
 
     x = torch.tensor(X)
-    return (Scaled.apply, x, 3.5), (Cube.apply, x), (Sorted.apply, x), (Doubled.apply, x), (Cube, x)
+    return (Scaled.apply, x, 3.5), (cube.apply, x), (Sorted.apply, x), (Doubled.apply, x), (cube, x)
 
 
 @pytest.mark.parametrize("k", range(5))
@@ -324,40 +292,20 @@ def test_lessons_of_pytorch(torch, k):
 
 def test_what_is_no_gradient_is_told(torch):
     """A straight-through estimator; the two halves of a Function, which share a context."""
-
-    class Signs(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x.sign()
-
-        @staticmethod
-        def backward(ctx, g):
-            return g
-
+    signs = function_of(torch, lambda x: x.sign(), lambda g, x: g)
     with pytest.raises(GradientError, match="straight-through"):
-        assert_vjp(Signs.apply, torch.tensor(X))
-    with pytest.raises(TypeError, match=r"Signs.apply"):
-        assert_vjp(Signs.forward, Signs.backward, torch.tensor(X))
+        assert_vjp(signs.apply, torch.tensor(X))
+    with pytest.raises(TypeError, match=r"Own.apply"):
+        assert_vjp(signs.forward, signs.backward, torch.tensor(X))
 
 
 def test_what_pytorch_sums_in_silence_is_told(torch):
     """A gradient with the shape of the value, of an argument that was broadcast."""
-
-    class Scaled(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, b):
-            ctx.save_for_backward(x, b)
-            return x * b
-
-        @staticmethod
-        def backward(ctx, g):
-            x, b = ctx.saved_tensors
-            return g * b, g * x
-
+    scaled = function_of(torch, lambda x, b: x * b, lambda g, x, b: (g * b, g * x))
     x, b = (torch.tensor(v, dtype=torch.float64) for v in ([0.5, -1.5, 2.0], 1.5))
     with pytest.raises(GradientError, match="has the shape"):
-        assert_vjp(Scaled.apply, x, b)
-    assert assert_vjp(Scaled.apply, x, torch.tensor([1.5, 2.0, -1.0], dtype=torch.float64))
+        assert_vjp(scaled.apply, x, b)
+    assert assert_vjp(scaled.apply, x, torch.tensor([1.5, 2.0, -1.0], dtype=torch.float64))
 
 
 def test_a_pair_that_is_written_in_tensors(torch):
