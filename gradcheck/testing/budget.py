@@ -1,6 +1,7 @@
 """Seconds that may be spent on something: what takes longer ends where it is, in this thread."""
 
 import ctypes
+import gc
 import threading
 import time
 import warnings
@@ -67,6 +68,7 @@ class TimeBudget:
         self.over = False
         self._ends: list[float] = []  # of the runs that are going on, one inside another
         self._lock = threading.Lock()
+        self._collecting = False
 
     @property
     def left(self) -> float:
@@ -98,15 +100,29 @@ class TimeBudget:
             del self._ends[depth:]
 
     def _watch(self) -> None:
-        """Look at the thread's clock until nothing is left to be ended."""
-        with suppress(OSError):  # the thread has ended, and its clock with it
-            while self._end_what_is_over():
-                time.sleep(OFTEN)
+        """Look at the thread's clock until nothing is left to be ended.
+
+        Not while garbage is collected: what is raised in a callback of the collector is lost.
+        """
+        first, last = partial(self._note, "start"), partial(self._note, "stop")
+        gc.callbacks.insert(0, first)
+        gc.callbacks.append(last)
+        try:
+            with suppress(OSError):  # the thread has ended, and its clock with it
+                while self._end_what_is_over():
+                    time.sleep(OFTEN)
+        finally:
+            gc.callbacks.remove(first)
+            gc.callbacks.remove(last)
+
+    def _note(self, mine: str, phase: str, _: Value) -> None:
+        if phase == mine:
+            self._collecting = phase == "start"
 
     def _end_what_is_over(self) -> bool:
         """Whether any run is still going on; the innermost is ended if its time is over."""
         with self._lock:
-            if self._ends and self._now() >= self._ends[-1]:
+            if self._ends and self._now() >= self._ends[-1] and not self._collecting:
                 self._ends[-1] = self._now() + AGAIN
                 raised = ctypes.py_object(OutOfTime)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._ident), raised)

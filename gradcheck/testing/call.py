@@ -3,9 +3,9 @@
 import copy
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import CodeType
 
 import numpy as np
@@ -65,13 +65,6 @@ class Call:
         """Copies of the arguments, so that nothing done to them lasts."""
         return list(map(_copy, self.args))
 
-    def scale_args(self, factors: Mapping[int, Array]) -> list[Value]:
-        """Copies of the arguments, some of them multiplied, in the floats that they were."""
-        args = self.fresh()
-        for i, factor in factors.items():
-            args[i] = _as_it_was(np.asarray(args[i]) * factor, args[i])
-        return args
-
     def shape(self) -> tuple[int, ...]:
         """The shape of the value; TypeError where it is no real number or array."""
         return np.shape(numeric(self.value, "the function's value"))
@@ -120,18 +113,12 @@ class Call:
         """The question for the three opinions; the other arguments stay what they are."""
         if cotangent is None and self.shape():
             cotangent = draw_signed(np.random.default_rng(seed), self.shape())
-        return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, self._where)
+        where = partial(here, file_of(self.program.forward))
+        return Case(self.on, self._inputs, tuple(self.placed), cotangent, seed, where)
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
         return {name: _doubles(self.args[i]) for name, i in self.placed.items()}
-
-    def _where(self) -> Span | None:
-        return here(self._file)
-
-    @cached_property
-    def _file(self) -> str:
-        return file_of(self.program.forward)
 
     @cached_property
     def on(self) -> Callable[[str, Params], Value]:
@@ -319,7 +306,8 @@ def _copy(value: Value) -> Value:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def _as_it_was(value: Array, was: Value) -> Value:
+def as_it_was(value: Array, was: Value) -> Value:
+    """A number or an array in the floats that another is in."""
     return value.astype(was.dtype) if isinstance(was, np.ndarray) else type(was)(value)
 
 
@@ -403,7 +391,7 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
         there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
         if fill and not np.any(there):
             there += ASIDE * draw_signed(rng, np.shape(value))
-        args[i] = _as_it_was(there, value)
+        args[i] = as_it_was(there, value)
     return replace(call, args=tuple(args), beside=True)
 
 

@@ -30,7 +30,6 @@ MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_li
 GATHERERS = ("array", "asarray", "fromiter")
 LIBRARIES = frozenset({"gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy"})
 OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
-NOT_THEIRS = ("gradcheck", "numpy")
 LONGEST = 56  # characters of a line of source in a message
 Makers = Mapping[str, Routine]  # what is called with a maker of NumPy's and its arguments
 NO_MAKERS: Makers = MappingProxyType({})
@@ -320,16 +319,15 @@ class Coarse:
 
     def look(self, value: Value, code: CodeType | None = None, line: int = 0) -> None:
         """Look at a value that a line of somebody's has made."""
-        for each in value if type(value) in (tuple, list) else (value,):
-            dtype: Value = getattr(each, "dtype", None)
-            if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(float).itemsize:
-                continue
-            self.unit = max(self.unit, float(np.finfo(dtype).eps))
-            if not self.kind:
-                self.kind = dtype.name
-                if code is not None:
-                    self.place = f"{Path(code.co_filename).name}:{line}"
-                    self.text = linecache.getline(code.co_filename, line).strip()[:LONGEST]
+        dtype: Value = getattr(value, "dtype", None)
+        if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(float).itemsize:
+            return
+        self.unit = max(self.unit, float(np.finfo(dtype).eps))
+        if not self.kind:
+            self.kind = dtype.name
+            if code is not None:
+                self.place = f"{Path(code.co_filename).name}:{line}"
+                self.text = linecache.getline(code.co_filename, line).strip()[:LONGEST]
 
     def __str__(self) -> str:
         """What a reader should know of it; nothing where all is in doubles."""
@@ -344,17 +342,17 @@ def coarse_inside(run: Callable[[], Value]) -> Coarse:
 
     def trace(frame: Value, event: str, given: Value) -> Value:
         owner = _root(str(frame.f_globals.get("__name__", "")))
-        if owner in NOT_THEIRS:
+        if owner in LIBRARIES or owner == "numpy":
             return None
         last = frame.f_lineno
 
         def within(frame: Value, event: str, given: Value) -> Value:
             nonlocal last
             if event in ("line", "return"):
-                for value in frame.f_locals.values():
+                given = given if type(given) is tuple else (given,)
+                for value in (*frame.f_locals.values(), *given):
                     found.look(value, frame.f_code, last)
                 last = frame.f_lineno
-                found.look(given, frame.f_code, last)
             return within
 
         return within
@@ -367,5 +365,6 @@ def coarse_inside(run: Callable[[], Value]) -> Coarse:
         return found
     finally:
         sys.settrace(was)
-    found.look(came)
+    for value in came if type(came) is tuple else (came,):
+        found.look(value)
     return found

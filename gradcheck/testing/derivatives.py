@@ -6,13 +6,8 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad, tensor
 from gradcheck.engine.tensor import Tensor, bare
-from gradcheck.testing.assertions import (
-    GradientError,
-    Result,
-    assert_gradient,
-    assert_vjp,
-    check,
-)
+from gradcheck.testing.assertions import GradientError, Result, assert_gradient, assert_vjp, check
+from gradcheck.testing.program import LABELS
 from gradcheck.testing.result import align
 from gradcheck.values import Routine, Value
 
@@ -62,17 +57,15 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     if tangent.shape != shape:
         raise TypeError(f"the tangent has the shape {tangent.shape}, the value {shape}")
 
-    def value(t: Value) -> Value:
+    def moved(t: Value) -> Value:
         pairs = zip(points, along, strict=True)
         return f(*(np.asarray(p) + t * np.asarray(u) for p, u in pairs))
 
-    def moved(t: Value) -> Value:
-        return value(t)
-
     def entries(t: Value) -> Value:  # each by a variable of its own
-        return sum(value(t[index])[index] for index in np.ndindex(shape))
+        return sum(moved(t[index])[index] for index in np.ndindex(shape))
 
-    moved.labels = entries.labels = (ALONG,)  # type: ignore[attr-defined]
+    for each in (moved, entries):
+        setattr(each, LABELS, (ALONG,))
     try:
         return assert_vjp(moved, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:

@@ -22,7 +22,7 @@ from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.rounding import noise, spread
-from gradcheck.testing.call import Call, is_symmetric
+from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
@@ -127,13 +127,13 @@ class Claim:
         What a formula loses by cancellation, and what no formula could know of the argument, shows
         here; a wrong formula that is stable does not move.
         """
-        call, rng = self.call, np.random.default_rng(0)
-        runs = [
-            self.by_name(
-                call.scale_args({i: noise(rng, np.shape(call.args[i]), unit) for i in call.wrt})
-            )
-            for _ in range(limits.SAMPLES)
-        ]
+        rng, runs = np.random.default_rng(0), []
+        for _ in range(limits.SAMPLES):
+            args = self.call.fresh()
+            for i in self.call.wrt:
+                moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), unit)
+                args[i] = as_it_was(moved, args[i])
+            runs.append(self.by_name(args))
         return {
             name: limits.MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
             for name, g in self.gradients.items()

@@ -21,6 +21,7 @@ from gradcheck.values import Params, Routine, Value
 
 Path = tuple[Value, ...]
 MISSING: Value = object()
+LABELS = "__labels__"  # of a function of ours, in the place of its parameters' names
 NONE: Params = MappingProxyType({})
 CACHES = ("ctx", "context", "saved", "saved_tensors", "res", "residuals", "memo", "aux")
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -516,7 +517,7 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    taken = getattr(forward, "labels", parameters_of(forward).names)
+    taken = getattr(forward, LABELS, parameters_of(forward).names)
     names = tuple(taken[i] if i < len(taken) else f"argument {i}" for i in range(len(args)))
     paths = tuple(leaves_of(tuple(args)))
     labels = tuple(names[p[0]] + "".join(map(_spell_step, p[1:])) for p in paths)
