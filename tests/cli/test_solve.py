@@ -6,8 +6,10 @@ import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from gradcheck.cli import main, solve
@@ -47,44 +49,16 @@ def test_solve_with_the_numbers_of_a_student(file):
     assert f"a = {own['a']}, b = {own['b']}  (this student's)" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["x^3 + 2sin(x)", "x=2"], "11.16770633"),  # 3*4 + 2*cos(2)
-        (["sum((X @ W)**2)", "X=3x2", "W=[[1, 2], [3, 4]]", "--wrt", "W"], "d/dW  2x2  norm"),
-        (["y = x**2\n3*y", "x=2"], "12"),
-        (["(x+1)(x-1)", "x=3"], "d/dx = 2*x"),
-        (["x(x-1)", "x=3"], "d/dx = 2*x - 1"),
-        (["sin(x)(x+1)", "x=0"], "d/dx = (x + 1)*cos(x) + sin(x)"),
-        (["log_2(x)", "x=3"], "0.480898347"),  # 1/(3 ln 2)
-        (["sin(x)", "x=pi/6"], "0.8660254038"),  # the cosine of 30 degrees
-        (["log(x, 10)", "x=2"], "0.217147241"),  # 1/(2 ln 10)
-        (["x^2 if x > 0 else -x", "x=-2"], "d/dx = -1  for x < 0"),
-        (["d/dt (a t^2)", "t=3", "a=5"], "d/dt = 10*t"),
-    ],
-)
-def test_solve_takes_an_expression(words, said):
-    result = run("solve", "-e", *words)
-    assert (result.exit_code, said in result.output) == (0, True), result.output
+ASKED = yaml.safe_load(Path(__file__).with_name("solve.yaml").read_text())
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["-e", "x**2", "x"], "`x` is not NAME=VALUE"),
-        (["-e", "x**2", "x=two"], "x: a number, a list or a shape was expected"),
-        (["-e", "sum(X)", "X=100000x100000"], "X: 10,000,000,000 entries are too many"),
-        (["-e", "x**2", "--wrt", "y"], "`y` is not an input - one of x"),
-        (["-e", "3 + 4"], "nothing to differentiate by"),
-        (["-e", "sni(x)"], "did you mean `sin`?"),
-        ([], "name a problem file or a directory"),
-        (["nowhere.yaml"], "does not exist"),
-    ],
-)
-def test_a_question_that_cannot_be_asked_is_explained(words, said):
-    """One message, exit code 2."""
-    result = run("solve", *words)
-    assert (result.exit_code, said in result.output) == (2, True), result.output
+@pytest.mark.parametrize("kind", ASKED)
+def test_solve_takes_an_expression(kind):
+    """Typed mathematics or a program, values or shapes; what cannot be asked is explained."""
+    for words, said in ASKED[kind]:
+        result = run("solve", *(["-e"] if kind == "solved" else []), *words)
+        code = 0 if kind == "solved" else 2
+        assert (result.exit_code, said in result.output) == (code, True), (words, result.output)
 
 
 def test_a_problem_may_come_from_standard_input():

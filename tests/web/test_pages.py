@@ -1,84 +1,15 @@
 """The pages as forms send them: what is shown of a problem, of an answer, and how much of it."""
 
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.support.practising import RIGHT, WRONG, served
+from tests.support.practising import WRONG, served
 
 OWN = "3x^2 <mark>- 2cos x</mark>"  # the place in what was typed
-OFFERED, DONE = "show me how it is done", "Put together"
-SET = ['<h2 id="set-1">Practice</h2>', 'href="/p/vector"', "<mi>x</mi>"]  # the title's mathematics
-GIVEN = ["<strong>by hand</strong>", "<mfrac>", "<li>first</li>", "x**3 + 2*sin(x)",
-         "<mi>x</mi><mo>=</mo><mn>2</mn>", 'class="graph"']  # fmt: skip
-GRID = {"part": "w", "answer": "", "cell-0": "6", "cell-1": "16"}
-WRITTEN = {"part": "x.grad", "answer": "y = x**2\r\ny.backward()\r\n"}
-
-# a path, what a form sends there, what the page tells, and what it does not
-SHOWN = {
-    "the sets and their problems": ("/", {}, SET, []),
-    "everything that is given": ("/p/cubic", {}, GIVEN, ["x.grad"]),
-    "that it is wrong": (
-        "/p/cubic",
-        {"answer": WRONG},
-        ["Not right"],
-        ["Sign error", ": yours", "<mark>", "the wrong way round", OFFERED],
-    ),
-    "the kind of mistake": (
-        "/p/cubic",
-        {"answer": WRONG, "level": "1"},
-        ["Sign error", ": yours"],
-        ["<mark>", "the wrong way round"],
-    ),
-    "its place": (
-        "/p/cubic",
-        {"answer": WRONG, "level": "2"},
-        ["Sign error", "<mark>2*sin(x)</mark>", OWN],
-        ["the wrong way round"],
-    ),
-    "the words": (
-        "/p/cubic",
-        {"answer": WRONG, "level": "3"},
-        ["Sign error", "<mark>2*sin(x)</mark>", "the wrong way round", OFFERED],
-        [],
-    ),
-    "how it is done, once no hint is left": (
-        "/p/cubic",
-        {"answer": WRONG, "level": "solution"},
-        ["a power: the exponent comes down, and is one less", DONE],
-        [OFFERED],
-    ),
-    "a slip in what was typed, which has no place in the program": (
-        "/p/cubic",
-        {"answer": "3x^2 + 2cos 2x", "level": "2"},
-        ["3x^2 + 2cos <mark>2</mark>x"],
-        [],
-    ),
-    "a right answer, with the gradients in the graph": (
-        "/p/cubic",
-        {"answer": RIGHT, "level": "solution"},
-        ["Right", "x.grad 11.17", "your answer lies on the derivative"],
-        [DONE],
-    ),
-    "a caret": ("/p/cubic", {"answer": "3x^2 + foo(x)"}, ["Not understood", "       ^^^"], []),
-    "that nothing was typed": ("/p/cubic", {"answer": "  "}, ["Nothing was typed"], []),
-    "a strange level": ("/p/cubic", {"answer": WRONG, "level": "³"}, ["Not right"], []),
-    "a right grid": ("/p/vector", GRID, ["Right"], []),
-    "a wrong grid": ("/p/vector", GRID | {"cell-1": "8"}, ["Not right", 'value="8"'], []),
-    "a formula before the grid": (
-        "/p/vector", GRID | {"answer": "2c*w", "cell-0": "1"}, ["Right"], []
-    ),
-    "one of two parts": ("/p/two", {"part": "y", "answer": "x^2"}, ["Right"], []),
-    "what is read at the end": ("/p/backward", {"part": "x.grad", "answer": "16"}, ["Right"], []),
-    "a program": ("/p/write", WRITTEN, ["Right"], []),
-    "no program that is the answer": ("/p/write", {}, [], ["y.backward()"]),
-    "none to who wrote another": (
-        "/p/write",
-        {"part": "x.grad", "level": "3", "answer": "y = x**3"},
-        [],
-        ["y.backward()"],
-    ),
-}  # fmt: skip
+SHOWN = yaml.safe_load(Path(__file__).with_name("pages.yaml").read_text())
 
 
 def posted(client, path="/p/cubic", **fields):
@@ -87,17 +18,17 @@ def posted(client, path="/p/cubic", **fields):
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_page_tells(client, name):
-    path, fields, told, kept = SHOWN[name]
-    page = (posted(client, path, **fields) if fields else client.get(path)).text
-    assert [words for words in told if words not in page] == []
-    assert [words for words in kept if words in page] == []
+    path, sent = SHOWN[name]["path"], SHOWN[name].get("sent")
+    page = (posted(client, path, **sent) if sent else client.get(path)).text
+    assert [words for words in SHOWN[name].get("told", ()) if words not in page] == []
+    assert [words for words in SHOWN[name].get("kept", ()) if words in page] == []
 
 
 @pytest.mark.parametrize("level", ["3", "solution"])
 def test_no_hint_says_more_than_the_server_may_tell(reticent, level):
     page = posted(reticent, answer=WRONG, level=level).text
     assert "Sign error" in page
-    assert not re.search(f"<mark>|{OFFERED}|{DONE}", page)
+    assert not re.search("<mark>|show me how it is done|Put together", page)
 
 
 @pytest.mark.parametrize(
