@@ -1,5 +1,6 @@
 """Hessians and Jacobians: three opinions, PyTorch's numbers, forms that hold at another size."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,38 +13,22 @@ from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
 
-Inputs = dict[str, Any]
-HESSIAN, JACOBIAN = {"order": 2}, {"jacobian": True}
-
-ASKED: dict[str, tuple[dict[str, Any], str, Inputs, str]] = {
-    "quadratic form": (HESSIAN, "x @ A @ x", {"x": (2,), "A": (2, 2)}, "x"),
-    "least squares": (HESSIAN, "sum((X @ w - y)**2)", {"w": (2,), "X": (5, 2), "y": (5,)}, "w"),
-    "logistic": (
-        HESSIAN, "sum(log(1 + exp(-y*(X @ w))))", {"w": (2,), "X": (4, 2), "y": (4,)}, "w"
-    ),
-    "log-sum-exp": (HESSIAN, "logsumexp(x, axis=0)", {"x": (3,)}, "x"),
-    "norm": (HESSIAN, "norm(x)", {"x": (3,)}, "x"),
-    "cubes": (HESSIAN, "sum(x**3)", {"x": (3,)}, "x"),
-    "two variables": (HESSIAN, "x**2*y + sin(x*y)", {"x": (), "y": ()}, "x y"),
-    "bilinear": (HESSIAN, "x @ A @ y", {"x": (2,), "y": (3,), "A": (2, 3)}, "x y"),
-    "tanh layer": (HESSIAN, "sum(tanh(W @ x))", {"x": (2,), "W": (3, 2)}, "x"),
-    "squared relu": (HESSIAN, "sum(relu(x)**2)", {"x": (2,)}, "x"),
-    "softmax": (JACOBIAN, "softmax(x, axis=0)", {"x": (4,)}, "x"),
-    "sigmoid": (JACOBIAN, "sigmoid(x)", {"x": (3,)}, "x"),
-    "layer": (JACOBIAN, "tanh(W @ x)", {"x": (3,), "W": (2, 3)}, "x"),
-    "linear": (JACOBIAN, "W @ x", {"x": (3,), "W": (2, 3)}, "x"),
-    "normalised": (JACOBIAN, "x / norm(x)", {"x": (3,)}, "x"),
-    "running sum": (JACOBIAN, "cumsum(x, axis=0)", {"x": (4,)}, "x"),
-    "column of a row": (JACOBIAN, "x[1:] - x[:-1]", {"x": (4,)}, "x"),
-}  # fmt: skip
+WORDS = {"order": {"order": 2}, "jacobian": {"jacobian": True}}
+ASKED = {
+    name: {**row, "words": WORDS[kind]}
+    for kind, rows in yaml.safe_load(
+        Path(__file__).with_name("second_order.yaml").read_text()
+    ).items()
+    for name, row in rows.items()
+}
 
 
 def problem(name: str, seed: int = 1) -> Problem:
-    words, program, inputs, wrt = ASKED[name]
-    rng = np.random.default_rng(seed)
-    drawn = {n: rng.normal(size=shape) for n, shape in inputs.items()}
-    given = {n: {"value": v.tolist(), "requires_grad": n in wrt.split()} for n, v in drawn.items()}
-    whole = {"id": "t", "inputs": given, "program": program, **words}
+    row, rng = ASKED[name], np.random.default_rng(seed)
+    drawn = {n: rng.normal(size=shape) for n, shape in row["inputs"].items()}
+    wrt = row["wrt"].split()
+    given = {n: {"value": v.tolist(), "requires_grad": n in wrt} for n, v in drawn.items()}
+    whole = {"id": "t", "inputs": given, "program": row["program"], **row["words"]}
     return load_text(yaml.safe_dump(whole)).problems[0]
 
 
