@@ -36,13 +36,13 @@ class Block:
 
 
 def blocks(tape: Tape) -> Iterator[Block]:
-    """Every block of several ops, from its earliest argument, and every layer norm."""
+    """Every block of several ops, from its earliest argument."""
     if len(tape.nodes) > LONGEST:
         return
     for y in tape.nodes:
         made = tape.given[y].value
         if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
-            found = _layer_norm(tape, y) if y.op.name == "layer_norm" else _block(tape, y)
+            found = _block(tape, y)
             if found is not None:
                 yield found
 
@@ -56,21 +56,6 @@ def _block(tape: Tape, y: Node) -> Block | None:
             if params is not None:
                 return _check(tape, y, x, name, params)
     return None
-
-
-def _layer_norm(tape: Tape, y: Node) -> Block | None:
-    """The normalisation within the op of that name; its gain belongs to the cotangent."""
-    x, (argument, gain, _) = y.edges[0], tape.given[y].operands
-    g = tape.back(only={y}).get(y)
-    if x is None or g is None or len(y.params["axis"]) > 1:
-        return None
-    axis = (y.params["axis"][0] % argument.ndim,)
-    d = argument - _mean(argument, axis)
-    scale = np.sqrt(_mean(d**2, axis) + y.params["eps"])
-    edge = _edge(
-        "normalise", g * gain, d / scale, argument, {"axis": axis, "scale": scale, "ddof": 0}
-    )
-    return Block(y, x, edge)
 
 
 def value_of(tape: Tape, step: Step) -> Value:

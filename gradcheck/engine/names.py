@@ -13,7 +13,7 @@ Name = Callable[[Operands, Params], str]
 
 ALIKE = {
     "Lgamma": "loggamma", "Elu": "selu", "LogSigmoid": "logsigmoid",
-    "Div": "divide", "NativeLayerNorm": "layer_norm", "Mul": "multiply outer",
+    "Div": "divide", "Mul": "multiply outer",
     "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
     "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
     "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "repeat "

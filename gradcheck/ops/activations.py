@@ -1,7 +1,6 @@
 """Activations and their normalised kin, as neural networks use them."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from flint import arb
@@ -11,8 +10,8 @@ from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Pull, op, pass_on, unary
-from gradcheck.values import Call, Numbers
+from gradcheck.ops.row import Composed, Pull, op, unary
+from gradcheck.values import Numbers
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
@@ -173,59 +172,3 @@ log_softmax = op(
     elementwise=False,
     params=("axis",),
 )
-
-
-def _layer(
-    x: Numbers,
-    normalized_shape: Numbers = None,
-    weight: Numbers = None,
-    bias: Numbers = None,
-    eps: float = 1e-5,
-) -> Call:
-    """PyTorch's order; over the last axis unless a shape is given."""
-    size = normalized_shape
-    axes = 1 if size is None or isinstance(size, int) else len(size)
-    operands = (x, 1.0 if weight is None else weight, 0.0 if bias is None else bias)
-    return operands, {"axis": tuple(range(-axes, 0)), "eps": eps}
-
-
-def standard(x: Numbers, axis: tuple[int, ...], eps: float) -> tuple[Numbers, Numbers]:
-    """The entries less their mean over the root of their variance plus eps, and that root."""
-    centred = x - np.mean(x, axis=axis, keepdims=True)
-    root = np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
-    return centred / root, root
-
-
-def _layer_norm_rule(
-    g: Numbers, x: Numbers, weight: Numbers, axis: tuple[int, ...], eps: float
-) -> Numbers:
-    """What is left of g after its mean and its part along the output are taken away."""
-    z, root = standard(x, axis, eps)
-    g = g * weight
-    along = np.mean(g * z, axis=axis, keepdims=True)
-    return (g - np.mean(g, axis=axis, keepdims=True) - z * along) / root
-
-
-def _layer_norm_defined(
-    x: Numbers, weight: Numbers, bias: Numbers, axis: tuple[int, ...], eps: float
-) -> Numbers:
-    mean = np.mean(x, axis=axis, keepdims=True)
-    variance = np.mean(x * x, axis=axis, keepdims=True) - mean * mean
-    return (x - mean) / np.sqrt(variance + Fraction(str(eps))) * weight + bias
-
-
-layer_norm = op(
-    lambda x, weight, bias, axis, eps: standard(x, axis, eps)[0] * weight + bias,
-    (
-        lambda y, x, w, b, axis, eps: lambda g: _layer_norm_rule(g, x, w, axis, eps),
-        lambda y, x, w, b, axis, eps: lambda g: g * standard(x, axis, eps)[0],
-        pass_on,
-    ),
-    name="layer_norm",
-    exact=Composed(_layer_norm_defined),
-    elementwise=False,
-    operands=3,
-    arrange=_layer,
-)
-
-# -- formulas of the others ----------------------------------------------------------------------

@@ -6,7 +6,7 @@ from operator import index
 
 import numpy as np
 
-from gradcheck.ops.activations import sigmoid, softmax, standard
+from gradcheck.ops.activations import sigmoid, softmax
 from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.shapes import bare_numbers
 from gradcheck.values import Numbers
@@ -149,6 +149,28 @@ for _n in (1, 2):
 # -- normalisation -------------------------------------------------------------------------------
 
 
+def _standard(x: Numbers, axis: tuple[int, ...], eps: Numbers) -> Numbers:
+    """The entries less their mean, over the root of their variance plus eps."""
+    centred = x - np.mean(x, axis=axis, keepdims=True)
+    return centred / np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
+
+
+@composed()
+def layer_norm(
+    x: Numbers,
+    normalized_shape: Numbers = None,
+    weight: Numbers = None,
+    bias: Numbers = None,
+    eps: Numbers = 1e-5,
+) -> Numbers:
+    """The last axes (the last, unless a shape is given) less their mean, of variance 1."""
+    size = normalized_shape
+    axes = 1 if size is None or isinstance(size, int) else len(size)
+    y = _standard(x, tuple(range(-axes, 0)), eps)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
 def _channels(v: Numbers, ndim: int) -> Numbers:
     """One number a channel, laid along the second axis."""
     return np.reshape(v, [-1 if k == 1 else 1 for k in range(ndim)])
@@ -182,7 +204,7 @@ def batch_norm(
     bare = x.detach() if hasattr(x, "detach") else x
     _keep(running_mean, np.mean(bare, axis=axes), momentum)
     _keep(running_var, np.var(bare, axis=axes, ddof=1), momentum)
-    return _scale(standard(x, axes, eps)[0], weight, bias)
+    return _scale(_standard(x, axes, eps), weight, bias)
 
 
 def _keep(running: Numbers, new: Numbers, momentum: float) -> None:

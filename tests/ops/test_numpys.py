@@ -151,12 +151,6 @@ def weighed(d):
     return (lambda x, w: np.average(x, axis=axis, weights=w)), [x, w]
 
 
-def without(d):
-    x = d.array(*d.shape(least=2))
-    axis = d.axis(x.ndim, several=False)
-    return (lambda x: np.delete(x, [0, -1], axis=axis)), [x]
-
-
 def spaced(d):
     a = d.array(*d.shape(d.one_of(0, 1, 2)))
     named = {"num": d.one_of(1, 2, 5), "endpoint": d.one_of(True, False), "axis": d.one_of(0, -1)}
@@ -178,14 +172,11 @@ CALLS = {
     "gradient": gradient,
     "interp": interp,
     "convolve": sums_of_products(np.convolve),
-    "correlate": sums_of_products(np.correlate),
     "pad": padded,
     "diff": differences,
     "norm": norms,
     "average": weighed,
-    "delete": without,
     "linspace": spaced,
-    "polyval": lambda d: of_some(d, np.polyval),
     "append": lambda d: of_some(d, np.append),
     "kron": lambda d: of_some(d, np.kron),
     "meshgrid": lambda d: of_some(d, lambda *v, **named: np.meshgrid(*v, **named)[1],

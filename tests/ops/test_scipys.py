@@ -7,13 +7,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from gradcheck.ops.scipys import SAME
+from gradcheck.ops import SCIPYS
 from gradcheck.testing import GradientError, assert_vjp, check
 from tests.support.examples import MPMATH
 
 special = pytest.importorskip("scipy.special")
 POINT = 0.375
-OF_ONE = sorted(SAME.keys() - {"xlogy"})
+OF_ONE = sorted(SCIPYS.keys() - {"xlogy"})
 
 
 @pytest.mark.parametrize("name", OF_ONE)
@@ -23,7 +23,7 @@ def test_the_slope_is_known_to_all_three(name: str) -> None:
     assert found.verdict == "agree"
     assert not any(opinion.abstains for opinion in found.worst.opinions.values())
     assert float(found.gradient) == pytest.approx(
-        float(mpmath.diff(MPMATH[SAME[name]], POINT)), 1e-12
+        float(mpmath.diff(MPMATH[SCIPYS[name]], POINT)), 1e-12
     )
 
 
