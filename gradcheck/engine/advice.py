@@ -34,9 +34,9 @@ OVERLAP = (
     "unsupported operation: some elements that are read or written share their memory. "
     "Please clone() the tensor before performing the operation."
 )
-NO_GRAD_VIEW = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled: move "
-    "both inside the no_grad block, or both outside."
+FROZEN_VIEW = (
+    "this view was made in no_grad mode, or is one of several outputs of a function, and is being "
+    "modified inplace: replace the inplace operation by an out-of-place one"
 )
 NO_NUMPY = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
 NO_ARRAY = (
@@ -81,18 +81,6 @@ def changed(value: Value, origin: str, now: int, version: int) -> str:
         f"version {version} instead. Hint: enable anomaly detection to find the operation that "
         "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
         "check_nan=False)."
-    )
-
-
-def forbidden_view(origin: str) -> str:
-    """Why a view of this origin ("no_grad", "Unbind 1", "Function Fn") must not be written."""
-    if origin.startswith("no_grad"):
-        return NO_GRAD_VIEW
-    maker, output = origin.split()
-    return (
-        f"Output {output} of {maker} is a view and is being modified inplace. This view is the "
-        "output of a function that returns multiple views: replace the inplace operation by an "
-        "out-of-place one."
     )
 
 

@@ -73,8 +73,8 @@ def refuse_if_leaf(t: Value, region: bool = False) -> None:
     """PyTorch's refusals of a recorded write; raises RuntimeError."""
     view = t._view
     if view is not None:
-        if view.origin:
-            raise RuntimeError(advice.forbidden_view(view.origin))
+        if view.frozen:
+            raise RuntimeError(advice.FROZEN_VIEW)
         if view.base._tracked and view.base._node is None:
             raise RuntimeError(f"a view of {advice.LEAF_WRITTEN}")
     if t._tracked and t._node is None:

@@ -2,8 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import ContextDecorator, contextmanager
 from typing import Self, overload
 
 from gradcheck.values import Routine, Value
@@ -56,7 +55,7 @@ class Mode(threading.local):
 MODE = Mode()
 
 
-class Recording:
+class Recording(ContextDecorator):
     """Set the recording flag for a block or a function, and put it back afterwards."""
 
     def __init__(self, flag: bool, at_once: bool = False) -> None:
@@ -78,20 +77,12 @@ class Recording:
     def __exit__(self, *exc: object) -> None:
         MODE.record(self._before.pop())
 
-    def __call__(self, function: Routine) -> Routine:
+    def __call__(self, function: Routine) -> Routine:  # type: ignore[override]
         """The function with the flag set while it runs."""
         if self._at_once:
             MODE.record(self._before[0])
-        return _whole(function, self._flag)
-
-
-def _whole(function: Routine, flag: bool) -> Routine:
-    @wraps(function)
-    def inside(*args: Value, **kwargs: Value) -> Value:
-        with Recording(flag):
-            return function(*args, **kwargs)
-
-    return inside
+            self._at_once = False
+        return super().__call__(function)
 
 
 @overload

@@ -125,10 +125,10 @@ class State:
         """The end of the edge that leads here."""
         return step_of(self)
 
-    def _output_of(self, maker: str, index: int) -> Self:
+    def _freeze(self) -> Self:
         """One of the views that a function gives together: none of them may be written alone."""
         if self._view is not None:
-            self._view.origin = f"{maker} {index}"
+            self._view.frozen = True
         return self
 
     def _share(self) -> None:

@@ -434,7 +434,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         if self.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         for i in range(len(self._value)):
-            yield self[i]._output_of("Unbind", i)
+            yield self[i]._freeze()
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value

@@ -9,7 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from gradcheck.engine.names import node_name
 from gradcheck.engine.recording import MODE
 from gradcheck.engine.state import State, move_keeper, record
 from gradcheck.engine.tape import MOVES, Node, blank, make_node
@@ -28,18 +27,18 @@ READ_ONLY = ("diagonal", "broadcast_to")
 class View:
     """Whose memory a view looks at (`base`, never a view itself), along which path.
 
-    `seen` is the base's node when the view's own node was made; `origin` says how the view came
-    about, where that forbids writing: "no_grad", "Unbind 1" for the second of several outputs.
+    `seen` is the base's node when the view's own node was made; a `frozen` one, of a no_grad block
+    or one of several outputs, may not be written where that is recorded.
     """
 
-    __slots__ = ("base", "origin", "path", "seen")
+    __slots__ = ("base", "frozen", "path", "seen")
 
-    def __init__(self, base: State, path: Path, origin: str = "") -> None:
+    def __init__(self, base: State, path: Path, frozen: bool = False) -> None:
         """A view of the base as it is now."""
         self.base = base
         self.path = path
         self.seen = base._node
-        self.origin = origin
+        self.frozen = frozen
 
     def settle(self, view: State) -> None:
         """Bring the view's node up to date with the base."""
@@ -78,18 +77,9 @@ def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> No
             out._value = np.array(y)
             continue
         base, path = (x._view.base, x._view.path) if x._view else (x, None)
-        out._view = View(base, (path, row, params), _origin(x, row, params))
+        frozen = not MODE.recording or bool(x._view and x._view.frozen)
+        out._view = View(base, (path, row, params), frozen)
         out._cell = x._cell
-
-
-def _origin(x: State, row: Op, params: Params) -> str:
-    """What forbids writing into a view of x that is made now."""
-    if not MODE.recording:
-        return "no_grad"
-    before: str = x._view.origin if x._view else ""
-    if not before:
-        return ""
-    return before if before.startswith("no_grad") else f"{node_name(row, (x,), params)} 0"
 
 
 def write_through(view: State, written: State) -> None:

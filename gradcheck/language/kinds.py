@@ -1,6 +1,6 @@
 """The words of the checked language, and what each number kind means by them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -52,6 +52,7 @@ CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]
     "pi": (float(np.pi), lambda: sympy.pi, arb.pi),
     "e": (float(np.e), lambda: sympy.E, arb.const_e),
 }
+CONTEXTS: dict[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
 INTERNAL = frozenset({"getitem", "setitem", "scatter"})
 TENSOR_ATTRIBUTES = words(
     "T grad grad_fn is_leaf requires_grad shape ndim dtype size retains_grad weight bias data "
@@ -84,7 +85,7 @@ VOCABULARY = Vocabulary(
     attributes=TENSOR_ATTRIBUTES,
     assignable=frozenset({"grad", "requires_grad", "data"}),
     methods=TENSOR_METHODS,
-    contexts=frozenset({"no_grad", "enable_grad"}),
+    contexts=frozenset(CONTEXTS),
     layers=LAYERS,
     dtypes=words("float float32 float64 double int int32 int64 long bool"),
     aliases=BY_SPELLING | FORMULA_SPELLINGS,
@@ -109,7 +110,6 @@ class NumberKind:
     constant: Callable[[str], Value]
     is_own: Callable[[Value], bool]
     box: Callable[[Value], Value]
-    contexts: Mapping[str, Routine]
 
     def literal(self, value: Fraction) -> Value:
         """A decimal number of the text: one tenth is one tenth for the exact kinds."""
@@ -121,6 +121,8 @@ class NumberKind:
             return self._array
         if name == "Tensor":
             return self._numbers
+        if name in CONTEXTS:
+            return CONTEXTS[name]
         if name in MAKERS:
             return self._making(MAKERS[name])
         if name in LOSSES:
@@ -249,8 +251,6 @@ def _symbol(name: str) -> Value:
     return wrap(Symbolic(ball(), atom=expr()))
 
 
-_PLAIN: Mapping[str, Routine] = {"no_grad": no_grad, "enable_grad": enable_grad}
-
 KINDS: dict[str, NumberKind] = {
     "float": NumberKind(
         "float",
@@ -258,7 +258,6 @@ KINDS: dict[str, NumberKind] = {
         lambda name: CONSTANTS[name][0],
         _plain_float,
         np.asarray,
-        _PLAIN,
     ),
     "tensor": NumberKind(
         "tensor",
@@ -266,7 +265,6 @@ KINDS: dict[str, NumberKind] = {
         lambda name: CONSTANTS[name][0],
         lambda v: isinstance(v, Tensor) or _plain_float(v),
         Tensor,
-        _PLAIN,
     ),
     "ball": NumberKind(
         "ball",
@@ -274,7 +272,6 @@ KINDS: dict[str, NumberKind] = {
         lambda name: wrap(Ball(CONSTANTS[name][2]())),
         lambda v: isinstance(v, Scalars | Scalar),
         balls,
-        _PLAIN,
     ),
     "symbolic": NumberKind(
         "symbolic",
@@ -282,6 +279,5 @@ KINDS: dict[str, NumberKind] = {
         _symbol,
         lambda v: isinstance(v, Scalars | Scalar),
         constants,
-        _PLAIN,
     ),
 }

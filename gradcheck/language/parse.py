@@ -1,11 +1,7 @@
 """Python's own parser, with its faults told as complaints and its numbers read as written."""
 
 import ast
-import io
-import tokenize
-import unicodedata
 import warnings
-from collections.abc import Iterator
 
 from gradcheck.documents.decimals import DIGITS, read_decimal
 from gradcheck.documents.passage import Passage, where_is
@@ -17,26 +13,13 @@ DEPTH = 100
 DEEP = f"more than {DEPTH} levels of nesting"
 SPLIT = "split it up in several assignments"
 
-# What only people read; from Python 3.12 on the letters of an f-string are a token of their own.
-READ_BY_PEOPLE = (
-    tokenize.COMMENT,
-    tokenize.STRING,
-    getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING),
-)
-
-# Greek as mathematics uses it, without the letters that look like Latin ones.
-GREEK = frozenset("αβγδεζηθικλμνξπρσςτυφχψωΓΔΘΛΞΠΣΦΨΩ")
-
 
 def parse(passage: Passage) -> ast.Module:
-    """The syntax tree of a program, of sane size, letters and numbers."""
+    """The syntax tree of a program, of sane size and numbers."""
     if len(passage.source) > LONGEST:
         size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
         raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
     tree = _tree(passage)
-    complaints = [*_strange_letters(passage)]
-    if complaints:
-        raise TextError(complaints)
     check_depth(tree, passage)
     read_numbers(tree, passage)
     return tree
@@ -79,36 +62,6 @@ def cure(error: SyntaxError, otherwise: str = "") -> str:
 
 def _bytes(text: str) -> int:
     return len(text.encode(errors="replace"))
-
-
-def _strange_letters(passage: Passage) -> Iterator[Complaint]:
-    """Letters outside comments that Python would take for others, or a reader might."""
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(passage.source).readline))
-    except (tokenize.TokenError, SyntaxError):
-        yield passage.complaint("not readable as Python", SYNTAX_OTHERWISE)
-        return
-    for token in tokens:
-        if token.type not in READ_BY_PEOPLE and not token.string.isascii():
-            strange = [letter for letter in token.string if not _is_plain(letter)]
-            if strange:
-                yield _letter_complaint(passage, token, strange[0])
-
-
-def _is_plain(letter: str) -> bool:
-    return letter.isascii() or letter in GREEK
-
-
-def _letter_complaint(passage: Passage, token: tokenize.TokenInfo, letter: str) -> Complaint:
-    """A complaint that names the letter, for it may look like a plain one."""
-    line, start = token.start
-    text = passage.lines[line - 1] if line <= len(passage.lines) else ""
-    first, last = _bytes(text[:start]), _bytes(text[: start + len(token.string)])
-    name = unicodedata.name(letter, "no name").lower()
-    plain = unicodedata.normalize("NFKC", token.string)
-    cure = f"write `{plain}`" if plain.isascii() else "write names in a-z, A-Z or Greek letters"
-    what = f"the letter U+{ord(letter):04X} ({name}) in `{token.string}`"
-    return passage.complaint(what, cure, (line, line, first, last))
 
 
 def check_depth(tree: ast.AST, passage: Passage) -> None:

@@ -1,6 +1,5 @@
 """PyTorch's `torch.nn.init`: parameters filled with a number, or from the seeded generator."""
 
-from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.initial import filling
+from gradcheck.engine.factories import GENERATOR, filling
 
 globals().update(filling(GENERATOR))

@@ -300,9 +300,8 @@ pad = moving(
 
 def _pieces(x: Numbers, sections: Numbers, axis: int, cut: Numbers) -> list[Numbers]:
     """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
-    bounds = [
-        (k[0], k[-1] + 1) if len(k) else (0, 0) for k in cut(np.arange(x.shape[axis]), sections)
-    ]
+    cuts = cut(np.arange(x.shape[axis]), bare_numbers(sections))
+    bounds = [(k[0], k[-1] + 1) if len(k) else (0, 0) for k in cuts]
     return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
 
 
@@ -321,38 +320,34 @@ for _cut, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
     )
 
 
-def _outputs(maker: str, parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
-    """Views that one function gives; a number that remembers is told which of them it is."""
-    return tuple(
-        part._output_of(maker, i) if hasattr(part, "_output_of") else part
-        for i, part in enumerate(parts)
-    )
+def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
+    """Views that one function gives; a number that remembers is told so."""
+    return tuple(part._freeze() if hasattr(part, "_freeze") else part for part in parts)
 
 
 @composed(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
 def unbind(x: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
-    return _outputs("Unbind", (x[along(x, axis, i)] for i in range(np.shape(x)[axis])))
+    return _outputs(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
 
 
 @composed()
 def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
     lengths, n = split_size_or_sections, np.shape(x)[axis]
-    maker = "SplitWithSizes"
     if isinstance(lengths, int):
         if lengths < 1:
             raise RuntimeError(
                 f"split expects split_size be positive, but got split_size={lengths}"
             )
-        maker, lengths = "Split", [min(lengths, n - i) for i in range(0, n, lengths)] or [0]
+        lengths = [min(lengths, n - i) for i in range(0, n, lengths)] or [0]
     if sum(lengths) != n:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input "
             f"tensor's size at dimension {axis}), but got split_sizes={list(lengths)}"
         )
     ends = np.cumsum([0, *lengths]).tolist()
-    return _outputs(maker, (x[along(x, axis, slice(*part))] for part in pairwise(ends)))
+    return _outputs(x[along(x, axis, slice(*part))] for part in pairwise(ends))
 
 
 @composed()

@@ -191,7 +191,7 @@ class Problem:
         number_kind = KINDS[kind]
         own = {name: _as_kind(kind, inputs[name]) for name in self.inputs} | self.places
         budget = replace(FLOATS if kind in ("tensor", "float") else EXACT, steps=self.patience)
-        return run(self.program, own, number_kind, budget, context=number_kind.contexts)
+        return run(self.program, own, number_kind, budget)
 
     @cached_property
     def places(self) -> dict[str, Value]:
@@ -222,7 +222,7 @@ class Problem:
         kind = KINDS["float"]
         own = {name: np.array(value, dtype=float)[()] for name, value in given.items()}
         try:
-            used = run(self.program, own, kind, FLOATS, context=kind.contexts).steps
+            used = run(self.program, own, kind, FLOATS).steps
         except GradcheckError:
             return FLOATS.steps
         return min(FLOATS.steps, max(LEAST, PATIENCE * used))

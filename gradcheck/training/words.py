@@ -7,8 +7,7 @@ from inspect import signature
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.factories import MAKERS, Maker
-from gradcheck.engine.initial import filling
+from gradcheck.engine.factories import MAKERS, Maker, filling
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
 from gradcheck.engine.modules import Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_

@@ -5,7 +5,7 @@ import pytest
 
 import gradcheck
 from gradcheck import nn
-from gradcheck.engine.initial import fans, gain_of
+from gradcheck.engine.factories import fans, gain_of
 
 GRADS = ([3.0, -4.0], [[1.0, 2.0], [-2.0, 0.5]])
 DRAWS = ("uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
