@@ -160,7 +160,9 @@ def test_second_derivative(name, shapes):
         near(d.detach().numpy(), e.numpy(force=True), f"second derivative {i}")
 
 
-@pytest.mark.parametrize(("name", "shapes"), SMALL + OF_ARRAYS)
+@pytest.mark.parametrize(
+    ("name", "shapes"), SMALL + [row for row in OF_ARRAYS if "cholesky" not in row[0]]
+)
 def test_exact_numbers(name, shapes):
     """Balls give PyTorch's value; the closed form gives its value and its gradient."""
     ours, theirs, values, rng = case(name, shapes)
