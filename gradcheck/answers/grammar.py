@@ -390,16 +390,12 @@ class Parser(Calls):
         return reader(self)
 
     def double_bars(self) -> None:
-        """`||x||` as `‖x‖`, where all bars come in such pairs; of a single number it is refused."""
+        """`||x||` as `‖x‖`, where all bars come in such pairs."""
         bars = [at for at, token in enumerate(self.tokens) if token.text == "|"]
         pairs = list(zip(bars[::2], bars[1::2], strict=False))
         tight = all(b == a + 1 and not self.tokens[b].spaced for a, b in pairs)
-        if not bars or len(bars) % 4 or not tight:
+        if not self.arrays or not bars or len(bars) % 4 or not tight:
             return
-        first = self.tokens[bars[0]]
-        if not self.arrays:
-            cure = "write norm(x) for a norm, abs(x) for an absolute value"
-            raise self.fault(first, "double bars are not read", cure)
         for a, b in reversed(pairs):
             end = self.tokens[b].end
             self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, by_cases
@@ -239,24 +239,22 @@ class Outline:
         """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
         for at, token in enumerate(tokens):
             if at and token.kind == "op" and token.text in ("#", "//"):
-                lines = [k for k in range(at, len(tokens)) if tokens[k].kind == "line"]
-                stop = lines[0] if lines else len(tokens)
-                if token.text == "#" or self.says_nothing(tokens[at + 1 : stop]):
-                    self.leave_out(tokens[at:stop])
-                    return self.without_remark([*tokens[:at], *tokens[stop:]])
+                line = [*takewhile(lambda t: t.kind != "line", tokens[at:])]
+                if token.text == "#" or self.says_nothing(line[1:]):
+                    self.leave_out(line)
+                    return self.without_remark([*tokens[:at], *tokens[at + len(line) :]])
         return tokens
 
     def pair_angles(self, tokens: list[Token]) -> list[Token]:
         """`<1, 2>` is a list, `2<a, x> a` has the product of two vectors."""
         signs = [k for k, t in enumerate(tokens) if t.text in ("<", ">", "<=", ">=")]
+        whole = signs == [0, len(tokens) - 1]
         found = list(tokens)
         for a, b in zip(signs[::2], signs[1::2], strict=False):
             commas = sum(t.text == "," for t in tokens[a:b])
             ends = [self.words.shapes.get(tokens[k].text) for k in (a + 1, b - 1)]
-            whole = (a, b) == (0, len(tokens) - 1) and len(signs) == 2
-            if (tokens[a].text, tokens[b].text) != ("<", ">") or not (
-                whole or (commas == 1 and all(ends))
-            ):
+            paired = (tokens[a].text, tokens[b].text) == ("<", ">")
+            if not paired or not (whole or (commas == 1 and all(ends))):
                 return tokens
             found[a], found[b] = tokens[a]._replace(text="⟨"), tokens[b]._replace(text="⟩")
         return found if len(signs) % 2 == 0 else tokens
@@ -311,39 +309,32 @@ class Outline:
 
     def words_before(self, tokens: Sequence[Token]) -> int:
         """How many tokens are words that say nothing before a formula."""
-        first = 0
-        while first < len(tokens) and (
-            tokens[first].kind == "word"
-            or tokens[first].text == "'"
-            or (tokens[first].text == "-" and not tokens[first].spaced)
-        ):
-            first += 1
-        strange = [k for k in range(first) if self.is_strange(tokens[k])]
-        begins = strange and (strange[0] == 0 or (len(strange) > 1 and strange[0] == 1))
-        if not begins or not self.is_said(tokens[:first]):
+
+        def is_word(token: Token) -> bool:
+            hyphen = token.text == "-" and not token.spaced
+            return token.kind == "word" or token.text == "'" or hyphen
+
+        run = [*takewhile(is_word, tokens)]
+        strange = [k for k, token in enumerate(run) if self.is_strange(token)]
+        begins = strange and (strange[0] == 0 or (strange[0] == 1 and len(strange) > 1))
+        if not begins or not self.is_said(run):
             return 0
         last = strange[-1] + 1
-        while last < len(tokens) and tokens[last].text in (".", "'"):
-            last += 1
+        last += len([*takewhile(lambda token: token.text in (".", "'"), tokens[last:])])
         return last if last < len(tokens) else 0
 
     def words_behind(self, tokens: Sequence[Token]) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
-        if tokens[-1].text in (")", "]"):
-            opening = len(tokens) - 2
-            while opening > 0 and tokens[opening].text not in ("(", "["):
-                opening -= 1
-            inside = tokens[opening + 1 : -1]
-            if opening > 0 and tokens[opening].spaced and inside and self.says_nothing(inside):
-                return len(tokens) - opening
-        last = len(tokens)
-        while last > 0 and (tokens[last - 1].kind == "word" or tokens[last - 1].text in "'-.!"):
-            last -= 1
-        strange = (k for k in range(max(last, 1), len(tokens)) if self.is_strange(tokens[k]))
-        first = next(strange, 0)
-        if not first:
+        opening = max((k for k, t in enumerate(tokens) if t.text in ("(", "[")), default=0)
+        inside = tokens[opening + 1 : -1]
+        aside = opening and inside and tokens[opening].spaced and tokens[-1].text in (")", "]")
+        if aside and self.says_nothing(inside):
+            return len(tokens) - opening
+        run = [*takewhile(lambda t: t.kind == "word" or t.text in "'-.!", reversed(tokens))]
+        tail = [*dropwhile(lambda token: not self.is_strange(token), reversed(run))]
+        if not tail or len(tail) == len(tokens):
             return 0
-        before, tail = tokens[first - 1], tokens[first:]
+        before = tokens[-len(tail) - 1]
         ends = before.kind in ("number", "word", "transpose") or before.text in ENDS
         said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
         return len(tail) if ends and (said or tail[0].text in ("dx", "dy", "dt")) else 0
@@ -359,24 +350,20 @@ class Outline:
         unprimed = PRIME.sub("", text)
         return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
 
-    def is_label(self, tokens: Sequence[Token]) -> bool:
-        """Whether what stands before an equals sign is a name, words, or a rule in other names."""
-        if not tokens or self.names_a_derivative(tokens) or self.says_nothing(tokens):
+    def is_label(self, tokens: Sequence[Token], *, colon: bool = False) -> bool:
+        """Whether what stands before a sign is a name, words, or a rule in other names.
+
+        Before a colon, where a single letter may be what is divided: `Answer:`, `x.grad:`.
+        """
+        if not tokens or self.names_a_derivative(tokens, colon) or self.says_nothing(tokens):
             return True
-        if all(t.kind == "word" and self.is_strange(t) for t in tokens):
+        if all(self.is_strange(t) and len(t.text) > colon for t in tokens):
             return True
+        if colon:
+            return tokens[-1].text == "grad"
         letters = "".join(t.text for t in tokens if t.kind == "word")
         primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
-
-    def labels(self, tokens: Sequence[Token]) -> bool:
-        """Whether a colon after these makes them a name: `Answer:`, `dy/dx:`, `x.grad:`."""
-        if self.names_a_derivative(tokens, label=True) or tokens[-1].text == "grad":
-            return True
-        return self.says_nothing(tokens) or all(
-            t.kind == "word" and self.words.meaning(t.text) is None and len(t.text) > 1
-            for t in tokens
-        )
 
     def parts(self, k: int, before: Sequence[Token]) -> bool:
         tokens, token = self.tokens, self.tokens[k]
@@ -420,7 +407,7 @@ class Outline:
             if not 0 < len(before) < LABEL or token.text not in IS | {":"}:
                 return False
             if token.kind == "op":
-                return self.labels(before)
+                return self.is_label(before, colon=True)
             named = self.words.meaning(token.text) is None and k + 1 < len(tokens)
             return named and self.names_a_derivative(before, label=True)
 
