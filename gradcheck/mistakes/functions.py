@@ -127,10 +127,9 @@ for _k, _example in enumerate(
 ):
     derivative(
         "wrong-function-derivative",
+        (_slope(CONFUSED, _k), *_example),
         where=_has_root(_k),
-        wrong=_slope(CONFUSED, _k),
         says="The derivative of the function in `{text}` is another one: look it up again.",
-        example=_example,
     )
 
 LOG = "The derivative of `{text}` is u'/u with u = {u}: "
@@ -144,10 +143,9 @@ for _wrong, _says, _answer in (
 ):  # fmt: skip
     derivative(
         "log-derivative-wrong",
+        (_wrong, "log(x**3)", _answer),
         where=lambda s: s.op == "log",
-        wrong=_wrong,
         says=LOG + _says,
-        example=("log(x**3)", _answer),
     )
 
 for _k, _example in enumerate(
@@ -163,9 +161,8 @@ for _k, _example in enumerate(
 ):
     derivative(
         "inverse-function-derivative-wrong",
+        (_slope(INVERSES, _k), *_example),
         where=_has(INVERSES, _k),
-        wrong=_slope(INVERSES, _k),
         says="The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "
         "u'/sqrt(1 - u^2), (arctan u)' is u'/(1 + u^2).",
-        example=_example,
     )

@@ -26,49 +26,47 @@ def _tower(s: Operation) -> bool:
 
 _of_power = partial(derivative, where=power)
 
-power_coefficient_missing = _of_power(
+derivative(
     "power-coefficient-missing",
-    wrong=lambda s: np.power(s.u, s.n - 1) * s.du,
+    (lambda s: np.power(s.u, s.n - 1) * s.du, "x**4", "x**3"),
+    where=power,
     says="The exponent {c} of `{text}` comes down as a factor: here it is missing.",
-    example=("x**4", "x**3"),
 )
 
-power_not_reduced = _of_power(
+derivative(
     "power-not-reduced",
-    wrong=lambda s: s.n * np.power(s.u, s.n) * s.du,
+    (lambda s: s.n * np.power(s.u, s.n) * s.du, "x**4", "4*x**4"),
+    where=power,
     says="The exponent of `{text}` came down as a factor, but is not reduced by one.",
-    example=("x**4", "4*x**4"),
 )
 
-power_increased = _of_power(
+derivative(
     "power-increased",
-    wrong=lambda s: s.n * np.power(s.u, s.n + 1) * s.du,
+    (lambda s: s.n * np.power(s.u, s.n + 1) * s.du, "x**4", "4*x**5"),
+    where=power,
     says="The exponent of `{text}` went up by one: differentiating takes it down by one.",
-    example=("x**4", "4*x**5"),
 )
 
-exponent_lost = derivative(
+derivative(
     "exponent-lost",
+    (lambda s: s.n * s.u * s.du, "x**5", "5*x"),
     where=lambda s: power(s) and bool(np.all(s.n > 2)),
-    wrong=lambda s: s.n * s.u * s.du,
     says="The exponent {c} of `{text}` came down as a factor, and is gone above: it goes down by "
     "one.",
-    example=("x**5", "5*x"),
 )
 
-exponent_reduced_twice = derivative(
+derivative(
     "exponent-reduced-twice",
+    (lambda s: s.n * np.power(s.u, s.n - 2) * s.du, "x**5", "5*x**3"),
     where=lambda s: power(s) and bool(np.all((s.n == 2) | (s.n > 3))),
-    wrong=lambda s: s.n * np.power(s.u, s.n - 2) * s.du,
     says="The exponent of `{text}` went down by two: it goes down by one.",
-    example=("x**5", "5*x**3"),
 )
 
-divided_by_exponent = _of_power(
+derivative(
     "divided-by-exponent",
-    wrong=lambda s: np.power(s.u, s.n - 1) * s.du / s.n,
+    (lambda s: np.power(s.u, s.n - 1) * s.du / s.n, "x**4", "x**3/4"),
+    where=power,
     says="`{text}` was divided by its exponent: differentiating multiplies by it.",
-    example=("x**4", "x**3/4"),
 )
 
 
@@ -78,117 +76,102 @@ for _inner, _answer in (
 ):
     derivative(
         "power-rule-on-exponential",
+        (lambda s, inner=_inner: s.w * s.apply(s.w - 1) * inner(s), "exp(3*x)", _answer),
         where=exponential,
-        wrong=lambda s, inner=_inner: s.w * s.apply(s.w - 1) * inner(s),
         says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
         "exponential keeps its exponent.",
-        example=("exp(3*x)", _answer),
     )
 
-power_rule_on_variable_exponent = derivative(
+derivative(
     "power-rule-on-exponential",
+    (lambda s: s.v * np.power(s.u, s.v - 1) * s.du, "x**x", "x*x**(x - 1)"),
     where=_tower,
-    wrong=lambda s: s.v * np.power(s.u, s.v - 1) * s.du,
     says="In `{text}` the exponent varies too, so that the power rule is only half of it: take "
     "the logarithm first.",
-    example=("x**x", "x*x**(x - 1)"),
 )
 
-exponential_rule_on_variable_base = derivative(
+derivative(
     "exponential-rule-on-variable-base",
+    (lambda s: s.y * np.log(s.u) * s.dv, "x**x", "x**x * log(x)"),
     where=_tower,
-    wrong=lambda s: s.y * np.log(s.u) * s.dv,
     says="In `{text}` the base varies too, so that the rule for a^v is only half of it: take the "
     "logarithm first.",
-    example=("x**x", "x**x * log(x)"),
 )
 
-exponential_rule_on_power = _of_power(
+derivative(
     "exponential-rule-on-variable-base",
-    wrong=lambda s: s.y * np.log(s.u) * s.du,
+    (lambda s: s.y * np.log(s.u) * s.du, "x**4", "x**4 * log(x)"),
+    where=power,
     says="`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
-    example=("x**4", "x**4 * log(x)"),
 )
 
-exponent_of_e_changed = derivative(
+derivative(
     "exponent-of-e-changed",
+    (lambda s: s.dw * np.exp(s.w - 1), "exp(3*x)", "3*exp(3*x - 1)"),
     where=lambda s: s.op == "exp",
-    wrong=lambda s: s.dw * np.exp(s.w - 1),
     says="`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
-    example=("exp(3*x)", "3*exp(3*x - 1)"),
 )
 
-log_of_base_missing = derivative(
+derivative(
     "log-of-base-missing",
+    (lambda s: s.y * s.dw, "2**x", "2**x"),
     where=_base_not_e,
-    wrong=lambda s: s.y * s.dw,
     says="The base of `{text}` is not e: the factor log(base) is missing.",
-    example=("2**x", "2**x"),
 )
 
-log_of_base_missing_below = derivative(
+derivative(
     "log-of-base-missing",
+    (lambda s: s.dw / s.w, "log10(x)", "1/x"),
     where=lambda s: s.op in ("log2", "log10"),
-    wrong=lambda s: s.dw / s.w,
     says="The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
-    example=("log10(x)", "1/x"),
 )
 
-log_of_base_misplaced = derivative(
+derivative(
     "log-of-base-misplaced",
+    (lambda s: s.y * s.dw / _log_of_base(s), "2**x", "2**x / log(2)"),
+    (lambda s: s.y * s.dw * np.log(s.x), "2**x", "2**x * log(x)"),
     where=_base_not_e,
-    wrong=lambda s: s.y * s.dw / _log_of_base(s),
-    says="The derivative of `{text}` is multiplied by log(base): here it is divided by it.",
-    example=("2**x", "2**x / log(2)"),
+    says="The derivative of `{text}` is multiplied by log(base): here it is not.",
 )
 
-log_of_base_misplaced_above = derivative(
+derivative(
     "log-of-base-misplaced",
+    (lambda s: s.dw / s.w * _log_of_base(s), "log10(x)", "log(10)/x"),
     where=lambda s: s.op in ("log2", "log10"),
-    wrong=lambda s: s.dw / s.w * _log_of_base(s),
     says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
-    example=("log10(x)", "log(10)/x"),
 )
 
-ten_for_its_log = derivative(
+derivative(
     "log-of-base-misplaced",
+    (lambda s: s.dw / (10 * s.w), "log10(x)", "1/(10*x)"),
     where=lambda s: s.op == "log10",
-    wrong=lambda s: s.dw / (10 * s.w),
     says="In the derivative of `{text}` stands the base where its logarithm belongs.",
-    example=("log10(x)", "1/(10*x)"),
 )
 
-log_of_variable = derivative(
-    "log-of-base-misplaced",
-    where=_base_not_e,
-    wrong=lambda s: s.y * s.dw * np.log(s.x),
-    says="The derivative of `{text}` is multiplied by log(base), not by the log of the variable.",
-    example=("2**x", "2**x * log(x)"),
-)
-
-logarithmic_derivative_left = derivative(
+derivative(
     "logarithmic-derivative-left",
+    (lambda s: s.right / s.y, "x**x", "log(x) + 1"),
     where=_tower,
-    wrong=lambda s: s.right / s.y,
     says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
-    example=("x**x", "log(x) + 1"),
 )
 
-product_of_derivatives_above = derivative(
+derivative(
     "product-of-derivatives",
+    (lambda s: s.y * s.dv * s.du / s.u, "x**sin(x)", "x**sin(x) * cos(x)/x"),
     where=_tower,
-    wrong=lambda s: s.y * s.dv * s.du / s.u,
     says="The logarithm of `{text}` is the product v log(u): its derivative is not the product of "
     "the derivatives.",
-    example=("x**sin(x)", "x**sin(x) * cos(x)/x"),
 )
 
-log_in_tower_wrong = derivative(
+derivative(
     "log-derivative-wrong",
+    (
+        lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du),
+        "x**sin(x)",
+        "x**sin(x) * (cos(x)*log(x) + sin(x))",
+    ),
     where=_tower,
-    wrong=lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du),
     says="In the derivative of log(`{text}`) the derivative of log(u) is u'/u, not u'.",
-    example=("x**sin(x)", "x**sin(x) * (cos(x)*log(x) + sin(x))"),
 )
 
 
@@ -244,44 +227,38 @@ def _sum_below(s: Operation) -> bool:
     return quotient(s) and s.below is not None and term(s.below)
 
 
-function_split = derivative(
+derivative(
     "false-law-of-algebra",
+    (_function_split, "(3*x + 1)**4", "324*x**3"),
     where=of_sum,
-    wrong=_function_split,
     says=SAYS,
-    example=("(3*x + 1)**4", "324*x**3"),
 )
 
-slope_split = derivative(
+derivative(
     "false-law-of-algebra",
+    (_slope_split, "sqrt(x**2 + 9)", "x/(x + 3)"),
     where=lambda s: of_sum(s) and (power(s) or s.op in ("divide", "reciprocal")),
-    wrong=_slope_split,
     says="The rule for `{text}` is right; then the power of the sum was split: (a + b)^n is not "
     "a^n + b^n.",
-    example=("sqrt(x**2 + 9)", "x/(x + 3)"),
 )
 
-denominator_split = derivative(
+derivative(
     "false-law-of-algebra",
+    (_denominator_split, "x/(x**2 + 1)", "(1 - x**2)/(x**4 + 1)"),
     where=_sum_below,
-    wrong=_denominator_split,
     says="The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
-    example=("x/(x**2 + 1)", "(1 - x**2)/(x**4 + 1)"),
 )
 
-fraction_split = derivative(
+derivative(
     "false-law-of-algebra",
+    (_fraction_split, "log(x + 4)", "1/x + 1/4"),
     where=lambda s: of_sum(s) and s.op == "log",
-    wrong=_fraction_split,
     says="The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
-    example=("log(x + 4)", "1/x + 1/4"),
 )
 
-
-exponent_sign_lost = derivative(
+derivative(
     "exponent-sign-lost",
+    (lambda s: s.n * np.power(s.u, 1 - s.n) * s.du, "x**-3", "-3*x**4"),
     where=lambda s: power(s) and bool(np.all(s.n < 0)),
-    wrong=lambda s: s.n * np.power(s.u, 1 - s.n) * s.du,
     says="The exponent of `{text}` is negative: the minus above was lost.",
-    example=("x**-3", "-3*x**4"),
 )

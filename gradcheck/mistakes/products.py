@@ -9,19 +9,19 @@ from gradcheck.mistakes.row import derivative
 
 _of_product = partial(derivative, where=product)
 
-product_of_derivatives = _of_product(
+derivative(
     "product-of-derivatives",
-    wrong=lambda s: s.du * s.dv,
+    (lambda s: s.du * s.dv, "x**2 * sin(x)", "2*x*cos(x)"),
+    where=product,
     says="`{text}` is a product: its derivative is u'v + uv', not u'v', with u = {u}, v = {v}.",
-    example=("x**2 * sin(x)", "2*x*cos(x)"),
 )
 
-product_rule_crossed = _of_product(
+derivative(
     "product-rule-crossed",
-    wrong=lambda s: s.u * s.du + s.v * s.dv,
+    (lambda s: s.u * s.du + s.v * s.dv, "x**2 * sin(x)", "x**2*2*x + sin(x)*cos(x)"),
+    where=product,
     says="In the product `{text}` each derivative goes beside the other factor, u'v + uv': here "
     "they are paired otherwise.",
-    example=("x**2 * sin(x)", "x**2*2*x + sin(x)*cos(x)"),
 )
 
 for _i, _missing, _answer in (
@@ -30,26 +30,27 @@ for _i, _missing, _answer in (
 ):
     _of_product(
         "lost-product-term",
-        wrong=lambda s, i=_i: s.part(i),
+        (lambda s, i=_i: s.part(i), "x**2 * sin(x)", _answer),
         says=f"The product rule for `{{text}}` has two terms: {_missing} is missing.",
-        example=("x**2 * sin(x)", _answer),
     )
 
 for _i, _answer in enumerate(("2*x*sin(x) - x**2*cos(x)", "x**2*cos(x) - 2*x*sin(x)")):
     _of_product(
         "product-rule-minus",
-        wrong=lambda s, i=_i: s.part(i) - s.part(1 - i),
+        (lambda s, i=_i: s.part(i) - s.part(1 - i), "x**2 * sin(x)", _answer),
         says="The two terms of the product rule for `{text}` are added, not subtracted.",
-        example=("x**2 * sin(x)", _answer),
     )
 
 for _i, _answer in ((0, "sin(x) + x**2*cos(x)"), (1, "2*x*sin(x) + cos(x)")):
     _of_product(
         "factor-slip",
-        wrong=lambda s, i=_i: s.u * s.dv + s.v if i == 0 else s.v * s.du + s.dv,
+        (
+            lambda s, i=_i: s.u * s.dv + s.v if i == 0 else s.v * s.du + s.dv,
+            "x**2 * sin(x)",
+            _answer,
+        ),
         says=f"In one term of the product rule for `{{text}}` the factor "
         f"{{{'u' if _i else 'du'}}} is missing.",
-        example=("x**2 * sin(x)", _answer),
         habit=False,
     )
 
@@ -74,118 +75,109 @@ def _reciprocal(s: Operation) -> bool:
 _of_quotient = partial(derivative, where=quotient)
 _of_reciprocal = partial(derivative, where=_reciprocal)
 
-quotient_plus = _of_quotient(
+derivative(
     "quotient-plus",
-    wrong=lambda s: (s.du * s.v + s.u * s.dv) / s.v**2,
+    (lambda s: (s.du * s.v + s.u * s.dv) / s.v**2, "sin(x) / x", "(cos(x)*x + sin(x)) / x**2"),
+    where=quotient,
     says=f"In the derivative of `{{text}}` stands a plus where a minus belongs: {RULE}.",
-    example=("sin(x) / x", "(cos(x)*x + sin(x)) / x**2"),
 )
 
-quotient_swapped = _of_quotient(
+derivative(
     "quotient-swapped",
-    wrong=lambda s: -s.right,
+    (lambda s: -s.right, "sin(x) / x", "(sin(x) - cos(x)*x) / x**2"),
+    where=quotient,
     says=f"The two terms in the numerator of the derivative of `{{text}}` are swapped: {RULE}.",
-    example=("sin(x) / x", "(sin(x) - cos(x)*x) / x**2"),
 )
 
-quotient_of_derivatives = _of_quotient(
+derivative(
     "quotient-of-derivatives",
-    wrong=lambda s: over(s.du, s.dv),
+    (lambda s: over(s.du, s.dv), "sin(x) / x**2", "cos(x) / (2*x)"),
+    where=quotient,
     says=f"`{{text}}` was differentiated above and below by itself: {RULE}.",
-    example=("sin(x) / x**2", "cos(x) / (2*x)"),
 )
 
-denominator_not_squared = _of_quotient(
+derivative(
     "denominator-not-squared",
-    wrong=lambda s: s.right * s.v,
+    (lambda s: s.right * s.v, "sin(x) / x", "(cos(x)*x - sin(x)) / x"),
+    where=quotient,
     says=f"The denominator in the derivative of `{{text}}` is not squared: {RULE}.",
-    example=("sin(x) / x", "(cos(x)*x - sin(x)) / x"),
 )
 
-denominator_of_constant_not_squared = _of_reciprocal(
+derivative(
     "denominator-not-squared",
-    wrong=lambda s: s.fw * s.w * s.dw,
+    (lambda s: s.fw * s.w * s.dw, "1 / (x**2 + 1)", "-2*x / (x**2 + 1)"),
+    where=_reciprocal,
     says="The denominator in the derivative of `{text}` is not squared: (1/v)' is -v' / v^2.",
-    example=("1 / (x**2 + 1)", "-2*x / (x**2 + 1)"),
 )
 
-numerator_squared = _of_quotient(
+derivative(
     "numerator-squared",
-    wrong=lambda s: (s.du * s.v - s.u * s.dv) / s.u**2,
+    (lambda s: (s.du * s.v - s.u * s.dv) / s.u**2, "sin(x) / x", "(cos(x)*x - sin(x)) / sin(x)**2"),
+    where=quotient,
     says=f"The derivative of `{{text}}` is divided by the square of the numerator: {RULE}.",
-    example=("sin(x) / x", "(cos(x)*x - sin(x)) / sin(x)**2"),
 )
 
 for _i, _nth, _answer in ((0, "second", "cos(x) / x"), (1, "first", "-sin(x) / x**2")):
     _of_quotient(
         "lost-quotient-term",
-        wrong=lambda s, i=_i: s.part(i),
+        (lambda s, i=_i: s.part(i), "sin(x) / x", _answer),
         says=f"The {_nth} term of the derivative of `{{text}}` is missing: {RULE}.",
-        example=("sin(x) / x", _answer),
     )
 
-denominator_forgotten = _of_quotient(
+derivative(
     "denominator-forgotten",
-    wrong=lambda s: s.right * s.v**2,
+    (lambda s: s.right * s.v**2, "sin(x) / x", "cos(x)*x - sin(x)"),
+    where=quotient,
     says=f"The derivative of `{{text}}` is not divided at all: {RULE}.",
-    example=("sin(x) / x", "cos(x)*x - sin(x)"),
 )
 
-denominator_of_constant_forgotten = _of_reciprocal(
+derivative(
     "denominator-forgotten",
-    wrong=lambda s: s.fw * s.w**2 * s.dw,
+    (lambda s: s.fw * s.w**2 * s.dw, "1 / (x**2 + 1)", "-2*x"),
+    where=_reciprocal,
     says="The derivative of `{text}` is not divided at all: (1/v)' is -v' / v^2.",
-    example=("1 / (x**2 + 1)", "-2*x"),
 )
 
-reciprocal_sign_lost = _of_reciprocal(
+derivative(
     "reciprocal-sign-lost",
-    wrong=lambda s: -s.right,
+    (lambda s: -s.right, "1 / (x**2 + 1)", "2*x / (x**2 + 1)**2"),
+    where=_reciprocal,
     says="The minus of (1/v)' = -v' / v^2 was lost at `{text}`.",
-    example=("1 / (x**2 + 1)", "2*x / (x**2 + 1)**2"),
 )
 
-reciprocal_differentiated_below = _of_reciprocal(
+derivative(
     "quotient-of-derivatives",
-    wrong=lambda s: over(s.c * (s.dw != 0), s.dw),
+    (lambda s: over(s.c * (s.dw != 0), s.dw), "3 / (x**2 + 1)", "3 / (2*x)"),
+    where=_reciprocal,
     says="In `{text}` only the denominator was differentiated, where it stands: (1/v)' is "
     "-v' / v^2.",
-    example=("3 / (x**2 + 1)", "3 / (2*x)"),
 )
 
-product_rule_on_quotient = _of_quotient(
+derivative(
     "product-rule-on-quotient",
-    wrong=lambda s: s.du * s.v + s.u * s.dv,
+    (lambda s: s.du * s.v + s.u * s.dv, "sin(x) / x**2", "x**2*cos(x) + 2*x*sin(x)"),
+    (lambda s: s.du * s.dv, "sin(x) / x**3", "3*x**2*cos(x)"),
+    where=quotient,
     says=f"`{{text}}` is a quotient, differentiated as if it were a product: {RULE}.",
-    example=("sin(x) / x**2", "x**2*cos(x) + 2*x*sin(x)"),
 )
 
-product_of_derivatives_of_quotient = _of_quotient(
-    "product-rule-on-quotient",
-    wrong=lambda s: s.du * s.dv,
-    says=f"`{{text}}` is a quotient; here the two derivatives are multiplied: {RULE}.",
-    example=("sin(x) / x**3", "3*x**2*cos(x)"),
-)
-
-product_of_derivatives_below = _of_quotient(
+derivative(
     "product-of-derivatives",
-    wrong=lambda s: -s.du * s.dv / s.v**2,
+    (lambda s: -s.du * s.dv / s.v**2, "sin(x) / x**2", "-2*cos(x) / x**3"),
+    where=quotient,
     says=f"The derivatives of u and of 1/v are multiplied, of `{{text}}`: {RULE}.",
-    example=("sin(x) / x**2", "-2*cos(x) / x**3"),
 )
 
-sign_of_power_below_lost = derivative(
+derivative(
     "exponent-sign-lost",
+    (lambda s: s.right * np.abs(s.x) ** (2 + 2 * over(s.dw * s.x, s.w)), "5 / x**3", "-15 * x**4"),
     where=_power_below,
-    wrong=lambda s: s.right * np.abs(s.x) ** (2 + 2 * over(s.dw * s.x, s.w)),
     says="`{text}` is a negative power: the minus of its exponent was lost.",
-    example=("5 / x**3", "-15 * x**4"),
 )
 
-power_below_increased = derivative(
+derivative(
     "power-increased",
+    (lambda s: s.right * s.x**2, "5 / x**3", "-15 / x**2"),
     where=_power_below,
-    wrong=lambda s: s.right * s.x**2,
     says="`{text}` is a negative power: its exponent goes down, from -n to -n - 1.",
-    example=("5 / x**3", "-15 / x**2"),
 )

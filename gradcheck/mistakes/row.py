@@ -265,8 +265,20 @@ def mistake(
     return row
 
 
+def derivative(
+    id: str, *ways: tuple[Routine, str, str], says: str, **further: Numbers
+) -> tuple[Mistake, ...]:
+    """Enter a wrong rule of calculus, in each of the ways in which it is made.
+
+    A way is what it makes of an operation, a program and the wrong answer to it.
+    """
+    return tuple(
+        mistake(id, verb="derivative", wrong=wrong, says=says, example=tuple(example), **further)
+        for wrong, *example in ways
+    )
+
+
 # By verb: what most rows are.
-derivative = partial(mistake, verb="derivative")
 pull = partial(mistake, verb="pull")
 fit = partial(mistake, verb="fit")
 answer = partial(mistake, verb="answer")

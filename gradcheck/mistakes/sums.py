@@ -27,46 +27,42 @@ def _sign_of_constant(s: Operation) -> int:
     return -1 if s.op == "subtract" and s.dv is None else 1
 
 
-constant_factor_lost = derivative(
+derivative(
     "constant-factor-lost",
+    (_without, "x**2 + 3*sin(x)", "2*x + cos(x)"),
+    (lambda s: np.sign(s.c) * _without(s), "x**2 + (-3)*sin(x)", "2*x - cos(x)"),
     where=_constant_factor,
-    wrong=_without,
     says="The factor {c} of `{text}` was lost: it stays in front of the derivative.",
-    example=("x**2 + 3*sin(x)", "2*x + cos(x)"),
 )
 
-constant_kept = derivative(
+derivative(
     "constant-kept",
+    (lambda s: s.right + _sign_of_constant(s) * s.c * s.dx, "x**2 + 7", "2*x + 7"),
     where=_constant_term,
-    wrong=lambda s: s.right + _sign_of_constant(s) * s.c * s.dx,
     says="The constant {c} of `{text}` was kept: its derivative is 0.",
-    example=("x**2 + 7", "2*x + 7"),
 )
 
-constant_as_variable = derivative(
+derivative(
     "constant-as-variable",
+    (lambda s: s.right + _sign_of_constant(s) * s.dx, "sin(x) + 7", "cos(x) + 1"),
     where=_constant_term,
-    rank=GENERIC,
-    wrong=lambda s: s.right + _sign_of_constant(s) * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1: its derivative is 0.",
-    example=("sin(x) + 7", "cos(x) + 1"),
+    rank=GENERIC,
 )
 
-term_kept = derivative(
+derivative(
     "not-differentiated",
+    (lambda s: s.right + s.part(1) * (s.v - 1), "sin(x) + x", "cos(x) + x"),
     where=lambda s: term(s) and s.variable[1],
-    wrong=lambda s: s.right + s.part(1) * (s.v - 1),
     says="The term {v} of `{text}` stands in the answer as it is.",
-    example=("sin(x) + x", "cos(x) + x"),
     habit=False,
 )
 
-linear_term_kept = derivative(
+derivative(
     "not-differentiated",
+    (lambda s: s.y * s.dx, "sin(x) + 5*x", "cos(x) + 5*x"),
     where=lambda s: _constant_factor(s) and inner_is_variable(s) and s.op == "multiply",
-    wrong=lambda s: s.y * s.dx,
     says="`{text}` stands in the answer as it is: it has not been differentiated.",
-    example=("sin(x) + 5*x", "cos(x) + 5*x"),
 )
 
 
@@ -101,24 +97,21 @@ for _i, _example in enumerate((("y**3 * x**2", "3*y**2*2*x"), ("x**2 * y**3", "2
         example=(_example[0], _example[1]),
     )
 
-
-factor_as_variable = derivative(
+derivative(
     "constant-as-variable",
+    (lambda s: s.right + s.w * s.dx, "pi*x**2", "x**2 + 2*pi*x"),
     where=lambda s: s.op == "multiply" and not s.both and not s.summed,
-    wrong=lambda s: s.right + s.w * s.dx,
     says="The constant {c} of `{text}` was differentiated to 1, as if it varied: a constant factor "
     "just stays.",
-    example=("pi*x**2", "x**2 + 2*pi*x"),
     rank=GENERIC,
 )
 
 for _i, _answer in enumerate(("cos(x)", "2*x")):
     derivative(
         "term-lost",
+        (lambda s, i=_i: s.part(1 - i), "x**2 + sin(x)", _answer),
         where=lambda s: term(s) and s.both,
-        wrong=lambda s, i=_i: s.part(1 - i),
         says=f"The derivative of {{{'uv'[_i]}}} is missing: every term of `{{whole}}` has one.",
-        example=("x**2 + sin(x)", _answer),
         operand=_i,
         habit=False,
     )
@@ -126,30 +119,27 @@ for _i, _answer in enumerate(("cos(x)", "2*x")):
 for _one, _answer in ((1, "4*cos(x)"), (-1, "2*cos(x)")):
     derivative(
         "coefficient-slip",
+        (lambda s, one=_one: (s.c + one) * s.dw, "3*sin(x)", _answer),
         where=lambda s: s.op == "multiply" and _constant_factor(s),
-        wrong=lambda s, one=_one: (s.c + one) * s.dw,
         says="The coefficient of the derivative of `{text}` is off.",
-        example=("3*sin(x)", _answer),
         habit=False,
         rank=VAGUE,
     )
 
-factor_twice = derivative(
+derivative(
     "coefficient-slip",
+    (lambda s: s.right**2 / _without(s), "3*sin(x)", "9*cos(x)"),
     where=_constant_factor,
-    wrong=lambda s: s.right**2 / _without(s),
     says="The constant factor of `{text}` is in the answer twice.",
-    example=("3*sin(x)", "9*cos(x)"),
 )
 
 for _one, _word, _answer in ((-1, "less", "3*x**3"), (1, "more", "5*x**3")):
     derivative(
         "coefficient-slip",
+        (lambda s, one=_one: (s.n + one) * np.power(s.u, s.n - 1) * s.du, "x**4", _answer),
         where=power,
-        wrong=lambda s, one=_one: (s.n + one) * np.power(s.u, s.n - 1) * s.du,
         says="The factor that comes down from the exponent of `{text}` is {c} itself, not one "
         f"{_word}.",
-        example=("x**4", _answer),
         rank=VAGUE,
     )
 
@@ -185,23 +175,14 @@ constant_again = _of_term(
     example=("B*x**2 + sin(x)", "2*B**2*x + cos(x)", {"B": ()}),
 )
 
-sum_of_derivatives = derivative(
+derivative(
     "sum-of-derivatives",
+    (lambda s: s.du + s.dv, "x**3 * sin(x)", "3*x**2 + cos(x)"),
     where=product,
-    wrong=lambda s: s.du + s.dv,
     says="`{text}` is a product, differentiated as if it were a sum: u' + v' stands where "
     "u'v + uv' belongs.",
-    example=("x**3 * sin(x)", "3*x**2 + cos(x)"),
 )
 
-
-constant_lost_but_sign = derivative(
-    "constant-factor-lost",
-    where=_constant_factor,
-    wrong=lambda s: np.sign(s.c) * _without(s),
-    says="Of the factor {c} of `{text}` only the sign is left: the factor stays.",
-    example=("x**2 + (-3)*sin(x)", "2*x - cos(x)"),
-)
 
 constant_added = mistake(
     "constant-added",
@@ -238,13 +219,11 @@ for _wrong, _says, _example in (
         rank=VAGUEST,
     )
 
-
-product_rule_on_sum = derivative(
+derivative(
     "product-rule-on-sum",
+    (lambda s: s.v * s.du + s.u * s.dv, "x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"),
     where=lambda s: term(s) and s.both,
-    wrong=lambda s: s.v * s.du + s.u * s.dv,
     says="`{text}` is a sum: differentiate each term and add; this is the product rule.",
-    example=("x**2 + sin(x)", "2*x*sin(x) + x**2*cos(x)"),
 )
 
 
