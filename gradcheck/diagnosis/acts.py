@@ -46,14 +46,13 @@ class Made:
     """One mistake made at one site (or everywhere): the gradients it gives, point by point.
 
     They are right at a point where the site does not occur; a part that the mistake gives no number
-    for is nan. `reach` is what else on the tape the mistake changes.
+    for is nan.
     """
 
     mistake: Mistake
     span: Span
     at: list[Gradients]
     everywhere: bool = False
-    reach: backprop.Reach | None = None
     rule: calculus.WrongRule | None = None
     line: ScalarLine | None = None
     said: Params = field(default_factory=dict)
@@ -140,7 +139,7 @@ def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
             stack_rows(case, [(a.found[key].at if key in a.found else a.right)[k] for a in each])
             for k, case in enumerate(cases)
         ]
-        yield key, replace(first, reach=None), range(len(cases)), at
+        yield key, replace(first), range(len(cases)), at
 
 
 def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
@@ -175,7 +174,7 @@ def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     rows = [row for row in rows if row.verb in ("derivative", "held")]
     for points, line in ((points, line) for points, whole in paths for line in whole.alone):
         for act in calculus.acts(line, rows):
-            made = Made(act.mistake, act.span, [], act.place is None, None, act, line)
+            made = Made(act.mistake, act.span, [], act.place is None, act, line)
             yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
 
 
@@ -207,7 +206,7 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     for k, case in enumerate(cases):
         tape = record(case)
         for act in islice(backprop.acts(tape, rows), most) if tape is not None else ():
-            made = Made(act.mistake, act.span, [], act.site is None, act.reach, said=act.said)
+            made = Made(act.mistake, act.span, [], act.site is None, said=act.said)
             yield ("backprop", *act.key), made, [k], [act.gradients]
 
 

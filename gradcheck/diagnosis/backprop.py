@@ -136,22 +136,6 @@ def name_of(tape: Tape, step: Step) -> Value:
 Gradients = Mapping[str, Array]
 
 
-@dataclass(frozen=True)
-class Reach:
-    """The step at which a site lies, and all steps whose cotangents a mistake there changes."""
-
-    step: int
-    below: frozenset[int]
-
-    def apart(self, other: "Reach") -> bool:
-        """Whether neither mistake changes what the other one sees; at one step both do."""
-        return (
-            self.step != other.step
-            and self.step not in other.below
-            and other.step not in self.below
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class WrongVerb:
     """A verb said wrong at a site (None: everywhere), and the gradients that come of it."""
@@ -162,16 +146,6 @@ class WrongVerb:
     span: Span
     gradients: Gradients
     said: Params = field(default_factory=dict)
-
-    @property
-    def reach(self) -> Reach | None:
-        """What the mistake changes; None where it is made everywhere."""
-        if self.site is None:
-            return None
-        step, i = self.site.step, self.site.i
-        target = step if i < 0 else step.edges[i]
-        assert target is not None
-        return Reach(step.order, frozenset(below.order for below in reachable([target])))
 
 
 def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:

@@ -20,13 +20,11 @@ from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of,
 from gradcheck.diagnosis.line import ScalarLine, Span
 from gradcheck.diagnosis.places import shift
 from gradcheck.diagnosis.tables import (
-    RELATIVE,
     GivenAnswer,
     MistakeTable,
     by_shape,
     fitting,
     flat,
-    room,
     scale_of,
     table,
 )
@@ -91,17 +89,6 @@ class Prepared:
         return {
             part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
             for part in self.right[0]
-        }
-
-    @cached_property
-    def verbs(self) -> dict[str, dict[tuple[int, ...], list[int]]]:
-        """The rows of each table of which two may be made apart from one another."""
-        return {
-            part: {
-                shape: [r for r, n in enumerate(t.who) if self.made[n].reach][:CANDIDATES]
-                for shape, t in tables.items()
-            }
-            for part, tables in self.tables.items()
         }
 
     def right_of(self, part: str) -> list[Array]:
@@ -247,7 +234,6 @@ def _summands(line: ScalarLine, k: int) -> Iterator[int]:
             yield from _summands(line, a)
 
 
-CANDIDATES = 2000  # acts of which all sums of two are looked at
 VALUES = 2  # fewer never carry two mistakes
 OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
 FACTORS = (
@@ -258,14 +244,10 @@ FACTORS = (
 
 
 def two_mistakes(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
-    """Pairs that give the answer: two wrong rules, two wrong verbs, or one of them and a factor."""
+    """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
     if np.any(wanted.slack) or wanted.flat.size < VALUES:
         return []
-    found = [
-        *_two_rules(prepared, part, wanted),
-        *_one_and_the_whole(prepared, part, wanted),
-        *_two_verbs(prepared, part, wanted),
-    ]
+    found = [*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)]
     x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
     least = USUAL if is_monomial(wanted, np.array(x)) else 0.0
     likely = [pair for pair in found if _is_likely(pair, least)]
@@ -322,40 +304,3 @@ def _with(prepared: Prepared, n: int, row: Mistake) -> Iterator[Hypothesis]:
     made = prepared.made[n]
     if made.mistake.family != "whole" and made.mistake.id != row.id and made.mistake.rank < VAGUE:
         yield _pair(made, Made(row, prepared.span, made.at))
-
-
-def _two_verbs(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
-    """Two wrong verbs apart from one another: what they add to the gradient adds up.
-
-    Sums of two are found by sorting one number for each, a random projection.
-    """
-    found = prepared.tables[part].get(wanted.shape)
-    rows = prepared.verbs[part].get(wanted.shape, ())
-    right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
-    if found is None or len(rows) < 2 or right.shape != wanted.flat.shape:
-        return
-    change = found.flat[rows][:, wanted.points] - right
-    keep = np.isfinite(change).all(axis=(1, 2)) & np.any(change != 0, axis=(1, 2))
-    who, change = found.who[rows][keep], change[keep]
-    scale = np.maximum(scale_of(right), scale_of(wanted.flat))
-    for i, j in _sums(change, wanted.flat - right, scale):
-        a, b = prepared.made[who[i]], prepared.made[who[j]]
-        if a.reach is not None and b.reach is not None and a.reach.apart(b.reach):
-            yield _pair(a, b)
-
-
-def _sums(change: Array, wanted: Array, scale: Array) -> Iterator[tuple[int, int]]:
-    """Pairs of rows that add up to what is wanted, at each point by its own scale."""
-    weight = np.where(scale == 0, 1.0, scale)[:, None]
-    direction = np.random.default_rng(0).normal(size=wanted.shape) / weight
-    along = np.tensordot(change, direction, 2)
-    order = np.argsort(along)
-    target = float(np.vdot(wanted, direction)) - along
-    reach = RELATIVE * (np.abs(along) + abs(float(np.vdot(wanted, direction))) + 1.0)
-    low = np.searchsorted(along[order], target - reach)
-    high = np.searchsorted(along[order], target + reach, side="right")
-    allowed = room(wanted, scale)
-    for i in np.nonzero(high > low)[0]:
-        for j in order[low[i] : high[i]]:
-            if i < j and np.all(np.abs(change[i] + change[j] - wanted) <= allowed):
-                yield int(i), int(j)
