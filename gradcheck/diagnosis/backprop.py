@@ -14,8 +14,6 @@ from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
 from gradcheck.opinions.tape import Tape
 from gradcheck.values import Array, Params, Routine, Value
 
-USES = "uses"  # of one weight
-
 Key = tuple[Value, ...]
 Span = tuple[Value, ...] | None
 
@@ -48,22 +46,6 @@ def by_way(sites: Sequence[Site]) -> dict[Key, list[Site]]:
     for site in sites:
         found[site.key[-2:] if "way" in site.key else ()].append(site)
     return found
-
-
-def repeat_sites(tape: Tape, sites: Sequence[Site]) -> Iterator[tuple[Key, Sequence[Site]]]:
-    """The sites of one line in a loop, or at one weight that is used again, all together."""
-    names = {id(leaf): name for name, leaf in tape.leaves.items()}
-    groups: dict[Key, list[Site]] = defaultdict(list)
-    for site in sites:
-        if site.span is not None and site.i >= 0:
-            step, op, way = site.step, site.key[1], site.key[4:]
-            groups["line", "loop", site.span, op, site.i, *way].append(site)
-            other = step.edges[1 - site.i] if len(step.edges) == 2 else None
-            if isinstance(other, Leaf):
-                groups[USES, "weight", names.get(id(other.variable)), op, site.i, *way].append(site)
-    for key, group in groups.items():
-        if 1 < len(group) < len(sites) + (key[0] == USES):
-            yield key, group
 
 
 def accumulations(tape: Tape) -> Iterator[Site]:
@@ -159,8 +141,6 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
         sites = sites_of(tape, row, edges)
         for site in sites:
             yield from verbs_at(tape, row, [site], (n, *site.key))
-        for key, together in repeat_sites(tape, sites):
-            yield from verbs_at(tape, row, together, (n, *key))
         for way, alike in by_way(sites).items() if row.habit else ():
             yield from (
                 verbs_at(tape, row, alike, (n, "everywhere", *way)) if len(alike) > 1 else ()
@@ -299,7 +279,7 @@ def verbs_at(tape: Tape, row: Mistake, sites: Sequence[Site], key: Key) -> Itera
     except (ValueError, TypeError, IndexError):
         return  # the wrong cotangent does not fit any further: such code would not have run
     only = sites[0] if len(sites) == 1 else None
-    said = only.said if only else {"text": key[3]} if "weight" in key else {}
+    said = only.said if only else {}
     yield WrongVerb(
         key,
         row,
