@@ -107,6 +107,24 @@ def test_a_set_says_what_a_mistake_and_rounding_cost():
     assert judged(scalar("x**3 + 2*sin(x)", 2), "11.17").score == 1.0
 
 
+@pytest.mark.parametrize(
+    ("credit", "sign", "coefficient"),
+    [
+        ("{}", 0.0, 0.0),
+        ("{slip: 0.5}", 1.0, 0.0),
+        ("{slip: 0.5, misconception: 0.25}", 1.0, 0.5),
+        ("{slip: 0.5, sign-error: 0}", 0.0, 0.0),
+        ("{power-coefficient-missing: 0.75}", 0.0, 1.5),
+    ],
+)
+def test_credit_by_id_and_by_kind(credit: str, sign: float, coefficient: float) -> None:
+    """A sign is a slip; an id has the last word over its kind; without a rubric nothing is left."""
+    problem = "- {id: t, inputs: {x: 1.5}, program: x**3 + 2*sin(x), points: 2}"
+    ready = keyed(f"credit: {credit}\nproblems:\n{problem}\n")
+    assert judged(ready, "3x^2 - 2cos x").score == sign
+    assert judged(ready, "x^2 + 2cos x").score == coefficient
+
+
 def test_parts_share_the_points_by_their_weights():
     """Three points, two to one."""
     ready = keyed(TWO)
