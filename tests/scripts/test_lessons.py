@@ -42,3 +42,28 @@ def test_a_lesson_is_a_script(lessons: dict[str, Outcome], name: str) -> None:
         opinions = line["calls"][-1]["parts"][part]
         for opinion in ("reverse", "symbolic", "differences"):
             assert_allclose(opinions[opinion]["value"], due, rtol=1e-12)
+
+
+def as_gradcheck(text: str) -> str:
+    """The script with its imports of PyTorch turned to gradcheck."""
+    return (
+        text.replace("import torch.nn.functional as F", "import gradcheck.nn.functional as F")
+        .replace("import torch.nn as nn", "import gradcheck.nn as nn")
+        .replace("from torch.nn import", "from gradcheck.nn import")
+        .replace("from torch import", "from gradcheck import")
+        .replace("import torch\n", "import gradcheck as torch\n")
+    )
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_shows_what_it_shows_with_pytorch(name: str) -> None:
+    """With `import gradcheck as torch`: numbers, shapes, names of nodes, the error at the end."""
+    pytest.importorskip("torch")
+    theirs, their_error = shown(LESSONS[name], name)
+    ours, our_error = shown(as_gradcheck(LESSONS[name]), name)
+    assert (our_error == "") == (their_error == "")
+    if name in DRAWN:
+        assert ours == theirs
+        return
+    assert their_error.startswith(our_error)
+    assert alike(ours, theirs), (ours, theirs)

@@ -13,7 +13,6 @@ from gradcheck.grading.selftest import faults
 from gradcheck.problem import load_text
 from tests.support.programs import (
     BACK,
-    CLEAR,
     DESCENT,
     FILE,
     KEEP,
@@ -21,7 +20,6 @@ from tests.support.programs import (
     SGD,
     SHIPPED,
     STEP,
-    ZERO,
     batch,
     by_torch,
     flat,
@@ -29,6 +27,7 @@ from tests.support.programs import (
     loop,
     ready,
 )
+from tests.support.scripts import scripts_of
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -40,25 +39,15 @@ def test_the_shipped_set_tests_itself(name: str) -> None:
     assert faults(ready(name)) == []
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        loop(LOSS, BACK, KEEP, STEP, CLEAR),
-        loop(ZERO, LOSS, BACK, KEEP, STEP, head="w.sum().backward()"),
-        loop("opt.zero_grad()", LOSS, BACK, KEEP, "opt.step()", head=SGD),
-        loop(LOSS, BACK, KEEP, "opt.step()", "opt.zero_grad(set_to_none=False)", head=SGD),
-        loop("g = 4 * w**3 + 2 * w", "record(norm=norm(g))", "with no_grad():\n    w -= g / 100"),
-        loop(LOSS, BACK, KEEP, STEP, CLEAR, "k += 1", head="k = 0", turns="while k < 4:"),
-        "def turn(w):\n    g = grad((w**4).sum() + (w * w).sum(), w)[0]\n"
-        "    record(norm=sqrt((g * g).sum()))\n    return (w - 0.01 * g).detach()\n"
-        "for k in range(4):\n    w = turn(w.requires_grad_())\n",
-        "norms = []\nfor k in range(4):\n    (w * w * (w * w + 1)).sum().backward()\n"
-        "    norms.append(norm(w.grad))\n    with torch.no_grad():\n        w.sub_(0.01 * w.grad)\n"
-        "    w.grad = None\nfor each in norms:\n    record(norm=each.item())\n",
+STYLES = scripts_of(Path(__file__).with_name("styles.md")) | {
+    "carriage returns": (
         "# by hand\r\nfor k in range(4):\r\n  g = 2*w*(2*w*w + 1); record(norm=norm(g))\r\n"
-        "  w = w.detach() - g.detach()*1e-2\r\n",
-    ],
-)
+        "  w = w.detach() - g.detach()*1e-2\r\n"
+    )
+}
+
+
+@pytest.mark.parametrize("program", STYLES.values(), ids=STYLES)
 def test_right_in_any_style(program: str) -> None:
     """Whatever takes the same steps is right, and earns the points."""
     found = judged(DESCENT, program)

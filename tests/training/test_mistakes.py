@@ -1,10 +1,12 @@
 """Mistakes of the training loop, made by replaying it, are found again in the trace alone."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
@@ -26,6 +28,7 @@ IDS = {
     "zeroed-before-step",
     "counted-twice",
 }
+TABLE = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
 LOOP = """
 id: loop
 inputs: {w: [1.0, -2.0]}
@@ -144,29 +147,7 @@ def test_what_nobody_does_is_not_named() -> None:
     assert (verdict, ids) == ("wrong", set())
 
 
-@pytest.mark.parametrize(
-    ("problem", "part", "answer", "verdict"),
-    [
-        ("training-graph", "z came from", "<MulBackward0 object at 0x7f3a>", "right"),
-        ("training-graph", "z came from", "AddBackward0", "wrong"),
-        ("training-graph", "w came from", "None", "right"),
-        ("training-graph", "w came from", "0", "wrong"),
-        ("training-graph", "w is a leaf", "True", "right"),
-        ("training-graph", "w is a leaf", False, "wrong"),
-        ("training-graph", "dw", "tensor(28., grad_fn=<MulBackward0>)", "right"),
-        ("training-graph", "dw", "None", "wrong"),
-        ("training-graph", "dw", "2 +", "invalid"),
-        ("training-graph", "dw", None, "missing"),
-        ("training-shapes", "W", "(3, 2)", "right"),
-        ("training-shapes", "W", [2, 3], "wrong"),
-        ("training-shapes", "db", "tensor([1.6625, -0.7000])", "right"),
-        ("training-shapes", "db", [1.6625], "wrong"),
-        ("training-intermediate", "y", 10, "wrong"),
-        ("training-detach", "tracked", "false", "right"),
-        ("training-five-steps", "norms", "[4.472, 3.578, 2.862, 2.290, 1.832]", "right"),
-        ("training-five-steps", "norms", [4.472, 3.578, 2.862, 2.290, 1.833], "wrong"),
-    ],
-)
+@pytest.mark.parametrize(("problem", "part", "answer", "verdict"), TABLE["kinds"])
 def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdict: str) -> None:
     """Truth values, None, names, shapes and printed tensors are read for what they are."""
     assert named(ready(problem), part, answer)[0] == verdict
@@ -185,24 +166,7 @@ def placed(key_: Key, part: str, answer: Any) -> dict[str, tuple[str, bool]]:
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "part", "answer", "mistake", "statement"),
-    [
-        ("five-steps", "norms", [4.472, 8.050, 10.018, 9.982, 7.950], "missing-zero-grad",
-         "w.grad = None"),
-        ("momentum", "w", [0.8, 0.26, -0.638], "missing-zero-grad", "optimizer.zero_grad()"),
-        ("two-backwards", "x.grad", 12, "overwritten-grad", "(x**3).backward()"),
-        ("two-backwards", "x.grad", 20, "counted-twice", "(x**2).backward()"),
-        ("two-backwards", "x.grad", 32, "counted-twice", ""),
-        ("micro-batches", "norms", [1.98346, 2.35956], "unscaled-accumulation",
-         "loss = criterion(model(X[i]), Y[i]) / 4"),
-        ("last-window", "w", [0.6, 0.6], "partial-window", "w -= 0.1 * w.grad"),
-        ("five-steps", "norms", [4.472, 4.472, 4.472, 4.472, 4.472], "zeroed-before-step",
-         "w -= 0.1 * w.grad"),
-        ("micro-batches", "bias", [-0.31494, 0.29908], "step-before-backward",
-         "optimizer.step()"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "part", "answer", "mistake", "statement"), TABLE["places"])
 def test_a_mistake_has_its_place(
     name: str, part: str, answer: Any, mistake: str, statement: str
 ) -> None:

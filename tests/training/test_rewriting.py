@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.programs import ids, judged
+from tests.support.programs import asking, ids, judged
 
 LOOP = """for k in range(4):
     loss = ((X @ w + b - y)**2).mean()
@@ -23,25 +23,16 @@ dW1 = X.T @ dZ
 INPUTS = "X: {value: [[1.0, 2.0], [0.5, -1.0], [2.0, 0.3]], requires_grad: false}"
 
 
-def problem(inputs: str, program: str, read: str) -> str:
-    """A problem whose one part is a program."""
-    lines = "\n".join(f"  {line}" for line in program.splitlines())
-    given = "\n".join(f"  {line}" for line in inputs.splitlines())
-    asked = f'ask: {{it: {{form: program, read: "{read}"}}}}'
-    return f"id: one\ninputs:\n{given}\nprogram: |\n{lines}\n{asked}\n"
-
-
-DESCENT = problem(
-    f"{INPUTS}\ny: {{value: [1.0, 2.0, -1.0], requires_grad: false}}\nw: [0.2, -0.1]\nb: 0.3",
+DESCENT = asking(
     LOOP,
     "recorded.loss",
+    f"{{{INPUTS}, y: {{value: [1.0, 2.0, -1.0], requires_grad: false}}, w: [0.2, -0.1], b: 0.3}}",
 )
-
-GRADIENT = problem(
-    f"{INPUTS}\nY: {{value: [[1.0], [2.0], [-1.0]], requires_grad: false}}\n"
-    "W1: [[0.2, -0.1, 0.4], [0.3, 0.6, -0.5]]\nW2: [[0.7], [-0.2], [0.5]]",
+GRADIENT = asking(
     "loss = ((tanh(X @ W1) @ W2 - Y)**2).mean()\nloss.backward()\ndW1 = W1.grad\ndW2 = W2.grad",
     "[dW1, dW2]",
+    f"{{{INPUTS}, Y: {{value: [[1.0], [2.0], [-1.0]], requires_grad: false}}, "
+    "W1: [[0.2, -0.1, 0.4], [0.3, 0.6, -0.5]], W2: [[0.7], [-0.2], [0.5]]}",
 )
 
 TOTAL = "    total = total + loss\n    total.backward(retain_graph=True)\n"
@@ -54,21 +45,15 @@ LOOPS = {
     "sum": (LOOP.replace("mean", "sum"), "sum-for-mean", 2, "loss 0 is 5.5289 for 1.84297"),
     "half": (LOOP.replace(".mean()", ".mean() / 2"), "factor-two", 2, "loss 0 is 0.921483 for"),
     "recorded after the step": (
-        LOOP.replace("    record(loss=loss)\n", "") + LATER,
-        "recorded-late",
-        9,
-        "loss 0 is 1.68288 for 1.84297",
-    ),
+        LOOP.replace("    record(loss=loss)\n", "") + LATER, "recorded-late", 9,
+        "loss 0 is 1.68288 for 1.84297"),
     "another rate": (LOOP.replace("0.1", "0.01"), "wrong-rate", 6, "loss 0 agrees"),
     "one rate": (LOOP.replace("b -= 0.1", "b -= 0.01"), "wrong-rate", 7, "loss 0 agrees"),
     "a growing total": (
-        "total = 0\n" + LOOP.replace("    loss.backward()\n", TOTAL),
-        "growing-total",
-        5,
-        "loss 0 to 1 agree; loss 2 is",
-    ),
+        "total = 0\n" + LOOP.replace("    loss.backward()\n", TOTAL), "growing-total", 5,
+        "loss 0 to 1 agree; loss 2 is"),
     "turns": (LOOP.replace("4", "3"), "coefficient-slip", 1, "the shape (3,), (4,) is due"),
-}
+}  # fmt: skip
 GRADIENTS = {
     "a power": (HAND.replace("H**2", "H"), "power-dropped", 4),
     "a sign": (HAND.replace("1 - H**2", "1 + H**2"), "sign-error", 4),

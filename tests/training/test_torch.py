@@ -1,5 +1,6 @@
 """Training programs do what PyTorch does: the same text, run by both."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,15 +25,11 @@ def extra(name: str) -> Problem:
     """A program in w = [1, -2]; everything that it records is asked."""
     program = MORE[name]
     lines = "\n".join(f"  {line}" for line in program.splitlines())
-    names = {part.split("=")[0] for part in _recorded(program)}
+    calls = re.findall(r"record\((.*)\)$", program, re.MULTILINE)
+    names = {name for call in calls for name in re.findall(r"(\w+)=", call)}
     asked = ", ".join(f"{n}: recorded.{n}" for n in sorted(names))
     text = f"id: extra\ninputs: {{w: [1.0, -2.0]}}\nprogram: |\n{lines}\nask: {{{asked}}}\n"
     return load_text(text).problems[0]
-
-
-def _recorded(program: str) -> list[str]:
-    inside = [line.split("record(")[1][:-1] for line in program.splitlines() if "record(" in line]
-    return [part.strip() for text in inside for part in text.split(", ")]
 
 
 PROGRAMS: dict[str, Callable[[], Problem]] = {
