@@ -17,11 +17,11 @@ DEEP = 100_000
 
 @pytest.mark.parametrize(
     ("grown", "steps"),
-    [(lambda y: y * 1.0, DEEP), (lambda y: y.sin(), DEEP), (lambda y: y[None][0], DEEP // 10)],
+    [(lambda y: y * 1.0, DEEP), (lambda y: y.sin(), DEEP // 5), (lambda y: y[None][0], DEEP // 10)],
     ids=["product", "sine", "view"],
 )
 def test_a_long_chain(grown, steps):
-    """A hundred thousand ops go forward and back, and their graph is freed, without recursion."""
+    """Up to a hundred thousand ops go forward and back, and are freed, without recursion."""
     x = tensor(0.5, requires_grad=True)
     y = x
     for _ in range(steps):

@@ -43,16 +43,12 @@ def parsed(text: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
 def test_the_chain_of_a_textbook():
     """(w x + b)² at 3, 2, 1: values 6, 7, 49; gradients 14, 14, 1; 28, 42, 14 at the leaves."""
     labels, _ = parsed(dot_text(graph(CHAIN)))
-    assert sorted(labels.values()) == sorted(
-        [
-            r"w\nvalue 3\nw.grad 28",
-            r"x\nvalue 2\nx.grad 42",
-            r"b\nvalue 1\nb.grad 14",
-            r"z = w * x\nMulBackward0\nvalue 6\ngradient 14",
-            r"y = z + b\nAddBackward0\nvalue 7\ngradient 14",
-            r"loss = y**2\nPowBackward0\nvalue 49\ngradient 1",
-        ]
-    )
+    assert set(labels.values()) == {
+        r"w\nvalue 3\nw.grad 28", r"x\nvalue 2\nx.grad 42", r"b\nvalue 1\nb.grad 14",
+        r"z = w * x\nMulBackward0\nvalue 6\ngradient 14",
+        r"y = z + b\nAddBackward0\nvalue 7\ngradient 14",
+        r"loss = y**2\nPowBackward0\nvalue 49\ngradient 1",
+    }  # fmt: skip
 
 
 def test_edges_have_the_local_derivatives():
@@ -92,9 +88,8 @@ def test_nodes_and_edges_are_those_of_pytorch(program):
                 stack.append(step)
     inputs = json.dumps(values | {"X": {"value": given.tolist(), "requires_grad": False}})
     found = graph(f"id: p\ninputs: {inputs}\nprogram: {program}")
-    assert sorted(v.made_by for v in found.vertices) == sorted(
-        s.name().split("::")[-1] for s in seen
-    )
+    names = sorted(s.name().split("::")[-1] for s in seen)
+    assert sorted(v.made_by for v in found.vertices) == names
     assert len(found.edges) == edges
     labels, arrows = parsed(dot_text(found))
     assert (len(labels), len(arrows)) == (len(seen), edges)
@@ -102,7 +97,7 @@ def test_nodes_and_edges_are_those_of_pytorch(program):
 
 
 def test_of_a_long_tape_the_end_is_drawn():
-    """Of 240 nodes the last 60 and the leaf they use stay, and that is said."""
+    """Of 240 nodes the last 60 and the leaf they use stay, that is said; a constant has none."""
     found = graph(
         "id: p\ninputs: {x: 0.3, w: 0.5}\nprogram: |\n"
         "  for k in range(80):\n      x = tanh(w * x + 0.1)\n  x\n"
@@ -111,10 +106,6 @@ def test_of_a_long_tape_the_end_is_drawn():
     assert [vertex.name for vertex in found.vertices if vertex.leaf] == ["w"]
     assert found.left_out == 240 + 2 - 61
     assert "Only the last 61 of 242 nodes are drawn" in dot_text(found)
-
-
-def test_what_depends_on_nothing_has_no_graph():
-    """A constant value has no tape."""
     with pytest.raises(NothingToDraw, match="depends on nothing"):
         graph("id: p\ninputs: {x: 1.0}\nprogram: 3.0 + 4.0")
 
