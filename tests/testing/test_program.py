@@ -135,7 +135,7 @@ def test_calls_as_they_are_written(name):
     assert assert_vjp(forward, backward, *args)
     wrong = functools.wraps(backward)(lambda *given: but(backward(*given)))
     with pytest.raises(GradientError, match=r"should be") as caught:
-        assert_vjp(forward, wrong, *args)
+        assert_vjp(forward, wrong, *args, explain=0)
     assert f"d/d{PLACES.get(name, '')}" in str(caught.value)
 
 
