@@ -75,7 +75,6 @@ SCANNED = 16  # entries up to which each is scanned, whatever a quick look says
 DIRECTIONS = 8
 CONFIRMING = 2  # directions, where two opinions know every entry already
 WIDTH = math.sqrt(12)  # of even draws whose mean square is 1
-MANY_DRAWS = 500_000  # draws: beyond, directions are kept in half the memory
 MOVING = (1.0, -1.0, 1e-3, -1e-3)  # of the length of a scan: where what an entry moves is seen
 HEARD = 4  # times the noise of a scan, an rms of differences: nearly all of a normal distribution
 

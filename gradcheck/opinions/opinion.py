@@ -1,6 +1,5 @@
 """What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -156,11 +155,6 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
 
 def size_of_largest(values: Array) -> float:
     """The largest finite size of an array's entries; 0 where there is none."""
-    if values.size == 0:
-        return 0.0
-    found = max(float(values.max()), -float(values.min()))
-    if math.isfinite(found) or values.dtype.kind != "f":
-        return found
     return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
 
 

@@ -6,7 +6,7 @@ of that, lead to the input and the entry.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -17,11 +17,10 @@ from gradcheck.numbers.ball import middle, radius
 from gradcheck.opinions.floats.blackbox import slope_along
 from gradcheck.opinions.floats.lines import size_of
 from gradcheck.opinions.limits import MISSED, PRODUCT, WIDTH
-from gradcheck.opinions.opinion import Case, Estimate, Opinion
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, unit
 from gradcheck.values import Array, Params
 from gradcheck.verdict.entries import Entry, Scale, entry_of
 
-BLOCK = 2**16
 DIFFERENCES = "differences"
 BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
@@ -94,14 +93,10 @@ def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[floa
 def dot(values: Array, u: Array) -> tuple[float, float]:
     """The product of two arrays summed up, and the root of its squared terms' sum.
 
-    Its rounding is some units of that: terms of random signs, summed in pairs. Block by block, so
-    that no product of millions of entries stands in memory.
+    Its rounding is some units of that: terms of random signs, summed in pairs.
     """
-    a, b = values.reshape(-1), u.reshape(-1)
-    blocks = (a[k : k + BLOCK] * b[k : k + BLOCK] for k in range(0, len(a), BLOCK))
-    found = [(float(np.sum(terms)), float(np.vdot(terms, terms))) for terms in blocks]
-    total = sum(part for part, _ in found)
-    return total, math.sqrt(sum(square for _, square in found))
+    terms = values.reshape(-1) * u.reshape(-1)
+    return float(np.sum(terms)), math.sqrt(terms @ terms)
 
 
 def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
@@ -160,10 +155,20 @@ def locate_differences(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str
 def locate(case: Case, gradients: Params) -> Located | None:
     """The entry at which a gradient differs from the program's slope; None where none is found.
 
-    Of two halves the one goes on whose probe strays more from its slope.
+    Of two halves the one goes on whose probe strays more from its slope, beyond the bar of both.
     """
     rng = np.random.default_rng(case.seed + 2)
-    stray = _strays(case, gradients, rng)
+
+    def stray(name: str, entries: Array) -> float:
+        u: Array = np.zeros(np.size(case.inputs[name]))
+        u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
+        u = u.reshape(np.shape(case.inputs[name]))
+        seen = slope_along(case, {name: u}).slope
+        total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
+        if not seen.is_finite():
+            return 0.0
+        return max(0.0, abs(total - middle(seen)) - radius(seen) - PRODUCT * length)
+
     name = max(case.wrt, key=lambda name: stray(name, np.arange(np.size(case.inputs[name]))))
     entries = np.arange(np.size(case.inputs[name]))
     while len(entries) > 1:
@@ -172,26 +177,5 @@ def locate(case: Case, gradients: Params) -> Located | None:
     if not len(entries) or stray(name, entries) <= 0:
         return None
     index = tuple(int(k) for k in np.unravel_index(entries[0], np.shape(case.inputs[name])))
-    unit = np.zeros(np.shape(case.inputs[name]))
-    unit[index] = 1.0
-    slope = slope_along(case, {name: unit}).slope
+    slope = slope_along(case, {name: unit(case.inputs[name], index)}).slope
     return Located(name, index, float(np.asarray(gradients[name])[index]), slope)
-
-
-def _strays(
-    case: Case, gradients: Params, rng: np.random.Generator
-) -> Callable[[str, Array], float]:
-    """How far a probe of some entries strays from the slope, beyond the bar of both."""
-
-    def stray(name: str, entries: Array) -> float:
-        u: Array = np.zeros(np.size(case.inputs[name]))
-        u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
-        u = u.reshape(np.shape(case.inputs[name]))
-        seen = slope_along(case, {name: u})
-        total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
-        if not seen.slope.is_finite():
-            return 0.0
-        bar = radius(seen.slope) + PRODUCT * length
-        return max(0.0, abs(total - middle(seen.slope)) - bar)
-
-    return stray

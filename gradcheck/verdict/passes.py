@@ -217,7 +217,8 @@ def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
     """What came to a leaf and is not its gradient; "" where all is well."""
     for target in targets:
         name, g = call.names[target], call.landed[target]
-        parts = [part for each, part in found.parts.items() if _is_of(each, name)]
+        older = f"{name} (version "
+        parts = [p for n, p in found.parts.items() if n == name or n.startswith(older)]
         gradients = [p.gradient for p in parts if p.gradient is not None and p.verdict == "agree"]
         if not parts or len(gradients) < len(parts):
             continue
@@ -227,8 +228,3 @@ def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
         if due.shape != g.shape or np.any(np.abs(due - g) > room):
             return f"what came to {name} is not this gradient"
     return ""
-
-
-def _is_of(part: str, name: str) -> bool:
-    """Whether a variable is a leaf of a name, or an older version of it."""
-    return part == name or part.startswith(f"{name} (version ")

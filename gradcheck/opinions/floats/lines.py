@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gradcheck.opinions.limits import MANY_DRAWS, WIDTH
+from gradcheck.opinions.limits import WIDTH
 from gradcheck.opinions.opinion import Case, contract, unit
 from gradcheck.values import Array, Numbers, Params
 
@@ -61,16 +61,12 @@ def draw_directions(case: Case, count: int) -> Array:
     In a row the inputs lie one behind the other (see `unflatten`).
     """
     sizes = {name: size_of(case.inputs[name]) for name in case.wrt}
-    coarse = count * case.size() > MANY_DRAWS and all(
-        2.0**-64 < s < 2.0**64 for s in sizes.values()
-    )
     rng = np.random.default_rng(case.seed + 1)
-    drawn: Array = rng.random((count, case.size()), dtype=np.float32 if coarse else np.float64)
-    drawn -= 0.5
+    drawn: Array = rng.random((count, case.size())) - 0.5
     start = 0
     for name in case.wrt:
         stop = start + np.size(case.inputs[name])
-        drawn[:, start:stop] *= drawn.dtype.type(WIDTH * sizes[name])
+        drawn[:, start:stop] *= WIDTH * sizes[name]
         start = stop
     return drawn
 
