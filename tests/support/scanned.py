@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import mpmath
+import numpy as np
 from mpmath import mp, mpf
 
 from gradcheck.opinions.floats.scan import Scanned
@@ -101,8 +102,7 @@ def _rows(heading: str) -> list[list[str]]:
 
 
 def _function(text: str) -> Callable[[Any], Any]:
-    found: Callable[[Any], Any] = eval(f"lambda x: {text}", globals())
-    return found
+    return eval(f"lambda x: {text}", {**globals(), "np": np})  # type: ignore[no-any-return]
 
 
 def _cases(heading: str) -> list[Case]:
