@@ -42,11 +42,22 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         return
     missing = dict.fromkeys(pairs_missing(tokens, words))
     singles = [pair for pair in missing if not _stands_alone(formula, pair)][:SINGLE]
-    doubles = [pair for pair in combinations(singles, 2) if _apart(*pair)][:PAIRED]
+    doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
-        tree = _tree(formula.text, with_brackets(tokens, pairs), words)
-        if tree is not None:
-            yield Other(tree, _retype(formula.text, tokens, pairs))
+        found, typed = list(tokens), formula.text
+        for first, last in sorted(pairs, reverse=True):
+            start, end = tokens[first].start, tokens[last].end
+            typed = f"{typed[:start]}({typed[start:end]}){typed[end:]}"
+            inside = [tokens[first]._replace(spaced=False), *found[first + 1 : last + 1]]
+            opening = Token("op", "(", start, start, tokens[first].spaced)
+            found[first : last + 1] = [opening, *inside, Token("op", ")", end, end)]
+        try:
+            body = Parser(Reading(formula.text, words), found).whole()
+            within_limits(body, formula.text)
+        except TextError:
+            continue
+        stop = tokens[-1].end + 2 * len(pairs)
+        yield Other(ast.Expression(body), typed[tokens[0].start : stop])
 
 
 def _stands_alone(formula: Formula, pair: Pair) -> bool:
@@ -59,16 +70,6 @@ def _stands_alone(formula: Formula, pair: Pair) -> bool:
     )
 
 
-def _tree(text: str, tokens: Sequence[Token], words: Words) -> ast.Expression | None:
-    """How tokens are read, to be evaluated and no more; None where they are not."""
-    try:
-        body = Parser(Reading(text, words), tokens).whole()
-        within_limits(body, text)
-    except TextError:
-        return None
-    return ast.Expression(body)
-
-
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
     """The first and the last of tokens around which brackets may be missing."""
     for at, token in enumerate(tokens):
@@ -78,8 +79,10 @@ def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
             yield from _after(tokens, at, words)
         if function and not opened:
             yield from _before_power(tokens, at, at)
-        if function:
-            yield from _after_a_power(tokens, at, words)
+        if function and at + 3 < len(tokens) and tokens[at + 1].text == "^":
+            last = next(_ends(tokens, at + 2), len(tokens))
+            if last + 1 < len(tokens) and tokens[last + 1].text not in OPENING:
+                yield from _after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
         if token.text in ("/", "^"):
             yield from _sums(tokens, at)
     for at, token in enumerate(tokens[:-2]):
@@ -109,15 +112,6 @@ def _is_set_apart(sign: str, inside: Sequence[Token]) -> bool:
     if sign == "^" and any(token.spaced for token in inside[1:]):
         return True
     return any(a.text in ("+", "-") and a.spaced and b.spaced for a, b in pairwise(inside))
-
-
-def _after_a_power(tokens: Sequence[Token], function: int, words: Words) -> Iterator[Pair]:
-    """After the power of a function: `sec^2 x/a` may be sec^2(x/a)."""
-    if function + 3 >= len(tokens) or tokens[function + 1].text != "^":
-        return
-    last = next(_ends(tokens, function + 2), len(tokens))
-    if last + 1 < len(tokens) and tokens[last + 1].text not in OPENING:
-        yield from _after(tokens, last, words)
 
 
 def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
@@ -170,24 +164,3 @@ def _is_fraction(tokens: Sequence[Token]) -> bool:
     """Whether tokens are `1/2` or `-3/2`: with brackets, an exponent."""
     kinds = [token.kind if token.kind == "number" else token.text for token in tokens]
     return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
-
-
-def _apart(a: Pair, b: Pair) -> bool:
-    return a[1] < b[0] or b[1] < a[0]
-
-
-def with_brackets(tokens: Sequence[Token], pairs: Sequence[Pair]) -> list[Token]:
-    found = list(tokens)
-    for first, last in sorted(pairs, reverse=True):
-        start, end = tokens[first].start, tokens[last].end
-        found.insert(last + 1, Token("op", ")", end, end))
-        found.insert(first, Token("op", "(", start, start, tokens[first].spaced))
-        found[first + 1] = found[first + 1]._replace(spaced=False)
-    return found
-
-
-def _retype(text: str, tokens: Sequence[Token], pairs: Sequence[Pair]) -> str:
-    for first, last in sorted(pairs, reverse=True):
-        start, end = tokens[first].start, tokens[last].end
-        text = f"{text[:start]}({text[start:end]}){text[end:]}"
-    return text[tokens[0].start : tokens[-1].end + 2 * len(pairs)]

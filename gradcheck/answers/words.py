@@ -82,12 +82,11 @@ class Words:
 
     def meaning(self, word: str) -> Meaning | None:
         """A declared name, else a constant, else a function, else nothing."""
-        if word in self.met:
-            return self.met[word]
-        known = self._first_meaning(word)
-        if len(self.met) < REMEMBERED:  # strangers think of any number of words
-            self.met[word] = known
-        return known
+        if word not in self.met:
+            if len(self.met) >= REMEMBERED:  # strangers think of any number of words
+                self.met.clear()
+            self.met[word] = self._first_meaning(word)
+        return self.met[word]
 
     def meant(self, word: str) -> Meaning | None:
         """The same; else that of the word in other letters, or the entry that it counts."""
