@@ -38,33 +38,9 @@ def _filled(number: float) -> Maker:
     return maker
 
 
-def _filled_like(number: float) -> Maker:
-    def maker(x: Value, *, dtype: Value = None) -> Array:
-        return np.full(np.shape(x), number, dtype or np.asarray(x).dtype)
-
-    return maker
-
-
-def _full_like(x: Value, fill_value: Value, *, dtype: Value = None) -> Array:
-    return np.full(np.shape(x), fill_value, dtype or np.asarray(x).dtype)
-
-
-def _full(size: Value, fill_value: Value, *, dtype: Value = np.float64) -> Array:
-    return np.full(shape_from((size,)), fill_value, dtype)
-
-
-def _eye(n: int, m: int | None = None, k: int = 0, *, dtype: Value = np.float64) -> Array:
-    return np.eye(n, m, k, dtype=dtype)
-
-
 def _linspace(*bounds: Value, **named: Value) -> Array:
     ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
     made: Array = np.linspace(*ends, *bounds[2:], **respell(named, BOUNDS))
-    return made
-
-
-def _arange(*bounds: Value, **named: Value) -> Array:
-    made: Array = np.arange(*bounds, **respell(named, BOUNDS))
     return made
 
 
@@ -72,14 +48,16 @@ MAKERS: Mapping[str, Maker] = {
     "zeros": _filled(0.0),
     "ones": _filled(1.0),
     "empty": _filled(0.0),
-    "full": _full,
-    "eye": _eye,
-    "arange": _arange,
+    "full": lambda size, fill_value, *, dtype=np.float64: np.full(
+        shape_from((size,)), fill_value, dtype
+    ),
+    "eye": np.eye,
+    "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
     "linspace": _linspace,
-    "zeros_like": _filled_like(0.0),
-    "ones_like": _filled_like(1.0),
-    "empty_like": _filled_like(0.0),
-    "full_like": _full_like,
+    "zeros_like": np.zeros_like,
+    "ones_like": np.ones_like,
+    "empty_like": np.zeros_like,
+    "full_like": np.full_like,
 }
 """Arrays from nothing, by PyTorch's names."""
 

@@ -10,7 +10,7 @@ from gradcheck.engine.state import State, bare, move_keeper
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.ops.shapes import is_basic
-from gradcheck.values import Params, Value
+from gradcheck.values import Params, Routine, Value
 
 KINDS = "buif"
 
@@ -207,14 +207,14 @@ def copy_(t: Value, source: Value) -> Value:
     return _put(t, source, "CopyBackwards")
 
 
-def add_(t: Value, other: Value, *, alpha: float = 1) -> Value:
-    """`t += alpha * other`."""
-    return write(t, TABLE["add"], (other if alpha == 1 else other * alpha,), {})
+def _scaled(name: str) -> Routine:
+    return lambda t, other, *, alpha=1: write(
+        t, TABLE[name], (other if alpha == 1 else other * alpha,), {}
+    )
 
 
-def sub_(t: Value, other: Value, *, alpha: float = 1) -> Value:
-    """`t -= alpha * other`."""
-    return write(t, TABLE["subtract"], (other if alpha == 1 else other * alpha,), {})
+add_, sub_ = map(_scaled, ("add", "subtract"))
+"""`t += alpha * other`, `t -= alpha * other`."""
 
 
 def nth_(t: Value, n: int) -> Value:

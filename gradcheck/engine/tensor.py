@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import advice, doors, inplace, native, views
+from gradcheck.engine import advice, inplace, native, views
 from gradcheck.engine.backward import backward_from
 from gradcheck.engine.printing import show
 from gradcheck.engine.recording import MODE, UNUSUAL, Recording
@@ -273,6 +273,47 @@ QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and
 QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
 QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})
 
+# -- what NumPy's doors let through to the rows, or past them with bare values --------------------
+
+REDUCTIONS: dict[Value, str] = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+}
+
+ACCUMULATIONS: dict[Value, str] = {np.add: "cumsum", np.multiply: "cumprod"}
+
+
+def _outer(ufunc: np.ufunc, row: Value, a: Value, b: Value) -> Value:
+    """`np.multiply.outer(a, b)`: each entry of a with all of b."""
+    return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
+
+
+def _accumulate(ufunc: np.ufunc, row: Value, x: Value, axis: int = 0) -> Value:
+    """`np.add.accumulate(x)`: running sums and products."""
+    if ufunc not in ACCUMULATIONS:
+        raise TypeError(advice.refused(ufunc, "accumulate", {}, no_row=False))
+    return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
+
+
+SPREADS: dict[str, Routine] = {"outer": _outer, "accumulate": _accumulate}
+"""The methods of NumPy's functions that rows can say."""
+
+# Functions whose answer has no derivative: they see the bare values and give plain arrays.
+BARE: set[Routine] = {
+    np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.allclose, np.isclose,
+    np.array_equal, np.any, np.all, np.count_nonzero, np.nonzero, np.searchsorted, np.result_type,
+    np.iscomplexobj, np.isrealobj, np.isfinite, np.isnan, np.isinf, np.greater, np.greater_equal,
+    np.less, np.less_equal, np.equal, np.not_equal, np.logical_and, np.logical_or, np.logical_not,
+    np.signbit, np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str,
+    np.argwhere, np.flatnonzero,
+}  # fmt: skip
+
+
+LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
+"""What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
+
 # -- methods of the table of ops ------------------------------------------------------------------
 
 UNARY = {"neg": "negative", "abs": "absolute"}
@@ -337,6 +378,14 @@ def _casting(dtype: Value) -> Routine:
     return lambda self: to(self, dtype)
 
 
+def _converting(kind: type) -> Routine:
+    return lambda self: kind(self._number())
+
+
+def _by_value(plain: Callable[[Value, Value], Value]) -> Routine:
+    return lambda self, other: plain(self._value, bare(other))
+
+
 def _comparing(plain: Callable[[Value, Value], Value]) -> Routine:
     """`t.eq(other)`: a tensor of truth values."""
     return lambda self, other: box(plain(self._value, bare(other)))
@@ -387,6 +436,9 @@ def _methods() -> dict[str, Value]:
         give((name,), name, partial(_casting, dtype))
     for name in COMPARISONS:
         give((name,), name, partial(_comparing, getattr(operator, name)))
+        made[f"__{name}__"] = _by_value(getattr(operator, name))
+    for kind in (float, int, complex):
+        made[f"__{kind.__name__}__"] = _converting(kind)
     for function in PLAIN:
         give((function.__name__,), function.__name__, partial(_reading, function))
     return made
@@ -446,13 +498,13 @@ class Tensor(State, Methods):  # type: ignore[misc]
         row = row_of(ufunc)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
-        if row is not None and method in doors.SPREADS:
-            return doors.SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
-        if method == "reduce" and ufunc in doors.REDUCTIONS:
-            row = TABLE[doors.REDUCTIONS[ufunc]]
+        if row is not None and method in SPREADS:
+            return SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
+        if method == "reduce" and ufunc in REDUCTIONS:
+            row = TABLE[REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
             return row(*inputs, **axis | advice.without_defaults(kwargs))
-        if row is None and ufunc in doors.PLAIN and not kwargs.get("out"):
+        if row is None and ufunc in BARE and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
         if row is None or method != "__call__" or advice.without_defaults(kwargs):
             raise TypeError(advice.refused(ufunc, method, kwargs, row is None))
@@ -461,10 +513,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def __array_function__(
         self, function: Value, types: Value, args: tuple[Value, ...], kwargs: dict[str, Value]
     ) -> Value:
-        if function in doors.LIKE:  # a buffer; the number that fills must not lose its gradient
+        if function in LIKE:  # a buffer; the number that fills must not lose its gradient
             made = function(bare(args[0]), *args[1:], **kwargs)
             return Tensor(made) if made.dtype.kind == "f" else made
-        if function in doors.PLAIN:
+        if function in BARE:
             return function(*map(bare, args), **kwargs)
         if function in BY_COMPOUND:
             return BY_COMPOUND[function](*args, **kwargs)
@@ -508,15 +560,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
             raise TypeError(advice.NO_ARRAY)
         self._share()
         return np.array(self._value, dtype=dtype, copy=copy)
-
-    def __float__(self) -> float:
-        return float(self._number())
-
-    def __int__(self) -> int:
-        return int(self._number())
-
-    def __complex__(self) -> complex:
-        return complex(self._number())
 
     def _number(self) -> Value:
         if self.requires_grad:
@@ -570,18 +613,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
     # -- comparisons
 
     __hash__ = object.__hash__
-
-    def __lt__(self, other: Value) -> Value:
-        return self._value < bare(other)
-
-    def __le__(self, other: Value) -> Value:
-        return self._value <= bare(other)
-
-    def __gt__(self, other: Value) -> Value:
-        return self._value > bare(other)
-
-    def __ge__(self, other: Value) -> Value:
-        return self._value >= bare(other)
 
     def __eq__(self, other: Value) -> Value:
         return False if other is None else self._value == bare(other)

@@ -53,10 +53,14 @@ ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
 
 @dataclass(frozen=True)
 class Guards:
-    """The operators, items, loops and calls of one run, and how it makes decimal numbers."""
+    """The operators, items, loops and calls of one run.
+
+    `literal` makes decimal numbers, `find` knows the number kind's functions.
+    """
 
     meter: Meter
     literal: Callable[[Fraction], Value]
+    find: Callable[[str], Routine]
 
     def operation(self, name: str) -> Routine:
         """An operator; between two floats there is nothing to guard."""
@@ -298,6 +302,70 @@ class Guards:
         self.meter.charge(made)
         return made
 
+    # -- Python's own functions
+
+    def builtin(self, name: str) -> Routine:
+        """The built-in that a program calls by a name; its calls are steps."""
+        plain = BUILTIN[name]
+
+        def counted(*args: Value, **kwargs: Value) -> Value:
+            self.meter.step()
+            return plain(self, *args, **kwargs)
+
+        return counted
+
+    def numbers(self, *bounds: Value) -> range:
+        """A range that the budget can walk through."""
+        made = range(*map(index, bounds))
+        self.meter.expect((made.stop - made.start) // made.step)
+        return made
+
+    def list_items(self, values: Iterable[Value] = ()) -> list[Value]:
+        """The items of anything, up to the budget."""
+        made = list(islice(iter(values), self.meter.budget.entries + 1))
+        self.meter.charge(made)
+        return made
+
+    def sort_items(self, values: Iterable[Value], reverse: bool) -> list[Value]:
+        """The items from the smallest to the largest; lists are compared entry by entry."""
+        items = self.list_items(values)
+        self.meter.measure(items)
+        return sorted(items, reverse=reverse)
+
+    def absolute(self, value: Value) -> Value:
+        """The absolute value; of arrays by the number kind."""
+        return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
+
+    def total(self, values: Value, *start: Value, **kwargs: Value) -> Value:
+        """The items of a list added up one by one; an array is summed by the number kind."""
+        if kwargs or not _is_listing(values):
+            return self.find("sum")(values, *start, **kwargs)
+        items = [*start, *self.list_items(values)]
+        return reduce(partial(self.operate, "add"), items) if items else 0
+
+    def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """`max(a, b, c)`, `max(values)`; of arrays and along axes by the number kind."""
+        plain, pairwise = EXTREMES[name]
+        if kwargs or (len(args) == 1 and not _is_listing(args[0])):
+            return self.find(name)(*args, **kwargs)
+        if len(args) == 2 and isinstance(args[1], int) and shape_of(args[0]):
+            raise TypeError(UNCLEAR.format(name, args[1], pairwise))
+        items = self.list_items(args[0]) if len(args) == 1 else args
+        if all(isinstance(item, int | float) for item in items):
+            return plain(items)
+        return reduce(self.find(pairwise), items)
+
+    def whole(self, value: Value = 0) -> int:
+        """An integer."""
+        made = int(value)
+        self.meter.integer(made.bit_length())
+        return made
+
+    def real(self, value: Value = 0) -> Value:
+        """An integer as a number of the kind; other numbers as Python would have them."""
+        is_integer = isinstance(value, int)
+        return self.literal(Fraction(value)) if is_integer else float(value)
+
 
 def _plain(value: Value) -> bool:
     """Whether a value is an integer or NumPy's own: a count, truth values, `ones(3)`."""
@@ -354,76 +422,6 @@ EXTREMES = {"max": (max, "maximum"), "min": (min, "minimum")}
 UNCLEAR = "`{0}(x, {1})` means an axis or a number - write `{0}(x, axis={1})` or `{2}(x, {1})`"
 
 
-@dataclass(frozen=True)
-class Builtins:
-    """The built-in functions of one run; `find` knows the number kind's functions."""
-
-    guards: Guards
-    find: Callable[[str], Routine]
-
-    def look_up(self, name: str) -> Routine:
-        """The built-in that a program calls by a name; its calls are steps."""
-        plain = BUILTIN[name]
-
-        def counted(*args: Value, **kwargs: Value) -> Value:
-            self.guards.meter.step()
-            return plain(self, *args, **kwargs)
-
-        return counted
-
-    def numbers(self, *bounds: Value) -> range:
-        """A range that the budget can walk through."""
-        made = range(*map(index, bounds))
-        self.guards.meter.expect((made.stop - made.start) // made.step)
-        return made
-
-    def list_items(self, values: Iterable[Value] = ()) -> list[Value]:
-        """The items of anything, up to the budget."""
-        made = list(islice(iter(values), self.guards.meter.budget.entries + 1))
-        self.guards.meter.charge(made)
-        return made
-
-    def sort_items(self, values: Iterable[Value], reverse: bool) -> list[Value]:
-        """The items from the smallest to the largest; lists are compared entry by entry."""
-        items = self.list_items(values)
-        self.guards.meter.measure(items)
-        return sorted(items, reverse=reverse)
-
-    def absolute(self, value: Value) -> Value:
-        """The absolute value; of arrays by the number kind."""
-        return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
-
-    def total(self, values: Value, *start: Value, **kwargs: Value) -> Value:
-        """The items of a list added up one by one; an array is summed by the number kind."""
-        if kwargs or not _is_listing(values):
-            return self.find("sum")(values, *start, **kwargs)
-        items = [*start, *self.list_items(values)]
-        return reduce(partial(self.guards.operate, "add"), items) if items else 0
-
-    def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        """`max(a, b, c)`, `max(values)`; of arrays and along axes by the number kind."""
-        plain, pairwise = EXTREMES[name]
-        if kwargs or (len(args) == 1 and not _is_listing(args[0])):
-            return self.find(name)(*args, **kwargs)
-        if len(args) == 2 and isinstance(args[1], int) and shape_of(args[0]):
-            raise TypeError(UNCLEAR.format(name, args[1], pairwise))
-        items = self.list_items(args[0]) if len(args) == 1 else args
-        if all(isinstance(item, int | float) for item in items):
-            return plain(items)
-        return reduce(self.find(pairwise), items)
-
-    def whole(self, value: Value = 0) -> int:
-        """An integer."""
-        made = int(value)
-        self.guards.meter.integer(made.bit_length())
-        return made
-
-    def real(self, value: Value = 0) -> Value:
-        """An integer as a number of the kind; other numbers as Python would have them."""
-        is_integer = isinstance(value, int)
-        return self.guards.literal(Fraction(value)) if is_integer else float(value)
-
-
 def length(values: Value) -> int:
     """The length of a list, or of the first axis of an array."""
     shape = getattr(values, "shape", None)
@@ -436,18 +434,18 @@ def _is_listing(values: Value) -> bool:
 
 
 BUILTIN: dict[str, Routine] = {
-    "range": Builtins.numbers,
+    "range": Guards.numbers,
     "len": lambda own, values: length(values),
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),
     "zip": lambda own, *lists, strict=False: zip(*lists, strict=strict),
-    "abs": Builtins.absolute,
+    "abs": Guards.absolute,
     "min": lambda own, *args, **kwargs: own.extreme("min", args, kwargs),
     "max": lambda own, *args, **kwargs: own.extreme("max", args, kwargs),
-    "sum": Builtins.total,
-    "int": Builtins.whole,
-    "float": Builtins.real,
+    "sum": Guards.total,
+    "int": Guards.whole,
+    "float": Guards.real,
     "bool": lambda own, value=False: bool(value),
-    "list": Builtins.list_items,
+    "list": Guards.list_items,
     "tuple": lambda own, values=(): tuple(own.list_items(values)),
     "sorted": lambda own, values, reverse=False: own.sort_items(values, bool(reverse)),
     "reversed": lambda own, values: own.list_items(values)[::-1],

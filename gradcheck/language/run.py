@@ -14,7 +14,7 @@ from gradcheck.documents.passage import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST
-from gradcheck.language.guards import TYPE, Builtins, Guards
+from gradcheck.language.guards import TYPE, Guards
 from gradcheck.language.program import Program
 from gradcheck.language.spans import MARK, SPANS, where_in
 from gradcheck.values import Params, Routine, Value
@@ -125,10 +125,10 @@ def _namespace(
     def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
-    guards = Guards(meter, kind.literal)
+    guards = Guards(meter, kind.literal, find)
     tables: dict[str, Callable[[str], Value]] = {
         "guard": guards.look_up,
-        "builtin": Builtins(guards, find).look_up,
+        "builtin": guards.builtin,
         "fn": find,
         "constant": kind.constant,
         "literal": lambda at: kind.literal(program.literals[int(at)]),

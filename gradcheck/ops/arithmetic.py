@@ -258,33 +258,29 @@ def _of_two(function: Numbers, stays: Numbers, vjps: tuple[Vjp, Vjp]) -> Op:
     return op(function, vjps, exact=chosen, kinks="a = b", rounds=False)
 
 
-def _first(wins: Numbers, b: Numbers) -> Numbers:
-    """1 where the first wins or the second is not a number."""
-    return (wins | np.isnan(b)) * 1.0
-
-
 _LARGER = (
     lambda y, a, b: lambda g: _share(g, a, b),
     lambda y, a, b: lambda g: _share(g, b, a),
 )
 maximum = _of_two(np.maximum, operator.ge, _LARGER)
 minimum = _of_two(np.minimum, operator.le, _LARGER[::-1])
-fmax = _of_two(
-    np.fmax,
-    operator.ge,
-    (
-        lambda y, a, b: lambda g: g * _first(np.greater_equal(a, b), b),
-        lambda y, a, b: lambda g: g * (1.0 - _first(np.greater_equal(a, b), b)),
-    ),
-)
-fmin = _of_two(
-    np.fmin,
-    operator.le,
-    (
-        lambda y, a, b: lambda g: g * _first(np.less_equal(a, b), b),
-        lambda y, a, b: lambda g: g * (1.0 - _first(np.less_equal(a, b), b)),
-    ),
-)
+
+
+def _but_nan(function: Numbers, stays: Numbers, wins: Numbers) -> Op:
+    """The same where what is not a number never wins; of equal numbers the first does."""
+
+    def first(a: Numbers, b: Numbers) -> Numbers:
+        return (wins(a, b) | np.isnan(b)) * 1.0
+
+    rules = (
+        lambda y, a, b: lambda g: g * first(a, b),
+        lambda y, a, b: lambda g: g * (1.0 - first(a, b)),
+    )
+    return _of_two(function, stays, rules)
+
+
+fmax = _but_nan(np.fmax, operator.ge, np.greater_equal)
+fmin = _but_nan(np.fmin, operator.le, np.less_equal)
 copysign = op(
     np.copysign,
     (lambda y, a, b: lambda g: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0), flat),

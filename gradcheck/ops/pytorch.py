@@ -201,14 +201,13 @@ def cross(x: Numbers, other: Numbers, axis: int | None = None) -> Numbers:
     return TABLE["cross"](x, other, axis=axis)
 
 
-def add(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
-    """`x.add(other, alpha=2)`: x + alpha other."""
-    return TABLE["add"](x, other if alpha == 1 else alpha * other)
+def _scaled(name: str) -> Routine:
+    """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
 
+    def method(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
+        return TABLE[name](x, other if alpha == 1 else alpha * other)
 
-def subtract(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
-    """`x.sub(other, alpha=2)`: x - alpha other."""
-    return TABLE["subtract"](x, other if alpha == 1 else alpha * other)
+    return method
 
 
 def divide(x: Numbers, other: Numbers, *, rounding_mode: str | None = None) -> Numbers:
@@ -240,8 +239,8 @@ def polygamma(x: Numbers, n: int) -> Numbers:
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
 OWN: Mapping[str, Routine] = {
-    method.__name__: method
-    for method in (where, transpose, norm, cross, add, subtract, divide, squeeze, polygamma)
+    **{name: _scaled(name) for name in ("add", "subtract")},
+    **{f.__name__: f for f in (where, transpose, norm, cross, divide, squeeze, polygamma)},
 }
 
 AS_FUNCTIONS = frozenset({"transpose", "norm", "cross", "add", "subtract", "divide", "squeeze"})
