@@ -20,7 +20,7 @@ PACKAGE = TESTS.parent / "gradcheck"
 ENGINE = PACKAGE / "engine"
 SAMPLE = int(os.environ.get("GRADCHECK_SAMPLE", "1"))  # every how many-th test is run
 COLLECTED: Counter[str] = Counter()  # cases of a test so far
-COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.(oracle|torch_ops) """)
+COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.oracle """)
 
 
 @pytest.fixture
