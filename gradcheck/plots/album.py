@@ -61,7 +61,6 @@ class Album:
             self.files.append(file)
 
     def words(self) -> str:
-        """How many files there are now."""
         lacking = "" if has_matplotlib() else "; install gradcheck[plot] for curves"
         return f"{len(self.files)} files written to {self.directory}{lacking}"
 

@@ -91,7 +91,6 @@ class Curve:
 
     @property
     def best(self) -> tuple[float, float]:
-        """The step with the smallest error, and that error."""
         k = int(np.argmin(self.errors))
         return float(self.steps[k]), float(self.errors[k])
 
@@ -174,7 +173,6 @@ def floor_of(found: Differences) -> float:
 
 
 def differences_svg(problem: str, found: Differences) -> str:
-    """The V as SVG."""
     which = f", the steepest of {found.entries} entries" if found.entries > 1 else ""
     heading = f"{problem}: difference quotients for d/d{found.label}{which}"
     said = [f"The slope is {number(found.slope)}"]
@@ -188,8 +186,6 @@ def differences_svg(problem: str, found: Differences) -> str:
             errors = np.maximum(curve.errors, floor)
             axes.loglog(curve.steps, errors, color=colour, marker=mark, ms=3, lw=1.0, label=words)
             said.append(f"{curve.hand} difference {words}")
-        if found.bar > floor:
-            axes.axhline(found.bar, color=GREY, ls=":", label="error bar of the slope itself")
         axes.set_ylim(floor / 2, None)
         figure.legend(loc="outside lower left")
         return _svg(figure, heading, *said)

@@ -147,7 +147,6 @@ def _assigned_names(program: Program) -> dict[Span, str]:
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """A number in a few significant digits, zero without a sign."""
     return f"{value + 0.0:.{digits}g}"
 
 
@@ -191,7 +190,6 @@ def label_of(graph: Graph, edge: GraphEdge) -> str:
 
 
 def remarks_of(graph: Graph) -> list[str]:
-    """How the picture is to be read."""
     found = ["Values go down, gradients go up." if graph.solved else "Values go down."]
     if any(label_of(graph, edge) for edge in graph.edges):
         found = ["Values go down; gradients go up, times the local derivative."]
@@ -205,7 +203,6 @@ def remarks_of(graph: Graph) -> list[str]:
 
 
 def dot_text(graph: Graph) -> str:
-    """The graph in Graphviz's language."""
     return "".join(f"{line}\n" for line in _lines(graph))
 
 

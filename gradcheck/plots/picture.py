@@ -133,7 +133,6 @@ def graph_svg(graph: Graph) -> str:
 
 
 def description(graph: Graph) -> str:
-    """The picture in words."""
     nodes = ["; ".join([*heading_lines(v), *lines_of(graph, v)]) for v in graph.vertices]
     return ". ".join([graph.heading, *nodes])
 

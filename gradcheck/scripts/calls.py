@@ -32,7 +32,6 @@ class ScriptJudgement:
 
     @property
     def verdict(self) -> str:
-        """The gravest verdict of all; agreement where nothing goes back."""
         return max((j.verdict.verdict for j in self.judged), key=VERDICTS.index, default="agree")
 
 
@@ -72,7 +71,6 @@ class LeafNames:
 
 
 def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
-    """What a value of the script holds, with the path that leads there."""
     if isinstance(value, Module):
         yield from ((f"{path}.{name}", p) for name, p in value.named_parameters())
     elif isinstance(value, list | tuple):

@@ -92,7 +92,6 @@ class Lazy(Module):
         return self(x)
 
     def settle(self, size: int) -> None:
-        """Be of that kind, for inputs of a size."""
         (args, named), self.__class__ = vars(self).pop("given"), self.kind
         self.__init__(size, *args, **named)  # type: ignore[misc]
 
@@ -116,12 +115,10 @@ class ParameterDict(Module):
         self.update(values or {})
 
     def update(self, values: Params) -> None:
-        """More, or others."""
         for name, value in values.items():
             setattr(self, name, mark(value))
 
     def keys(self) -> list[str]:
-        """The names."""
         return [name for name, _ in self.named_parameters()]
 
     def __getitem__(self, name: Value) -> Value:
@@ -138,7 +135,6 @@ class ParameterList(ParameterDict):
         super().__init__({str(k): each for k, each in enumerate(values)})
 
     def append(self, value: Value) -> "ParameterList":
-        """Itself, one longer."""
         self.update({str(len(self)): value})
         return self
 
@@ -234,7 +230,6 @@ class AdamW(Adam):
         self.decay = weight_decay
 
     def step(self) -> None:
-        """Make smaller, then move."""
         for p in self.params:
             if p._grad is not None:
                 p._value *= 1 - self.lr * self.decay
@@ -249,12 +244,10 @@ class StepLR:
         self.start, self.turns = optimizer.lr, 0
 
     def step(self) -> None:
-        """One turn is over."""
         self.turns += 1
         self.optimizer.lr = self.start * self.gamma ** (self.turns // self.step_size)
 
     def get_last_lr(self) -> list[float]:
-        """The rate now."""
         return [self.optimizer.lr]
 
 

@@ -15,11 +15,9 @@ class Dataset:
     """Subclass it with `__len__` and `__getitem__`."""
 
     def __getitem__(self, place: Value) -> Value:
-        """One example."""
         raise NotImplementedError
 
     def __class_getitem__(cls, kind: Value) -> type:
-        """`Dataset[Tensor]`."""
         return cls
 
 
@@ -27,7 +25,6 @@ class TensorDataset(Dataset):
     """Rows of several tensors, side by side."""
 
     def __init__(self, *tensors: Tensor) -> None:
-        """Tensors of one length."""
         if len({len(t) for t in tensors}) > 1:
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
@@ -36,7 +33,6 @@ class TensorDataset(Dataset):
         return len(self.tensors[0])
 
     def __getitem__(self, place: Value) -> tuple[Tensor, ...]:
-        """The row of each."""
         return tuple(t[place] for t in self.tensors)
 
 

@@ -83,7 +83,6 @@ class Library(ModuleType):
         return tensors.writing(found) if is_op else found
 
     def __dir__(self) -> list[str]:
-        """The names that are offered."""
         home = MODULES.get(self.__name__)
         theirs = dir(import_module(home)) if home else []
         return sorted({*self.__dict__, *theirs} - {"__path__"})
@@ -103,7 +102,6 @@ def install() -> None:
 
 
 def missing(module: str, name: str) -> str:
-    """One sentence on a name that is not offered."""
     offered = [each for each in dir(sys.modules[module]) if not each.startswith("_")]
     close = get_close_matches(name, offered, n=1)
     instead = INSTEAD.get(name) or (f"did you mean `{close[0]}`?" if close else "")

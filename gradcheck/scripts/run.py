@@ -71,7 +71,6 @@ def _prepare(file: Path, main: ModuleType) -> None:
 
 
 def _run(codes: list[tuple[CodeType, bool]], names: dict[str, Value], file: str) -> Ended | None:
-    """Run one part after the other, up to the first error."""
     try:
         for code, shows in codes:
             if shows:

@@ -129,7 +129,6 @@ def _maker(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
-    """`torch.normal(mean, std, size)`."""
     shape = np.broadcast_shapes(np.shape(bare(mean)), np.shape(bare(std))) if size is None else size
     return TORCH["randn"](tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
 
@@ -218,7 +217,6 @@ def _spread(name: str) -> Routine:
 
 
 def _transpose(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
-    """`x.transpose(0, 1)`, `x.transpose(dim0=0, dim1=1)`."""
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
 
@@ -321,8 +319,6 @@ NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
 
 
 def _filling(draw: Routine) -> Callable[..., Tensor]:
-    """`w.normal_(0, 0.1)`."""
-
     def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Tensor:
         made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
         copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
@@ -336,7 +332,6 @@ def _new(name: str) -> Routine:
 
 
 def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
-    """`x.scatter_(1, labels, 1)`."""
     places = list(np.indices(index.shape))
     places[dim] = bare(index)
     self[tuple(places)] = (
@@ -390,7 +385,6 @@ def equip() -> None:
 
 
 def missing(name: str) -> str:
-    """One sentence on a method that tensors do not have."""
     close = get_close_matches(name, [each for each in dir(Tensor) if each[:1] != "_"], n=1)
     cure = f"did you mean `.{close[0]}`?" if close else "`gradcheck ops` lists the methods"
     return f"`Tensor.{name}` is not offered by gradcheck - {cure}"

@@ -39,7 +39,6 @@ class AxisLength(int):
     text: str
 
     def __new__(cls, length: int, text: str) -> "AxisLength":
-        """A length with a name."""
         made = super().__new__(cls, length)
         made.text = text
         return made
@@ -85,7 +84,6 @@ class Atom(sympy.Symbol):  # type: ignore[misc]
 
 
 def length_text(n: int) -> str:
-    """What a length is called, else its digits."""
     return n.text if isinstance(n, AxisLength) else str(n)
 
 
@@ -139,35 +137,28 @@ class Form:
 
     @property
     def natural(self) -> Shape:
-        """The shape that NumPy gives its text."""
         return natural(self.expr)
 
     @property
     def is_zero(self) -> bool:
-        """Whether nothing is left of it."""
         return bool(self.expr == 0)
 
     @property
     def text(self) -> str:
-        """NumPy's text."""
         return write(self.expr)[0]
 
     def at(self, binding: int) -> str:
-        """The text, in brackets where it binds less."""
         return at(self.expr, binding)
 
     def as_shape(self, shape: Shape) -> "Form":
-        """The same, broadcast to a shape."""
         return Form(self.expr, shape)
 
 
 def number(value: Value, shape: Shape = ()) -> Form:
-    """A number, everywhere in an array."""
     return Form(sympy.Rational(value), shape)
 
 
 def of_atom(text: str, shape: Shape = (), binding: int = ATOM, **more: Value) -> Form:
-    """An atom alone."""
     return Form(Atom(text, shape, binding, **more), shape)
 
 
@@ -337,7 +328,6 @@ def split(form: Form) -> tuple[Form, Form]:
 
 
 def atom_of(form: Form) -> Atom | None:
-    """The atom that it is."""
     return form.expr if isinstance(form.expr, Atom) else None
 
 

@@ -174,7 +174,6 @@ class Writing:
         return tuple(left.pop(left.index(n)) if n in left else n for n in out)
 
     def operands(self, node: Node) -> tuple[Form, ...]:
-        """What an op is given, as formulas."""
         known = self.run.tape.given[node].operands
         return tuple(
             self._constant(node, i, known[i]) if edge is None else self.forms[edge]
@@ -334,7 +333,6 @@ def _whole_along(form: Form) -> Whole | None:
 
 
 def axes_named(name: str, shape: Shape) -> Shape:
-    """The lengths of the axes of what has a name."""
     return tuple(AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape))
 
 
@@ -444,7 +442,6 @@ def _trust(
 
 
 def write_texts(run: RecordedRun) -> dict[str, str]:
-    """The texts as they are derived."""
     writing, found = Writing(run), dict[str, str]()
     gradients = writing.gradients()
     for name in run.problem.wrt:

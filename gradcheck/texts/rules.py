@@ -197,7 +197,6 @@ def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
 
 
 def softmax(x: Form, axis: int) -> Form:
-    """`softmax(x, axis=1)`."""
     axis = axis % len(x.shape)
     text = f"softmax({x.text}, axis={axis})"
     return of_atom(text, x.shape, head="softmax", parts=(x,), whole=(axis, sympy.S.One))
@@ -224,7 +223,6 @@ def _inv(at: PullSite, a: Form) -> Form:
 
 
 def inverse(a: Form) -> Form:
-    """`inv(a)`."""
     return call("inv", a, shape=a.shape)
 
 
@@ -240,7 +238,6 @@ def _log_det(at: PullSite, a: Form) -> Form:
 
 
 def eye(n: int) -> Form:
-    """The identity."""
     return of_atom(f"eye({length_text(n)})", (n, n),
                    head="eye", symmetric=True)  # fmt: skip
 

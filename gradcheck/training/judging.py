@@ -52,7 +52,6 @@ class _Reply(NamedTuple):
     elsewhere: Callable[[], Sequence[Reference]]  # the reference at further points
 
     def run(self, reference: Reference, **how: Numbers) -> StudentRun:
-        """What it leaves at a point."""
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
 
     def value(self, reference: Reference, run: StudentRun) -> Output:
@@ -61,7 +60,6 @@ class _Reply(NamedTuple):
         return _align(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
 
     def compare(self, reference: Reference, run: StudentRun) -> Comparison:
-        """What it leaves against what is due there."""
         due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
         found = compare_values(*_align(run.value, due, _lenient(noise, due)), what=what)

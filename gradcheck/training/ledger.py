@@ -5,7 +5,6 @@ said wrong. The engine hands over what it is about to do (`Mode.ledger`).
 """
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -41,12 +40,10 @@ class Holder:
 
     @property
     def value(self) -> Array:
-        """The numbers of the tensor, copied."""
         return np.array(bare(self.tensor))
 
     @property
     def held(self) -> Array | None:
-        """What its `.grad` holds, copied."""
         grad = self.tensor._grad
         return None if grad is None else np.array(bare(grad))
 
@@ -61,7 +58,6 @@ class BackwardCall(BackwardPass):
 
     @property
     def start(self) -> Step:
-        """What made the value that it began from."""
         return self.roots[0][0].root
 
 
@@ -118,7 +114,6 @@ def hear(
 
 
 def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Numbers]:
-    """What was held after each line of a verb."""
     return [entry.total for entry in entries if entry.verb == verb]
 
 
@@ -191,7 +186,6 @@ class GradientLedger:
             self._add(holder, before, g)
 
     def deposit(self, t: Numbers, g: Numbers, do: Do) -> None:
-        """A gradient arrives at a leaf."""
         holder = self.enter(t)
         before = holder.held
         do()
@@ -303,7 +297,7 @@ def _overwrite(t: Numbers, value: Array) -> None:
     t._value[...] = value
 
 
-# -- where a verb happens: at which statement, to which leaf, when ---------------------------------
+# -- where a verb happens, and when ----------------------------------------------------------------
 
 MOST_SCOPES = 12
 ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
@@ -311,26 +305,21 @@ ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
 
 @dataclass(frozen=True)
 class Scope:
-    """All occasions of a verb at a place of the text, to a leaf, on an occasion; None is any.
+    """All occasions of a verb at a place of the text, or one of them; None is any.
 
     An occasion is one place done to several leaves, once to each: `zero_grad` clears them all.
     """
 
     place: Span = None
-    leaf: int | None = None
     occasion: int | None = None
 
     def covers(self, one: "Scope") -> bool:
         """Whether a single occasion is one of these."""
-        return (
-            self.place in (None, one.place)
-            and self.leaf in (None, one.leaf)
-            and self.occasion in (None, one.occasion)
-        )
+        return self.place in (None, one.place) and self.occasion in (None, one.occasion)
 
     @property
     def cost(self) -> int:
-        """How special it is: everywhere 0, at one place or with one leaf 1, only once 2."""
+        """How special it is: everywhere 0, at one place 1, only once 2."""
         return 2 if self.occasion is not None else int(self != EVERYWHERE)
 
 
@@ -346,28 +335,24 @@ class Occasions:
     leaves: set[int] = field(default_factory=set)
 
     def next(self, place: Span, leaf: int) -> Scope:
-        """The occasion that comes now."""
         if self.occasion < 0 or place != self.place or leaf in self.leaves:
             self.place, self.occasion, self.leaves = place, self.occasion + 1, set()
         self.leaves.add(leaf)
-        return Scope(place, leaf, self.occasion)
+        return Scope(place, self.occasion)
 
 
 def occasions(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
-    """Each occasion of a verb in a ledger."""
     counter = Occasions()
     wanted = (entry for entry in entries if entry.verb == ENTERED[verb])
     return tuple(counter.next(entry.span, entry.leaf.number) for entry in wanted)
 
 
 def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
-    """Where a verb can go wrong: everywhere, at one of the places, to one leaf, or once."""
+    """Where a verb can go wrong: everywhere, at one of the places, or once."""
     each_time = occasions(verb, entries)
     places = list(dict.fromkeys(each.place for each in each_time))
-    leaves = [leaf for leaf, count in Counter(each.leaf for each in each_time).items() if count > 1]
     numbers = list(dict.fromkeys(each.occasion for each in each_time))
     found = [Scope(place=place) for place in places if place and 1 < len(places) <= MOST_SCOPES]
-    found += [Scope(leaf=leaf) for leaf in leaves if 1 < len(leaves) <= MOST_SCOPES]
     found += [Scope(occasion=n) for n in numbers if len(places) < len(numbers) <= MOST_SCOPES]
     return (EVERYWHERE, *found)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -47,8 +46,6 @@ class Replay:
 class Replays:
     """A program with every mistake of the training loop made in it."""
 
-    problem: Problem
-    point: Point
     right: Trace
     replays: tuple[Replay, ...] = ()
 
@@ -66,27 +63,14 @@ class Replays:
         return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
 
     def _remarks(self, found: Sequence[Sequence[Replay]]) -> Iterator[str]:
-        """On which occasion alone; why several fit."""
+        """On which occasion alone, where no other would do; why several fit."""
         for fits in found:
-            yield from self._alone(fits)
+            nth = fits[0].scope.occasion
+            if nth is not None and len({each.scope for each in fits}) == 1:
+                last = occasions(fits[0].mistake.verb, self.right.entries)[-1].occasion
+                time = ORDINALS.get(nth + 1, f"{nth + 1}th")
+                yield f"{fits[0].mistake.id}: only the {time} time of {1 + (last or 0)}"
         yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
-
-    def _alone(self, fits: Sequence[Replay]) -> Iterator[str]:
-        """Which time alone, or which leaf's; nothing where several would do."""
-        scope = fits[0].scope
-        if len({each.scope for each in fits}) > 1:
-            return
-        if scope.leaf is not None:
-            yield f"{fits[0].mistake.id}: with {self.names[scope.leaf]} alone"
-        if scope.occasion is not None:
-            last = occasions(fits[0].mistake.verb, self.right.entries)[-1].occasion
-            nth, count = scope.occasion + 1, 1 + (last or 0)
-            yield f"{fits[0].mistake.id}: only the {ORDINALS.get(nth, f'{nth}th')} time of {count}"
-
-    @cached_property
-    def names(self) -> Mapping[int, str]:
-        """What the leaves are called."""
-        return {entry.leaf.number: entry.leaf.name for entry in self.right.entries}
 
 
 @np.errstate(all="ignore")
@@ -98,7 +82,7 @@ def all_replays(problem: Problem, point: Point, right: Trace) -> Replays:
             for replay in replays(problem, point, right, row, scope):
                 if any(not same(v, right.values[name]) for name, v in replay.values.items()):
                     made.append(replay)
-    return Replays(problem, point, right, tuple(made))
+    return Replays(right, tuple(made))
 
 
 def replays(

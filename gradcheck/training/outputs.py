@@ -73,7 +73,6 @@ def _size(value: Output) -> float:
 
 
 def finite(value: Output) -> bool:
-    """Whether all numbers among a value are finite."""
     arrays = (each for (each,) in leaves(value) if isinstance(each, np.ndarray))
     return all(bool(np.all(np.isfinite(each))) for each in arrays)
 
@@ -110,17 +109,14 @@ def departs(a: Output, b: Output, slack: float = 0.0) -> int | None:
 
 
 def _listing(value: Numbers) -> bool:
-    """Whether a value has entries."""
     return isinstance(value, list) or value.ndim > 0
 
 
 def _box(value: Numbers) -> Numbers:
-    """A number out of an array as an array again."""
     return np.asarray(value) if isinstance(value, np.number) else value
 
 
 def to_json(value: Output) -> Numbers:
-    """A value as JSON can say it."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, list):

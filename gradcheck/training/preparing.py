@@ -39,7 +39,6 @@ class Reference:
 
     @property
     def verdict(self) -> str:
-        """The gravest verdict of all events; agreement where nothing goes back."""
         said = (event.verdict.verdict for event in self.events)
         return max(said, key=VERDICTS.index, default="agree")
 
@@ -73,7 +72,6 @@ class Reference:
 
 
 def programs(problem: Problem) -> list[Part]:
-    """The parts whose answers are programs."""
     return [part for part in problem.parts if part.form == "program"]
 
 

@@ -181,7 +181,6 @@ def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict
 
 
 def _is_at(held: Array, given: Numbers) -> bool:
-    """Whether a leaf held the numbers of the point when it was used."""
     return np.array_equal(held, np.asarray(given, dtype=np.float64).reshape(held.shape))
 
 
@@ -192,7 +191,6 @@ def _cotangent(g: Numbers) -> Array | None:
 
 
 def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Numbers]]:
-    """A run, and all variables after it."""
     recorder = Recorder()
     with _without_warnings():
         return recorder, names_after(problem, point, recorder)[0]

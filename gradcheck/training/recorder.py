@@ -42,11 +42,9 @@ class Recorder:
 
     @property
     def calls(self) -> list[BackwardCall]:
-        """The backward calls so far."""
         return self.ledger.calls
 
     def leaf(self, values: Numbers, name: str = "") -> Tensor:
-        """A new leaf."""
         found = tensor(np.array(values, dtype=np.float64), requires_grad=True)
         self.ledger.enter(found).name = name
         return found
@@ -131,7 +129,6 @@ def _number(value: Numbers) -> float | None:
 
 
 def snapshot(value: Numbers) -> Numbers:
-    """A value as it is now."""
     if isinstance(value, Tensor):
         return np.array(bare(value))
     if type(value) is tuple:

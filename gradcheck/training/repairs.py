@@ -275,13 +275,11 @@ def _is_step(node: ast.stmt) -> bool:
 
 
 def _called(node: ast.AST) -> set[str]:
-    """The names of the functions and methods that are called in it."""
     calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
     return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
 
 
 def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The statements of every block of a tree."""
     for node in ast.walk(tree):
         for name in ("body", "orelse"):
             body = getattr(node, name, None)
@@ -299,6 +297,5 @@ def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
 
 
 def _line(node: ast.AST) -> str:
-    """The first line of a statement, as students write it."""
     text = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
     return text.replace("np.", "")

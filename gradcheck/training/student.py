@@ -57,7 +57,6 @@ class OperationMeter:
     spent: int = 0
 
     def __call__(self, count: int) -> None:
-        """So many more."""
         self.spent += count
         if self.spent > self.limit:
             raise over(

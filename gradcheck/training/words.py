@@ -19,7 +19,6 @@ from gradcheck.values import Numbers, Routine
 
 
 def context(recorder: Recorder) -> Mapping[str, Routine]:
-    """The functions of one run."""
     makers = {**MAKERS, **recorder.generator.makers()}
     return {
         **{name: partial(_make, recorder, maker) for name, maker in makers.items()},

@@ -213,21 +213,6 @@ def test_one_occasion_is_all_leaves_at_once() -> None:
     assert "missing-zero-grad: only the 2nd time of 4" in remarks
 
 
-def test_one_leaf_alone_is_told_from_a_slip() -> None:
-    """In `.grad` of v nothing was ever cleared: a habit with one parameter, not three slips."""
-    v, held, gradients = 2.0, 0.0, []
-    for _ in range(4):
-        held += 4 * v
-        gradients.append(held)
-        v -= 0.1 * held
-    (problem,) = load_text(TWO).problems
-    asked = key(problem).run
-    alone = [r for r in asked.mistaken.replays if r.scope.leaf is not None]
-    fits = [r for r in alone if same(np.array(gradients), r.values["v"])]
-    assert [asked.mistaken.names[r.scope.leaf] for r in fits] == ["v"]
-    assert all(same(r.values["w"], asked.trace.values["w"]) for r in fits)
-
-
 def test_one_place_of_several() -> None:
     """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
     (problem,) = load_text(CLEARED_TWICE).problems
