@@ -9,7 +9,6 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
@@ -20,7 +19,6 @@ from gradcheck.report.prose import to_mathml
 from gradcheck.report.rows import TextTable, indent
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import of_path
-from gradcheck.texts.rewriting import shortest
 from gradcheck.verdict.consult import Entry, Verdict
 
 ORDER = ("reverse", "symbolic", "differences")
@@ -196,6 +194,9 @@ def closed_forms(
     verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS, most: int = SHOWN_ENTRIES
 ) -> list[RenderableType]:
     """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""
+    from gradcheck.numbers.closed import spell  # noqa: PLC0415 - both load SymPy
+    from gradcheck.texts.rewriting import shortest  # noqa: PLC0415
+
     found: list[RenderableType] = []
     opinion = verdict.opinions["symbolic"]
     kinks = {(e.part, e.index): e.interval for e in verdict.entries if e.interval is not None}
