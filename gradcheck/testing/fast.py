@@ -42,37 +42,24 @@ def fast_verdicts(
     not small slopes along a few directions are enough. `value` is the function's at the point,
     where it is known.
     """
-    found = [_if_followed(mine) for mine in reverse_each(cases, 1 if claimed else limits.DISTURBED)]
+    # NumPy's .tolist() and deepcopy lose nothing: the others see the function
+    mine = reverse_each(cases, 1 if claimed else limits.DISTURBED)
+    found = [Opinion("reverse", abstains=o.method) if o.method else o for o in mine]
     chosen = draw_directions(cases[0], limits.SPARED)
-    expected = [
-        _slopes(case, mine, chosen) if _sure(mine) else None
-        for case, mine in zip(cases, found, strict=True)
-    ]
+    expected = [_expect(case, o, chosen) for case, o in zip(cases, found, strict=True)]
     seen: list[Opinion | None] = [None] * len(cases)
     if any(expected):
         seen = look_along(cases, chosen, expected, value)
     asked = zip(cases, found, seen, expected, strict=True)
-    return [_settle(case, claimed, chosen, mine, known, e) for case, mine, known, e in asked]
+    return [_settle(case, claimed, chosen, o, known, e) for case, o, known, e in asked]
 
 
-def _if_followed(mine: Opinion) -> Opinion:
-    """Reverse mode's opinion, if it could follow.
-
-    NumPy's .tolist() and deepcopy lose nothing: the others see the function.
-    """
-    return Opinion("reverse", abstains=mine.method) if mine.method else mine
-
-
-def _sure(mine: Opinion) -> bool:
-    """Whether reverse mode followed the whole program, and rounding hardly moves its numbers."""
-    if mine.abstains or mine.value is None:
-        return False
-    return mine.value.finite and all(
-        g.widest <= limits.SETTLED_BY_ONE * g.largest for g in mine.gradients.values()
-    )
-
-
-def _slopes(case: Case, mine: Opinion, chosen: Array) -> Slopes:
+def _expect(case: Case, mine: Opinion, chosen: Array) -> Slopes | None:
+    """Reverse mode's slopes, where it followed and rounding hardly moves its numbers."""
+    every = mine.gradients.values()
+    sure = mine.value is not None and mine.value.finite and not mine.abstains
+    if not (sure and all(g.widest <= limits.SETTLED_BY_ONE * g.largest for g in every)):
+        return None
     values = {name: g.value for name, g in mine.gradients.items()}
     errors = {name: g.error for name, g in mine.gradients.items()}
     return slopes_of(flatten(case, values), flatten(case, errors), chosen)
