@@ -283,7 +283,7 @@ class Outline:
     def is_said(self, run: Sequence[Token]) -> bool:
         """Whether words are those of a sentence, and not a name misspelt."""
         strange = [t for t in run if self.is_strange(t)]
-        return any(t.text.lower() in STOP for t in strange) or len(strange) > 1
+        return any(t.text in STOP for t in strange) or len(strange) > 1
 
     def says_nothing(self, tokens: Sequence[Token]) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
@@ -292,7 +292,7 @@ class Outline:
         words = [t for t in tokens if t.kind == "word"]
         strange = [t for t in words if self.is_strange(t)]
         named = [t for t in words if t.text in self.words.names and t not in strange]
-        said = [t for t in strange if t.text.lower() in STOP or len(t.text) >= LONG]
+        said = [t for t in strange if t.text in STOP or len(t.text) >= LONG]
         return bool(said) and (not named or len(strange) > 1)
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:

@@ -256,7 +256,7 @@ SENTENCES = (
     "are not no never nicht kein keine pas non when where let set "
     "ans result solution maybe probably perhaps think guess gives equals also finally simply"
 )
-STOP = frozenset(SENTENCES.split())
+STOP = frozenset(f(word) for word in SENTENCES.split() for f in (str, str.capitalize, str.upper))
 """Words of sentences: never taken apart into names and functions."""
 
 
