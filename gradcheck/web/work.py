@@ -1,7 +1,6 @@
 """What a worker of the practice pages does: judge, say how an answer is read, draw a problem."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -11,7 +10,6 @@ from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, probl
 from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import how_read
-from gradcheck.grading.judging import judge as judge_answer
 from gradcheck.grading.key import Key, key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.variants import draw_for
@@ -27,7 +25,6 @@ from gradcheck.report.solutions import solve_again
 from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 
 FREE = 64  # functions that somebody typed, kept by each worker
-JUNK = "0.1234567"  # wrong everywhere, as a number and in a formula: makes every mistake once
 Said = dict[str, Any]
 
 
@@ -41,11 +38,6 @@ def prepare(asking: Asking) -> Said:
     if why:
         return {"why": why}
     found = ready(asking)
-    for part in found.problem.parts:
-        with suppress(Exception):  # a fault of ours is told of the answers that meet it
-            judge_answer(found, part, JUNK)
-            if part.name in found.problem.inputs:
-                judge_answer(found, part, f"{part.name} + {JUNK}")
     made = () if found.run is not None else found.mistaken.made
     shows = sorted({each.mistake.id for each in made})
     return {"why": "", "shows": shows, "draw": asking.draw, "drawn": draw_problem(found)}
