@@ -17,7 +17,7 @@ from gradcheck.verdict.consult import PartVerdict, Verdict
 
 MOST, EDGE = 8, 3  # rows and columns that are shown, of larger arrays at either end
 BUDGET = 24  # lines of entries under one problem; beyond, the lines alone fill a screen
-DIGITS = 5
+DIGITS, LOOKED_AT = 5, 1_000  # of a number; entries that say how wide a column is
 SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("-", "−"))
 
 
@@ -142,12 +142,14 @@ def _label(name: str, notation: Notation | None) -> str:
 
 
 def list_entries(values: Array, width: int, everything: bool = False) -> list[str]:
-    """The entries in rows, as NumPy prints them; of large axes the first and the last ones."""
+    """The entries in columns, as NumPy sets them; of large axes the first and the last ones."""
+    texts = (plain(float(value), DIGITS) for value in values.flat[:LOOKED_AT])
+    wide = max(map(len, texts), default=0)
     written = np.array2string(
         values + 0.0,
         max_line_width=width,
         threshold=values.size + 1 if everything else MOST * MOST,
         edgeitems=EDGE,
-        formatter={"float_kind": lambda value: plain(float(value), DIGITS)},
+        formatter={"float_kind": lambda value: plain(float(value), DIGITS).rjust(wide)},
     )
-    return written.splitlines()
+    return written.replace("[", " ").replace("]", "").splitlines()
