@@ -4,9 +4,11 @@ import copy
 import json
 import pickle
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -133,38 +135,11 @@ BOMB = "a: &a [x, x]\n" + "".join(
 )
 
 REFUSED = [
+    *yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text()),
     (BOMB, 1, 4, "the anchor `&a`"),
-    ("x: *x", 1, 4, "the alias `*x`"),
-    ("x: &y 1", 1, 4, "the anchor `&y`"),
-    ("a: 1\nb: 2\na: 3", 3, 1, "line 1"),
-    ('{"a": 1, "a": 2}', 1, 10, "twice"),
-    ("a: 1\n'a': 2", 2, 1, "twice"),
-    ('!!python/object/apply:os.system ["x"]', 1, 1, "the tag"),
-    ("a: !!str 1", 1, 4, "the tag"),
-    ("a: !mine 1", 1, 4, "the tag"),
     ("[" * 60 + "]" * 60, 1, 52, "levels deep"),
     ("- " * 60, 1, 103, "levels deep"),
-    ("a: 1\n---\nb: 2", 2, 1, "second document"),
-    ("a:\n\tb: 1", 2, 1, "spaces instead of tabs"),
-    ("a: .inf", 1, 4, "not a finite number"),
-    ("a: -.INF", 1, 4, "not a finite number"),
-    ("a: .nan", 1, 4, "not a finite number"),
-    ("a: " + "1" * 41, 1, 4, "41 digits"),
-    ("a: 1e999", 1, 4, "exponent"),
-    ("a: 1e350", 1, 4, "too large"),
-    ("ab\x07", 1, 3, "control characters"),
     ("ok\n\ud800", 2, 1, "surrogates"),
-    ("[a]: 1", 1, 1, "no plain text"),
-    ("{[a]: 1}", 1, 2, "no plain text"),
-    ("a: @x", 1, 4, "quotes"),
-    ("a: `x`", 1, 4, "quotes"),
-    ("a: |x|", 1, 5, "quotes"),
-    ("a: b: c", 1, 5, "quotes"),
-    ('a: "x', 1, 4, "close the quote"),
-    ('a: "\\q"', 1, 5, "double it"),
-    ("- a\nb: 1", 2, 1, "readable"),
-    ("[1, 2", 1, 6, "readable"),
-    ("%YAML 9.0\n---\na", 1, 1, "readable"),
     ("- 1\n" * 100_001, 100_000, 3, "values"),
 ]
 
