@@ -22,9 +22,8 @@ from gradcheck.grading.judgement import Judgement, Witness, notes, share, share_
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
 from gradcheck.problem.record import Part
 from gradcheck.training import Output
-from gradcheck.training.comparison import Comparison, compare_values
 from gradcheck.training.judging import judge_program
-from gradcheck.training.outputs import same
+from gradcheck.training.outputs import Comparison, compare_values, same
 from gradcheck.training.preparing import reference_at
 from gradcheck.training.student import LONGEST
 from gradcheck.values import Value

@@ -23,9 +23,8 @@ from gradcheck.language import Program
 from gradcheck.mistakes import Mistake
 from gradcheck.problem.record import Part
 from gradcheck.training import Output, Reference
-from gradcheck.training.comparison import FACTOR, Comparison, Span, compare_values
 from gradcheck.training.ledger import EVERYWHERE, RIGHT, LedgerEntry, LedgerVerbs, hear, statement
-from gradcheck.training.outputs import same
+from gradcheck.training.outputs import FACTOR, Comparison, Span, compare_values, same
 from gradcheck.training.repairs import rewritings, undo_verbs
 from gradcheck.training.student import StudentRun, read_program, read_tree, run_program
 from gradcheck.values import Numbers

@@ -25,9 +25,8 @@ from gradcheck.opinions.tape import Record, replay
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.decimals import exact_array, exactly
 from gradcheck.training.ledger import BackwardCall, Holder, Span
-from gradcheck.training.recorder import Recorder
+from gradcheck.training.recorder import Recorder, context
 from gradcheck.training.trace import names_after
-from gradcheck.training.words import context
 from gradcheck.values import Array, Numbers, Params, Routine
 from gradcheck.verdict.passes import value_of
 

@@ -31,8 +31,7 @@ from gradcheck.training.ledger import (
     LedgerVerbs,
 )
 from gradcheck.training.outputs import Output, as_value, finite
-from gradcheck.training.recorder import Recorder
-from gradcheck.training.words import context
+from gradcheck.training.recorder import Recorder, context
 from gradcheck.values import Numbers, Params
 
 ROOMY = Budget()
