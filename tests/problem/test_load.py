@@ -74,12 +74,6 @@ def test_the_answer_of_the_only_part_may_stand_alone():
     assert self_test(load_text(text, file="p.yaml")) == []
 
 
-def test_of_several_parts_each_is_named():
-    text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\nright: ['b']\n"
-    with pytest.raises(TextError, match=r"write \{a: \.\.\., b: \.\.\.\}"):
-        load_text(text, file="p.yaml")
-
-
 def test_weights_share_out_the_points() -> None:
     text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\n"
     for words, shares in (("", [0.5, 0.5]), ("weights: {a: 3}\n", [0.75, 0.25])):
@@ -103,8 +97,3 @@ def test_sets_are_found_by_their_bare_names(
     assert "mine" in said("solve", "first-derivatives")
     assert "does not exist" in said("lint", "no-such-set")
     assert "Did you mean 'first-derivatives'?" in said("solve", "first-derivates")
-
-
-def test_a_students_answers_are_told_from_problems() -> None:
-    with pytest.raises(TextError, match=r"1:1: these are a student's answers .* grade PROBLEMS"):
-        load_text("student: ada\nanswers: {p: 2*x}\n", file="ada.yaml")

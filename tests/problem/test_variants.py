@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gradcheck.errors import TextError
 from gradcheck.problem import load_text
 from gradcheck.problem.variants import draw, fill, possible, sample_draws, with_draw
 
@@ -107,22 +106,3 @@ def test_a_sample_is_all_where_there_are_few():
     small = load_text("id: s\ninputs: {x: 1.0, a: {integers: [1, 4]}}\nprogram: a*x").problems[0]
     assert sample_draws(small, 12) == [(0,), (1,), (2,), (3,)]
     assert len(set(sample_draws(wave(), 12))) == 12
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ("{choose: [2]}", "1 values: from 2 to 1,000 were expected"),
-        ("{choose: [2, 2.0]}", "a value stands here twice"),
-        ("{choose: [2, [1]]}", "different shapes"),
-        ("{integers: [5, 2]}", "0 values"),
-        ("{integers: [1, 100000]}", "more than 1,000 values"),
-        ("{integers: [1, 2.5]}", "a whole number was expected"),
-        ("{choose: [2, 3], value: 1}", "one of `shape`, `value`, `choose`"),
-        ("{choose: [a, b]}", "a number was expected"),
-    ],
-)
-def test_what_is_no_choice_is_complained_of(given, words):
-    with pytest.raises(TextError, match=r"f\.yaml:4:") as raised:
-        load_text(f"id: a\ninputs:\n  x: 1.0\n  a: {given}\nprogram: a*x\n", "f.yaml")
-    assert words in str(raised.value)
