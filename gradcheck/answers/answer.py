@@ -179,8 +179,8 @@ def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
     if not math.isfinite(value):
         raise _complaint(f"{_where(place)}{value} is no finite number", "give a finite number")
     exact = getattr(value, "exact", None)
-    written = decimal(exact) if isinstance(exact, Fraction) else "("
-    digits = Decimal(repr(float(value)) if written.startswith("(") else written)
+    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
+    digits = Decimal(repr(float(value)) if written[0] == "(" else written)
     last = digits.as_tuple().exponent
     return Fraction(digits), Fraction(10) ** int(last) / 2
 

@@ -15,7 +15,7 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import NEVER
+from gradcheck.answers.operands import NEVER, RADICALS
 from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
@@ -287,12 +287,13 @@ class Parser(Calls):
         before = self.look(-1)
         if isinstance(value, ast.Constant) and before.text != ")":
             return False
-        if isinstance(value, ast.Name) and value.id in self.words.scalars and before.kind == "word":
+        single = isinstance(value, ast.Name) and self.shapes.get(value.id) == ()
+        if single and before.kind == "word":
             inside = self.in_bracket(self.at)
             if any(not (INDEX.fullmatch(t.text) or t.kind == "number") for t in inside):
                 return False
-            message = f"{value.id} is a single number and has no entries"
-            cure = f"write {value.id} alone, or * for a product"
+            message = f"{before.text} is a single number and has no entries"
+            cure = f"write {before.text} alone, or * for a product"
             raise self.fault(self.tokens[self.at], message, cure)
         ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
         return ends and self.holds_index()
@@ -410,17 +411,13 @@ def as_list(node: ast.expr) -> ast.expr:
 READERS = {
     "number": Parser.number,
     "word": Parser.word,
-    "(": Parser.group,
-    "{": Parser.group,
-    "[": Parser.list_,
-    "⟦": Parser.list_,
+    **dict.fromkeys("({", Parser.group),
+    **dict.fromkeys("[⟦", Parser.list_),
+    **dict.fromkeys(["|", "|("], Parser.absolute),
+    **dict.fromkeys(RADICALS, Parser.radical),
     "⦃": Parser.cases,
-    "|": Parser.absolute,
-    "|(": Parser.absolute,
     "‖": Parser.norm,
     "⟨": Parser.angles,
-    "√": Parser.radical,
-    "∛": Parser.radical,
     "frac": Parser.fraction,
     "root": Parser.root,
     "∑": Parser.sum,

@@ -172,10 +172,6 @@ class Words:
     def arrays(self) -> bool:
         return any(self.shapes.values())
 
-    @cached_property
-    def scalars(self) -> frozenset[str]:
-        return frozenset(name for name, shape in self.sized if not shape)
-
     def function(self, word: str) -> str | None:
         named = ALIASES.get(word, word)
         return next((name for name in (named, word) if name in self.functions), None)
