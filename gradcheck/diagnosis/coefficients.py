@@ -28,15 +28,16 @@ def coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hyp
 
     The number is a constant of the problem or one over it, or a simple fraction.
     """
-    right = np.array([np.ravel(prepared.right[k][part]) for k in wanted.points])
-    if wanted.flat.size < VALUES or np.any(wanted.slack) or right.shape != wanted.flat.shape:
+    right = prepared.right_at(part, wanted)
+    if wanted.flat.size < VALUES or np.any(wanted.slack) or right is None:
         return []
     scale = np.maximum(scale_of(right), scale_of(wanted.flat))
+    allowed = room(wanted.flat, scale)
     found: list[Hypothesis] = []
     for each in prepared.terms:
-        share = np.array([np.ravel(each.shares[k][part]) for k in wanted.points])
+        share = each.shares[part][wanted.points]
         if np.any(share) and np.all(np.isfinite(share)):
-            scaled = _Scaled(each, right, share, wanted.flat, room(wanted.flat, scale))
+            scaled = _Scaled(each, right, share, wanted.flat, allowed)
             factor = ratio(wanted.flat - right + share, share, scale)
             found += _constant(prepared, wanted, scaled) or _slip(scaled, part, factor)
     return [*found, *_find_added(prepared, wanted, right, scale)]

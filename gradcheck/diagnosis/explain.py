@@ -20,7 +20,15 @@ from gradcheck.diagnosis.hypothesis import (
 )
 from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
 from gradcheck.diagnosis.remarks import find_unsummed, remarks
-from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, known_part
+from gradcheck.diagnosis.tables import (
+    ABSOLUTE,
+    RELATIVE,
+    GivenAnswer,
+    equal,
+    fitting,
+    known_part,
+    scale_of,
+)
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.values import Array, Value
@@ -85,11 +93,11 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
 
 
 def _right(prepared: Prepared, part: str, wanted: GivenAnswer) -> bool:
-    right = [prepared.right[k][part] for k in wanted.points]
-    same = all(np.shape(r) == wanted.shape for r in right)
-    return same and all(
-        equal(a, np.ravel(r), wanted.slack) for a, r in zip(wanted.flat, right, strict=True)
-    )
+    right = prepared.right_at(part, wanted)
+    if right is None:
+        return False
+    allowed = RELATIVE * np.abs(right) + ABSOLUTE * scale_of(right)[:, None] + wanted.slack
+    return bool(np.all(np.abs(wanted.flat - right) <= allowed))
 
 
 def _by_cost(

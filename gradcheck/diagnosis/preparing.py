@@ -42,10 +42,10 @@ PAIRED = 3_000_000  # numbers in the table of two mistakes: 24 MB
 
 @dataclass(frozen=True, eq=False)
 class PreparedTerm:
-    """A term of the sum at the root: its place, what it adds to the gradients, the names in it."""
+    """A term of the sum at the root: its place, what it adds (point, entry), the names in it."""
 
     span: Span
-    shares: tuple[Gradients, ...]
+    shares: Mapping[str, Array]
     names: frozenset[str]
     node: Symbolic
 
@@ -77,6 +77,7 @@ class Prepared:
     constants: Mapping[str, Array] = field(default_factory=dict)
     span: Span = None
     explained: dict[Value, Diagnosis] = field(default_factory=dict)
+    flat: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:
@@ -94,6 +95,13 @@ class Prepared:
     def right_of(self, part: str) -> list[Array]:
         """The right gradient of a part, point by point."""
         return [g[part] for g in self.right]
+
+    def right_at(self, part: str, wanted: GivenAnswer) -> Array | None:
+        """The same (point, entry) where an answer is known; None where that has another shape."""
+        if part not in self.flat:
+            self.flat[part] = flat(self.right_of(part))
+        same = np.shape(self.right[0][part]) == wanted.shape
+        return self.flat[part][wanted.points] if same else None
 
     @cached_property
     def pairs(self) -> Mapping[str, MistakeTable]:
@@ -216,11 +224,8 @@ def _terms(paths: Paths, right: tuple[Gradients, ...]) -> tuple[PreparedTerm, ..
             flat = line.adjoints[k][:, None] * d
             parts = line.above[k] | 1 << k
             names = {str(node.atom) for m, node in enumerate(line.nodes) if parts >> m & 1}
-            found.append(
-                PreparedTerm(
-                    line.spans[k], tuple(line.split(flat)), frozenset(names), line.nodes[k]
-                )
-            )
+            shares = {name: flat[:, part] for name, part in line.slices.items()}
+            found.append(PreparedTerm(line.spans[k], shares, frozenset(names), line.nodes[k]))
     return tuple(found)
 
 

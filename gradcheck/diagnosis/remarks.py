@@ -26,17 +26,17 @@ def remarks(
 
     Of a constant that was added nothing is said twice.
     """
-    right = [prepared.right[k][part] for k in wanted.points]
-    if wanted.shape != right[0].shape:
-        return (_shapes(wanted.shape, right[0].shape),)
-    pairs = [(a.reshape(wanted.shape), r) for a, r in zip(wanted.flat, right, strict=True)]
+    right = prepared.right_at(part, wanted)
+    first = prepared.right[wanted.points[0]][part]
+    if right is None:
+        return (_shapes(wanted.shape, first.shape),)
     added = any(h.mistake is constant_added for h in named)
-    flat = _flat(pairs)
+    flat = wanted.flat, right, np.maximum(scale_of(wanted.flat), scale_of(right))
     found = [
         _ratio(*flat),
         "" if added else _offset(*flat),
         _near(*flat) or _there_alone(*flat),
-        _entries(*pairs[0], _shaped(wanted)),
+        _entries(wanted.flat[0].reshape(wanted.shape), first, _shaped(wanted)),
     ]
     return tuple(sentence for sentence in found if sentence)
 
@@ -76,13 +76,6 @@ def _offset(given: Array, right: Array, scale: Array) -> str:
 def _is_lost(constant: float, scale: Array) -> bool:
     """Whether a constant is so small beside the gradient that rounding might have made it."""
     return bool(np.sum(abs(constant) > VISIBLE * scale) < 2) and scale.size > 1
-
-
-def _flat(pairs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array, Array]:
-    """The answer and the gradient (point, entry), and the larger one's size at each point."""
-    given = np.array([np.ravel(a) for a, _ in pairs])
-    right = np.array([np.ravel(r) for _, r in pairs])
-    return given, right, np.maximum(scale_of(given), scale_of(right))
 
 
 def _near(given: Array, right: Array, _: Array) -> str:
