@@ -67,7 +67,7 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     if not varies and key.problem.form != "formula":
         return _numbers(key, part, ready)
     answers = [ready.at(spot) for spot in key.spots]
-    references = [key.reference(k, part) for k in range(len(key.points))]
+    references = key.due(part)
     outcome = compare(answers, references)
     spots = key.spots
     if outcome.kind == "equal":
@@ -104,7 +104,7 @@ def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[
 
 def _varies_itself(key: Key, part: str) -> bool:
     """Whether a gradient that is one number is another one at some other point."""
-    found = [floats(spot.gradient(part)) for spot in key.spots]
+    found = map(floats, key.due(part))
     known = [float(g) for g in found if g is not None and not g.shape]
     return len(known) > 1 and not np.allclose(known, known[0])
 
@@ -130,11 +130,11 @@ def _numbers(key: Key, part: str, ready: Readings) -> Compared:
     answer = ready.at(key.spots[0])
     noise = np.asarray(key.noise(part))
     halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
-    outcome = compare_numbers(answer, halves, key.reference(0, part), noise)
+    outcome = compare_numbers(answer, halves, key.due(part)[0], noise)
     unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
     units = ready.half_units
     slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
-    near = _is_tolerated(key.problem.tolerance, [answer], [key.reference(0, part)])
+    near = _is_tolerated(key.problem.tolerance, [answer], key.due(part)[:1])
     if outcome.kind == "different" and near:
         outcome = Outcome("equal", rounded=True)
     exact = ready.half_units.shape == () and ready.half_units.item() is None

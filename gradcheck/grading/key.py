@@ -179,9 +179,10 @@ class Key:
         """The points at which every formula is compared."""
         return tuple(Spot(self.problem, point) for point in self.points)
 
-    def reference(self, k: int, part: str) -> At:
-        """The part's gradient at point k, as a function of the number of bits."""
-        return self.spots[k].gradient(part)
+    @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
+    def due(self, part: str) -> tuple[At, ...]:
+        """The part's gradient at every point, as functions of the number of bits."""
+        return tuple(spot.gradient(part) for spot in self.spots)
 
     @cached_property
     def reserve(self) -> tuple[Spot, ...]:
@@ -215,8 +216,8 @@ class Key:
         if self.run is not None or part.name not in inputs or inputs[part.name].shape:
             return ()
         found: list[Look] = []
-        for k, spot in enumerate(self.spots):
-            value = floats(spot.gradient(part.name))
+        for k, (spot, due) in enumerate(zip(self.spots, self.due(part.name), strict=True)):
+            value = floats(due)
             if value is None or value.shape:
                 return tuple(found)
             if abs(value) >= FLAT and (k < DIAGNOSTIC or not found):

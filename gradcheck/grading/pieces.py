@@ -291,8 +291,7 @@ def _makes_right(key: Key, part: Part, formula: Formula, change: Change) -> bool
     tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(change.node): change.new}))
     try:
         ready = readings(key.scope, replace(formula, tree=tree))
-        due = [spot.gradient(part.name) for spot in key.spots]
-        return compare([ready.at(spot) for spot in key.spots], due).kind == "equal"
+        return compare([*map(ready.at, key.spots)], key.due(part.name)).kind == "equal"
     except (TextError, *FAILURES):
         return False
 

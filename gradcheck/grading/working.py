@@ -74,7 +74,7 @@ def find_unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
 def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
     """The first step that is proven not to be equal to the one before; None if all are."""
     before: WorkingStep | None = None
-    due: Sequence[At] = [spot.gradient(part.name) for spot in key.spots]
+    due: Sequence[At] = key.due(part.name)
     taken = False
     for step in formula.steps:
         if step.tree is None:
