@@ -7,7 +7,7 @@ power. Brackets that are there, or braces of LaTeX, leave no doubt.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ ENDS = ("number", "word", "transpose")
 SIGNS = frozenset(["/", ":", "^", "√", "∛"])
 SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
 Pair = tuple[int, int]  # the first and the last token inside of brackets
+Piece = tuple[int, int | None]  # where something that is read as one begins and ends
 
 
 class Other(NamedTuple):
@@ -41,7 +42,9 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     ):
         return
     missing = dict.fromkeys(pairs_missing(tokens, words))
-    singles = [pair for pair in missing if not _stands_alone(formula, pair)][:SINGLE]
+    nodes = (node for node in ast.walk(formula.tree) if isinstance(node, ast.expr))
+    pieces = {(node.col_offset, node.end_col_offset) for node in nodes}
+    singles = [pair for pair in missing if not _stands_alone(tokens, pair, pieces)][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
         found, typed = list(tokens), formula.text
@@ -60,14 +63,10 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         yield Other(ast.Expression(body), typed[tokens[0].start : stop])
 
 
-def _stands_alone(formula: Formula, pair: Pair) -> bool:
+def _stands_alone(tokens: Sequence[Token], pair: Pair, pieces: Container[Piece]) -> bool:
     """Whether what stands behind a sign is read as one piece there: brackets change nothing."""
-    first, last = formula.tokens[pair[0]], formula.tokens[pair[1]]
-    return formula.tokens[pair[0] - 1].text in ("/", ":", "^") and any(
-        getattr(node, "col_offset", None) == first.start
-        and getattr(node, "end_col_offset", None) == last.end
-        for node in ast.walk(formula.tree)
-    )
+    place = tokens[pair[0]].start, tokens[pair[1]].end
+    return tokens[pair[0] - 1].text in ("/", ":", "^") and place in pieces
 
 
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:

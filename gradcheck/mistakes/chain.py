@@ -68,10 +68,18 @@ for _i, _example in enumerate((("x + sin(x)", "-1 + cos(x)"), ("sin(x) - x", "co
 derivative(
     "missing-inner-derivative",
     (lambda s: s.fw * s.dx, "sin(x**2)", "cos(x**2)"),
-    (lambda s: s.fw * np.sign(s.dw) * s.dx, "exp(-3*x)", "-exp(-3*x)"),
     where=composite,
     says="In `{text}` the derivative of the inside is missing: the chain rule multiplies by "
     "{dw}, the derivative of {w}.",
+    rank=COVERING,
+)
+
+derivative(
+    "missing-inner-derivative",
+    (lambda s: s.fw * np.sign(s.dw) * s.dx, "exp(-3*x)", "-exp(-3*x)"),
+    where=composite,
+    says="Of {dw}, the derivative of the inside of `{text}`, only the sign is left: the chain rule "
+    "multiplies by it.",
     rank=COVERING,
 )
 
