@@ -20,15 +20,7 @@ from gradcheck.diagnosis.hypothesis import (
 )
 from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
 from gradcheck.diagnosis.remarks import find_unsummed, remarks
-from gradcheck.diagnosis.tables import (
-    ABSOLUTE,
-    RELATIVE,
-    GivenAnswer,
-    equal,
-    fitting,
-    known_part,
-    scale_of,
-)
+from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, known_part
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.mistakes.whole_answer import integrated_instead
 from gradcheck.values import Array, Value
@@ -94,10 +86,9 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
 
 def _right(prepared: Prepared, part: str, wanted: GivenAnswer) -> bool:
     right = prepared.right_at(part, wanted)
-    if right is None:
-        return False
-    allowed = RELATIVE * np.abs(right) + ABSOLUTE * scale_of(right)[:, None] + wanted.slack
-    return bool(np.all(np.abs(wanted.flat - right) <= allowed))
+    return right is not None and all(
+        equal(a, r, wanted.slack) for a, r in zip(wanted.flat, right, strict=True)
+    )
 
 
 def _by_cost(

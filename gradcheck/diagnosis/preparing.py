@@ -77,7 +77,6 @@ class Prepared:
     constants: Mapping[str, Array] = field(default_factory=dict)
     span: Span = None
     explained: dict[Value, Diagnosis] = field(default_factory=dict)
-    flat: dict[str, Array] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:
@@ -88,18 +87,17 @@ class Prepared:
     def tables(self) -> dict[str, dict[tuple[int, ...], MistakeTable]]:
         """The made gradients of each part, by shape, ready to be compared."""
         return {
-            part: by_shape([[g[part] for g in m.at] for m in self.made], self.right_of(part))
-            for part in self.right[0]
+            part: by_shape([[g[part] for g in m.at] for m in self.made], scale_of(right))
+            for part, right in self.flat.items()
         }
 
-    def right_of(self, part: str) -> list[Array]:
-        """The right gradient of a part, point by point."""
-        return [g[part] for g in self.right]
+    @cached_property
+    def flat(self) -> dict[str, Array]:
+        """The right gradients of each part (point, entry)."""
+        return {part: flat([g[part] for g in self.right]) for part in self.right[0]}
 
     def right_at(self, part: str, wanted: GivenAnswer) -> Array | None:
-        """The same (point, entry) where an answer is known; None where that has another shape."""
-        if part not in self.flat:
-            self.flat[part] = flat(self.right_of(part))
+        """The same where an answer is known; None where that has another shape."""
         same = np.shape(self.right[0][part]) == wanted.shape
         return self.flat[part][wanted.points] if same else None
 
@@ -114,8 +112,7 @@ class Prepared:
             for line in self.alone:
                 who, rows = _pairs_of(self.made, line)
                 for name, part in line.slices.items() if len(who) else ():
-                    scale = scale_of(flat(self.right_of(name)))
-                    found[name] = table(who, rows[:, :, part], scale)
+                    found[name] = table(who, rows[:, :, part], scale_of(self.flat[name]))
         return found
 
     @cached_property
@@ -126,8 +123,7 @@ class Prepared:
             for line in self.alone:
                 who, rows = _turned_of(self.made, line)
                 for name, part in line.slices.items() if who else ():
-                    scale = scale_of(flat(self.right_of(name)))
-                    found[name] = table(np.array(who), rows[:, :, part], scale)
+                    found[name] = table(np.array(who), rows[:, :, part], scale_of(self.flat[name]))
         return found
 
 

@@ -64,7 +64,7 @@ def table(who: Array, rows: Array, scale: Array) -> MistakeTable:
 
 
 def by_shape(
-    arrays: Sequence[Sequence[Value]], right: Sequence[Value]
+    arrays: Sequence[Sequence[Value]], scale: Array
 ) -> dict[tuple[int, ...], MistakeTable]:
     """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
     rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -72,7 +72,6 @@ def by_shape(
         shapes = {np.shape(a) for a in row}
         if len(shapes) == 1:
             rows[shapes.pop()].append(n)
-    scale = scale_of(flat(right))
     return {
         shape: table(np.array(who), np.array([flat(arrays[n]) for n in who]), scale)
         for shape, who in rows.items()
