@@ -168,7 +168,6 @@ def within_limits(body: ast.expr, typed: str) -> list[ast.expr]:
 
 
 def children(node: ast.expr) -> Iterable[ast.expr]:
-    """The parts of a node that are formulas."""
     if isinstance(node, ast.BinOp):
         return node.left, node.right
     if isinstance(node, ast.Name | ast.Constant):

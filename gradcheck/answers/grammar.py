@@ -56,7 +56,8 @@ class Parser(Calls):
     def whole(self) -> ast.expr:
         if len(self.tokens) == 1:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
-        self.double_bars()
+        if self.arrays:
+            self.double_bars()
         body = self.expression()
         if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
             raise self.fault_here("an operator or the end")
@@ -395,9 +396,7 @@ class Parser(Calls):
         bars = [at for at, token in enumerate(self.tokens) if token.text == "|"]
         pairs = list(zip(bars[::2], bars[1::2], strict=False))
         tight = all(b == a + 1 and not self.tokens[b].spaced for a, b in pairs)
-        if not self.arrays or not bars or len(bars) % 4 or not tight:
-            return
-        for a, b in reversed(pairs):
+        for a, b in reversed(pairs) if tight and len(bars) % 4 == 0 else ():
             end = self.tokens[b].end
             self.tokens[a : b + 1] = [self.tokens[a]._replace(text="‖", end=end)]
 

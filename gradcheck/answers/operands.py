@@ -92,7 +92,8 @@ class Operands:
         return token.kind == "op" and token.text in signs
 
     def takes(self, sign: str) -> bool:
-        seen = self.sees(sign)
+        token = self.tokens[self.at]
+        seen = token.text == sign and token.kind == "op"
         self.at += seen
         return seen
 
@@ -103,7 +104,6 @@ class Operands:
         return token
 
     def find(self, pattern: re.Pattern[str], tokens: int = 20) -> re.Match[str] | None:
-        """What a pattern of tokens finds here; move past it."""
         found = pattern.match(spell(self.tokens[self.at : self.at + tokens]))
         self.at += found[0].count(" ") if found else 0
         return found
@@ -292,7 +292,6 @@ class Operands:
         return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
 
     def in_brackets(self) -> ast.expr:
-        """One formula in brackets of any kind."""
         opening = self.step()
         inner = self.factor(0)
         self.closes(opening, CLOSING[opening.text])

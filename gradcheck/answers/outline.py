@@ -531,9 +531,11 @@ class Outline:
             place = tokens[0].start, tokens[-1].end, self.line(tokens)
             self.steps.append(WorkingStep(tree, *place, name, fault, chained))
         name, tokens, _ = steps[-1]
-        inside = zip(tokens, levels(tokens), strict=True)
-        tree = self.parse([t for t, level in inside if t.kind != "line" or level])
         place = tokens[0].start, tokens[-1].end, self.line(tokens)
+        if any(token.kind == "line" for token in tokens):
+            inside = zip(tokens, levels(tokens), strict=True)
+            tokens = [t for t, level in inside if t.kind != "line" or level]
+        tree = self.parse(tokens)
         self.steps.append(WorkingStep(tree, *place, name))
         return tree
 
