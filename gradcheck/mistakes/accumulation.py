@@ -51,13 +51,11 @@ def _is_stretched(e: Edge) -> bool:
 
 
 def _other_axis(e: Edge) -> Numbers:
-    """A matrix summed over the axis that was not stretched."""
     stretched = 0 if len(e.shape) < 2 or e.shape[0] == 1 else 1
     return np.sum(e.g, axis=1 - stretched, keepdims=len(e.shape) == 2)
 
 
 def _one_row(e: Edge, row: int) -> Numbers:
-    """What one row sends back; what is stretched along other axes is summed."""
     left = e.g[row] if np.ndim(e.g) > len(e.shape) else e.g[row][None]
     left = np.sum(left, axis=tuple(range(np.ndim(left) - len(e.shape))))
     stretched = tuple(k for k, n in enumerate(e.shape) if n == 1 != left.shape[k])

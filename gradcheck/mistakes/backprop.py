@@ -29,7 +29,6 @@ def _activation(e: Edge) -> bool:
 
 
 def _factor(e: Edge) -> bool:
-    """A product, a quotient or a power: the pull multiplies by something."""
     return e.elementwise and len(e.operands) == 2 and e.op not in PASSING
 
 
@@ -38,7 +37,6 @@ def _matrices(e: Edge) -> bool:
 
 
 def _stacks(e: Edge) -> bool:
-    """A product of matrices, or of stacks of them."""
     return e.op == "matmul" and all(np.ndim(v) >= 2 for v in e.operands)
 
 
@@ -49,25 +47,25 @@ def _equal_axes(e: Edge) -> Sequence[tuple[int, int]]:
 
 
 def _with_turned(e: Edge, axes: tuple[int, int]) -> Numbers:
-    """The pull with two axes of the other operand exchanged."""
     turned = np.swapaxes(e.other, *axes)
     return e.rule(e.g, e.y, (turned, e.x) if e.i else (e.x, turned))
 
 
 def _count(e: Edge) -> float:
-    """How many entries were reduced to one."""
     return float(e.right.size / max(np.size(e.g), 1))
 
 
 def _one_row(g: Numbers, row: int) -> Numbers:
-    """A cotangent of which one row is left."""
     out = np.zeros_like(g)
     out[..., row, :] = g[..., row, :]
     return out
 
 
+def _statistic(e: Edge) -> bool:
+    return e.op in ("mean", "var", "std") and np.size(e.g) > 1
+
+
 def _sign_turned(e: Edge) -> Sequence[Numbers]:
-    """The sum or difference that the operand is, with its second summand turned."""
     assert e.inside is not None
     forward, (a, b) = e.inside
     return (forward(a, -b),)
@@ -282,6 +280,17 @@ elementwise_product = pull(
     hidden_by=(ONE_LONG,),
 )
 
+statistics_constant = pull(
+    "path-dropped",
+    where=_statistic,
+    wrong=lambda e: 0 * e.right,
+    says="The statistic `{text}` was held constant: it depends on every entry, its path counts.",
+    example=(
+        "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
+        "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)",
+        {"x": (5, 3)},
+    ),
+)
 
 sigmoid_for_tanh = pull(
     "wrong-function-derivative",
@@ -338,13 +347,11 @@ def _like(e: Edge, model: Numbers, known: Sequence[Numbers]) -> Sequence[Numbers
 
 
 def _with_other(e: Edge, tensor: Numbers) -> Numbers:
-    """The pull with a tensor in the other operand's place."""
     operands = (tensor, e.x) if e.i else (e.x, tensor)
     return e.rule(e.g, e.y, operands)
 
 
 def _square(e: Edge) -> bool:
-    """A product of two matrices that is square."""
     return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
 
 

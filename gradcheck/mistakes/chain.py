@@ -23,17 +23,14 @@ SIGNED = {
 
 
 def _of_a_call(s: Operation) -> bool:
-    """A call of a call of something: f(g(h(x)))."""
     return composite(s) and s.inner is not None and composite(s.inner)
 
 
 def _of_a_power(s: Operation) -> bool:
-    """A function of a power of the variable: sin(x^3)."""
     return function(s) and s.inner is not None and power(s.inner) and inner_is_variable(s.inner)
 
 
 def _power_of_function(s: Operation) -> bool:
-    """A power of a function of the variable: sin(x)^3."""
     return power(s) and s.inner is not None and function(s.inner) and inner_is_variable(s.inner)
 
 

@@ -46,7 +46,6 @@ def _norm(e: Edge, first: float = 1.0, second: float = 1.0, axis: Numbers = "") 
 
 
 def _count(e: Edge) -> float:
-    """How many entries a normalisation's means are of."""
     return float(prod(e.y.shape[k] for k in e.params["axis"]))
 
 
@@ -83,7 +82,6 @@ def _axis(e: Edge) -> int:
 
 
 def _row_sum(e: Edge, weighted: Numbers, axis: int) -> Numbers:
-    """The pull of softmax, with what is summed over the row, and the axis, to choose."""
     return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
 
 

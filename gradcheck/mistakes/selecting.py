@@ -8,25 +8,21 @@ from gradcheck.values import Numbers
 
 
 def _spread(e: Edge) -> Numbers:
-    """The pull of a sum in place of that of an extreme."""
     return TABLE["sum"].pull(0, e.g, e.y, (e.x,), e.params)
 
 
 def _assign(e: Edge) -> Numbers:
-    """The cotangent written to its places, where it should be added."""
     out = np.zeros(e.shape)
     out[e.params["index"]] = e.g
     return out
 
 
 def _by_rows(e: Edge) -> bool:
-    """Rows chosen by a list of numbers."""
     index = e.params.get("index")
     return e.op == "getitem" and isinstance(index, list | np.ndarray) and np.ndim(index) == 1
 
 
 def _by_position(e: Edge) -> Numbers:
-    """The cotangents in the order in which the rows were chosen."""
     out = np.zeros(e.shape)
     n = min(len(out), len(e.g))
     out[:n] = e.g[:n]
@@ -48,14 +44,12 @@ def _in_other_order(e: Edge, order: str) -> Numbers:
 
 
 def _uses(e: Edge) -> Numbers:
-    """How often each entry is chosen; 1 where it is not."""
     out = np.zeros(e.shape)
     np.add.at(out, e.params["index"], 1.0)
     return np.maximum(out, 1.0)
 
 
 def _to_the_other(e: Edge) -> Numbers:
-    """The pull of the minimum for the maximum, and the other way round."""
     other = TABLE["min" if e.op == "max" else "max"]
     return other.pull(0, e.g, other.forward(e.x, **e.params), (e.x,), e.params)
 

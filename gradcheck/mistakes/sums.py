@@ -15,7 +15,6 @@ def _constant_factor(s: Operation) -> bool:
 
 
 def _without(s: Operation) -> Numbers:
-    """The derivative without the constant factor."""
     return s.right * s.v if s.op == "divide" and s.dv is None else s.right / s.c
 
 
