@@ -179,10 +179,30 @@ def slope_at(
         tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / line.size)
         if may_retry and central.rad() > tolerable:
             raise TooWide
+        known = _on_parabola(line, fine)
+        if known is not None:
+            return known, None
         coarse = line.slopes(steps[1])
         if coarse[0].is_finite() and coarse[1].is_finite():
             return _two_sided(line, coarse, fine)
     return _one_sided(line, line.slopes(steps[1]), fine)
+
+
+def _on_parabola(line: _Line, fine: Pair) -> arb | None:
+    """The slope of the parabola through three values, where a fourth farther out lies on it too.
+
+    The left side is asked at one step only: where its quotient there is the right one's, and that
+    changes with the step as a parabola's does, neither is a kink's, a jump's or a vertical's.
+    """
+    left, right = fine
+    far = line.slope(line.steps[1], 1)
+    gap, central = right - left, (left + right) / 2
+    close = max(BEND * (abs(left) + abs(right)).mid(), abs(far - right).mid() / 8, gap.rad())
+    if not far.is_finite() or abs(gap).mid() > close or _grows(right, far):
+        return None
+    off = abs(far - central - gap * arb(2) ** (line.steps[2] - line.steps[1] - 1))
+    bar = abs(gap).mid() + gap.rad() + 2 * (off.mid() + off.rad())
+    return arb(central.mid(), central.rad() + bar)
 
 
 def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:

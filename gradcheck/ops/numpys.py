@@ -154,6 +154,25 @@ def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
     return full[start : start + length]
 
 
+@composed(function=np.correlate)
+def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
+    """The sums of products of one vector with the other, shifted."""
+    if np.shape(a)[0] >= np.shape(v)[0]:
+        return convolve.meaning(a, np.flip(v), mode)
+    if mode == "same":
+        return np.flip(convolve.meaning(v, np.flip(a), "same"))
+    return np.flip(convolve.meaning(np.flip(a), v, mode))
+
+
+@composed(function=np.polyval)
+def polyval(p: Numbers, x: Numbers) -> Numbers:
+    """The polynomial with these coefficients, the highest power's first (Horner)."""
+    y = 0 * x
+    for k in range(np.shape(p)[0]):
+        y = y * x + p[k]
+    return y
+
+
 @composed(function=np.vander)
 def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
     """The powers of each entry, from the highest down (NumPy's order) unless `increasing`."""
@@ -223,6 +242,13 @@ def meshgrid(
 def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
     """The values behind x; of rows, where no axis is said."""
     return np.concatenate([join(x), join(values)], axis=axis)
+
+
+@composed(function=np.delete)
+def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
+    """Without the entries at these places."""
+    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
+    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), bare_numbers(obj)), axis=axis)
 
 
 @composed(function=np.rollaxis)

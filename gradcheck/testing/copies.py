@@ -12,6 +12,7 @@ program itself and NumPy stay as they are, and compiled code gets what it always
 
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -336,8 +337,20 @@ class Coarse:
         return f"{told}\n{self.text}" if self.text else told
 
 
+CAST = re.compile(
+    r"(?:astype\(|dtype=)\s*(?:np\.)?['\"]?<?(float16|float32|half|single|f[24]?)\b"
+    r"|np\.(float16|float32|half|single)\("
+)
+
+
+def _spelled(code: CodeType, line: int) -> Iterator[Value]:
+    """A number of the type that a line casts to, for what it made may have no name."""
+    for cast in CAST.finditer(linecache.getline(code.co_filename, line)):
+        yield np.zeros((), cast[1] or cast[2])
+
+
 def coarse_inside(run: Callable[[], Value]) -> Coarse:
-    """What is coarser than float64 in the variables and results of a program's lines."""
+    """What is coarser than float64 in the lines of a program, its variables and results."""
     found, was = Coarse(), sys.gettrace()
 
     def trace(frame: Value, event: str, given: Value) -> Value:
@@ -350,7 +363,7 @@ def coarse_inside(run: Callable[[], Value]) -> Coarse:
             nonlocal last
             if event in ("line", "return"):
                 given = given if type(given) is tuple else (given,)
-                for value in (*frame.f_locals.values(), *given):
+                for value in (*_spelled(frame.f_code, last), *frame.f_locals.values(), *given):
                     found.look(value, frame.f_code, last)
                 last = frame.f_lineno
             return within

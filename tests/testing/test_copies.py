@@ -362,6 +362,11 @@ def cast_and_back(c, x):
     return (c * (1 - np.tanh(x) ** 2)).astype(float)
 
 
+def cast_in_passing(c, x):
+    """What is coarse has no name."""
+    return (c.astype("f") * (1 - np.tanh(x) ** 2)).astype(np.float64)
+
+
 def into_a_buffer(c, x):
     """Writes into a buffer of single precision."""
     out = np.zeros_like(x, dtype=np.float32)
@@ -369,7 +374,12 @@ def into_a_buffer(c, x):
     return out
 
 
-LINES = {cast: "c.astype", cast_and_back: "np.asarray", into_a_buffer: "np.zeros_like"}
+LINES = {
+    cast: "c.astype",
+    cast_and_back: "np.asarray",
+    cast_in_passing: "c.astype",
+    into_a_buffer: "np.zeros_like",
+}
 
 
 @pytest.mark.parametrize("backward", LINES)

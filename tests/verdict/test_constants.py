@@ -10,7 +10,7 @@ from tests.support.examples import EXAMPLES
 
 SPECTRAL = {"eigh", "svd"}
 """Formulas with a row that has no counterpart in exact numbers."""
-WORDY = {"convolve"}
+WORDY = {"convolve", "correlate"}
 """Examples that say a word, pass a function or compute with a list: no program does."""
 
 
