@@ -322,10 +322,10 @@ def test_what_is_uneven_but_does_not_jump_everywhere_is_no_rounding(forward, off
 @pytest.mark.parametrize("forward", [np.sin, floats_alone(np.sin)], ids=["traced", "a black box"])
 def test_digits_lost_inside_a_backward_of_plain_floats_leave_it_open(forward):
     """Float32's digits, where nothing tells of it: undecided, unless a tolerance is given."""
-    single = getattr(np, "float32")  # noqa: B009 - a name that no reader of lines knows
+    few = getattr(np, "float32")  # noqa: B009 - a name that no reader of lines knows
 
     def coarse(c, x):
-        return (c * np.cos(x.astype(single))).astype(np.float64)
+        return (c * np.cos(x.astype(few))).astype(np.float64)
 
     with pytest.raises(GradientError, match="floats alone cannot tell") as caught:
         assert_vjp(forward, floats_alone(coarse), POINTS)
