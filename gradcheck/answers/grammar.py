@@ -169,6 +169,9 @@ class Parser(Calls):
         """A power; a raised T is the transpose, -1 the inverse of a square matrix."""
         sign = self.step()
         shape = self.shape(base)
+        if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
+            del self.tokens[self.at + 1]
+            shape = None
         if (raised := self.transpose_comes(shape)) is not None:
             return self.raised_transpose(base, sign, raised, start)
         exponent = self.factor(UNARY)

@@ -421,7 +421,7 @@ class Operands:
         """`∑ x_i^2`, `∑_{i=1}^n x_i y_i`: a sum over the entries of what follows it."""
         sign = self.step()
         found = self.find(INDEXED)
-        letter = found and (found[1] or found[2])
+        letter = (found and (found[1] or found[2])) or self.index_below()
         words = self.words
         self.words = words.inside_sum(letter) if letter else words
         try:
@@ -436,3 +436,11 @@ class Operands:
         total = self.call_by_name("sum", [inner], sign.start)
         self.note(said, total)
         return total
+
+    def index_below(self) -> str:
+        """The letter below a vector behind a sum sign that has none: `∑ x_i`."""
+        for token in self.tokens[self.at :]:
+            stem, _, below = token.text.rpartition("_")
+            if len(self.shapes.get(stem) or ()) == 1 and re.fullmatch("[a-z]", below):
+                return "" if self.words.meaning(token.text) else below
+        return ""

@@ -496,6 +496,8 @@ class Outline:
         label = ""
         for clause in clauses:
             found = [self.trim_words(tokens) for tokens in self.links(clause.tokens)]
+            while len(found) > 1 and self.is_name_behind(found[-1]):
+                self.leave_out(found.pop())
             for k, tokens in enumerate(found):
                 last = k == len(found) - 1
                 if last or not self.is_label(tokens) or self.is_untaken(tokens):
@@ -508,6 +510,12 @@ class Outline:
             first = self.tokens[0]
             raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
         return self.read_steps(steps)
+
+    def is_name_behind(self, tokens: Sequence[Token]) -> bool:
+        """Whether a formula is followed by `= dy/dx`."""
+        named = OPERATOR.fullmatch("".join(token.text for token in tokens))
+        own = any(token.text in self.reading.own for token in tokens)
+        return bool(named) and not own and not self.is_untaken(tokens)
 
     def line(self, tokens: Sequence[Token]) -> int:
         start = tokens[0].start
