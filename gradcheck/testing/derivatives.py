@@ -147,9 +147,10 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
 
     Examples
     --------
-    >>> found = check_table([(np.sin, lambda g, x: g * np.cos(x), 1.0)])
+    >>> def sine(x): return np.sin(x)
+    >>> found = check_table([(sine, lambda g, x: g * np.cos(x), 1.0)])
     function  argument  entries  claimed  expected  found
-    sin       x         1                           agree
+    sine      x         1                           agree
     """
     found, lines = [], [("function", "argument", "entries", "claimed", "expected", "found")]
     for f, backward, *args in rows:
