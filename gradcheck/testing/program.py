@@ -11,6 +11,7 @@ import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from math import inf
 from types import MappingProxyType
 
@@ -421,8 +422,14 @@ class UserProgram:
         count = len(self.paths)
         if self.weights is not None:
             self.weights.set(leaves[count:])
+        if self._is_flat:
+            return tuple(leaves[:count])
         arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=False)))
         return arranged
+
+    @cached_property
+    def _is_flat(self) -> bool:
+        return self.paths == tuple((k,) for k in range(len(self.args)))
 
     def copied(self, copies: Copies) -> "UserProgram":
         """The program of copies of its functions, with a state of its own."""
