@@ -43,8 +43,8 @@ from gradcheck.problem.draw import (
 )
 from gradcheck.problem.record import Part, Point, Problem, is_training
 from gradcheck.training import Reference
-from gradcheck.training.preparing import elsewhere, further, run_and_judge
-from gradcheck.training.questions import GradientQuestion, question
+from gradcheck.training.preparing import elsewhere, further, programs, run_and_judge
+from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
@@ -357,6 +357,11 @@ def _formula_key(problem: Problem, first: Point) -> Key:
 def _of_a_run(problem: Problem) -> Key:
     """The key to a program that goes back by itself: one point, a verdict for each event."""
     found = run_and_judge(problem)
+    if not programs(problem):
+        problem = with_written_leaves(problem, found.point)
+        written = [entry for entry in problem.inputs.values() if entry.written is not None]
+        values = {entry.name: entry.value for entry in written if entry.value is not None}
+        found = replace(found, problem=problem, point={**found.point, **values})
     for event in found.events:
         if event.verdict.verdict not in GOOD:
             why = "; ".join([*(e.why for e in event.verdict.entries[:2]), *event.verdict.notes])

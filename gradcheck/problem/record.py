@@ -37,14 +37,16 @@ PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that an
 class Input:
     """One input: its exact values (an object array of Fractions), or only a shape to be drawn.
 
-    Of a value that the program assigns (`made`), by which the problem differentiates too, the input
-    is what is added to it there: zero.
+    A leaf that the program's text makes out of numbers is one too: the `written`-th, from 0. Of a
+    value that the program assigns (`made`), by which the problem differentiates too, the input is
+    what is added to it there: zero.
     """
 
     name: str
     value: Array | None
     shape: tuple[int, ...]
     requires_grad: bool
+    written: int | None = None
     made: bool = False
 
     @property

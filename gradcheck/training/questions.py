@@ -7,7 +7,7 @@ points, and explained, as it is where the problem is an expression.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -22,7 +22,8 @@ from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.tape import Record, replay
-from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.ops import BY_SPELLING
+from gradcheck.problem.record import Input, Part, Point, Problem
 from gradcheck.training.decimals import exact_array, exactly
 from gradcheck.training.ledger import BackwardCall, Holder, Span
 from gradcheck.training.recorder import Recorder, context
@@ -141,6 +142,22 @@ def _with_followed_constants(problem: Problem) -> Problem:
     return replace(problem, inputs=inputs)
 
 
+def with_written_leaves(problem: Problem, point: Point) -> Problem:
+    """The problem with the leaves that its text makes out of numbers among its inputs.
+
+    `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
+    """
+    recorder, _ = _run_recorded(problem, point)
+    found = dict[str, Input]()
+    for k, leaf in enumerate(recorder.made_of_numbers):
+        name = recorder.ledger.enter(leaf).name
+        if name not in (*problem.inputs, *found) and _is_name(name):
+            with suppress(GradcheckError):
+                value = exact_array(recorder.numbers[k])
+                found[name] = Input(name, value, value.shape, True, k)
+    return replace(problem, inputs={**problem.inputs, **found}) if found else problem
+
+
 # -- what a part reads ---------------------------------------------------------------------------
 
 
@@ -193,6 +210,11 @@ def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, N
     recorder = Recorder()
     with _without_warnings():
         return recorder, names_after(problem, point, recorder)[0]
+
+
+def _is_name(name: str) -> bool:
+    """Whether a leaf has a name by which an answer can call it."""
+    return name.isidentifier() and BY_SPELLING.get(name, name) not in VOCABULARY.functions
 
 
 def _value(problem: Problem, part: Part, names: Params, recorder: Recorder) -> Numbers:

@@ -31,12 +31,16 @@ class Recorder:
     """What a run leaves behind.
 
     `taken` are the gradients that `grad(...)` gave, each with its call and what it is a gradient
-    by.
+    by; `made_of_numbers` the leaves that the text makes out of numbers, `numbers` those, `moved`
+    others in their place.
     """
 
     ledger: GradientLedger = field(default_factory=GradientLedger)
     recorded: dict[str, list[Numbers]] = field(default_factory=dict)
     taken: list[tuple[Numbers, BackwardCall, Tensor]] = field(default_factory=list)
+    made_of_numbers: list[Tensor] = field(default_factory=list)
+    numbers: list[Array] = field(default_factory=list)
+    moved: Mapping[int | None, Array] = field(default_factory=dict)
     generator: Generator = field(default_factory=Generator)
     observer: Observer = field(default_factory=lambda: Observer(executing))
 
@@ -51,8 +55,14 @@ class Recorder:
         return self.ledger.calls
 
     def leaf(self, values: Numbers, name: str = "") -> Tensor:
+        """A new leaf; of those without a name, which the text writes, some may be `moved`."""
+        if not name:
+            values = self.moved.get(len(self.made_of_numbers), values)
+            self.numbers.append(np.array(values, dtype=np.float64))
         found = tensor(np.array(values, dtype=np.float64), requires_grad=True)
         self.ledger.enter(found).name = name
+        if not name:
+            self.made_of_numbers.append(found)
         return found
 
     def grad(

@@ -123,7 +123,10 @@ def names_after(
 
     A run that is not `watched` leaves no ledger.
     """
-    inputs = {name: _input(problem, name, point[name], recorder) for name in problem.inputs}
+    given = [name for name, entry in problem.inputs.items() if entry.written is None]
+    inputs = {name: _input(problem, name, point[name], recorder) for name in given}
+    written = [entry for entry in problem.inputs.values() if entry.written is not None]
+    recorder.moved = {entry.written: point[entry.name] for entry in written}
     words, ends = context(recorder), asks_error(problem)
     with recorder.watching() if watched else nullcontext():
         outcome = run(
