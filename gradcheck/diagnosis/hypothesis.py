@@ -163,7 +163,7 @@ def _digits(a: float) -> int:
 
 # `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
 NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
-QUOTED = frozenset({"text", "whole", "typed", "cure", "sign"})  # as it was typed
+QUOTED = frozenset({"text", "whole", "typed", "sign"})  # as it was typed
 BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
 LONGEST = 48  # characters of a program in a sentence
 MARKED = "the marked expression"
@@ -210,9 +210,8 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     for name, text in {**hypothesis.texts, **place}.items():
         said = _read(text, source)
         if said:
-            texts[name] = (
-                said if name == "stage" else _short(said) if name in quoted else by_hand(said)
-            )
+            short = _short(said) if name in quoted else by_hand(said)
+            texts[name] = said if name in ("stage", "cure") else short
     sentence = _smooth(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     sentence += hypothesis.texts.get("stage", "")
