@@ -1,6 +1,7 @@
 """The ledger of a batch: who answered what, and each judgement, in SQLite with one writer."""
 
 import errno
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -19,6 +20,8 @@ SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
 MISSING = pack_answer(None)
 VERSION = 4
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
+SEALED = ("students", "problems", "questions", "answers", "marks")  # what grades are made of
+CHANGED = "it was changed since it was graded"
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
 # judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
@@ -99,13 +102,14 @@ class Ledger:
 
     def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
         """Open or make it; Unusable says why it cannot be."""
-        self.path = path
+        self.path, self.readonly = path, readonly
         try:
             self.db = _connect(path, readonly)
         except sqlite3.Error as error:
             raise Unusable(f"{path}: {error}") from None
         try:
             _prepare(self.db, path, readonly)
+            self._break_seal(readonly)
         except Unusable:
             self.db.close()
             raise
@@ -117,9 +121,27 @@ class Ledger:
         self.unsaved, self.saved = 0, time.monotonic()
 
     def close(self) -> None:
-        """Commit, and fold the log into the file."""
+        """Commit, and fold the log into the file; a complete batch is sealed."""
+        if self.path is not None and not self.readonly and self.fact("complete") == "yes":
+            self.know("seal", self._hash_rows())
         self.db.commit()
         self.db.close()
+
+    def _break_seal(self, readonly: bool) -> None:
+        """Refuse rows that are others than those of the batch as it was closed."""
+        seal = self.fact("seal")
+        if seal and seal != self._hash_rows():
+            raise sqlite3.DatabaseError(CHANGED)
+        if seal and not readonly:  # until it is closed: who is killed leaves none
+            self.know("seal", "")
+            self.db.commit()
+
+    def _hash_rows(self) -> str:
+        digest = hashlib.blake2b(digest_size=16)
+        for table in SEALED:
+            for row in self.db.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3"):
+                digest.update(repr(row).encode())
+        return digest.hexdigest()
 
     # -- facts -------------------------------------------------------------------------------
 
