@@ -175,7 +175,7 @@ def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
         verdict="wrong",
         score=base.points * share(key.problem.credit, tags, None),
         witness=_witness(found),
-        remarks=(*base.remarks, *_outcome_words(outcome), *_form_words(key, found)),
+        remarks=(*base.remarks, *_outcome_words(key, outcome), *_form_words(key, found)),
         tags=tags,
     )
 
@@ -261,12 +261,13 @@ def _shift(spot: Spot, name: str, step: Fraction) -> Spot:
     return Spot(spot.problem, {**spot.point, name: moved})
 
 
-def _outcome_words(outcome: Outcome) -> tuple[str, ...]:
+def _outcome_words(key: Key, outcome: Outcome) -> tuple[str, ...]:
     if outcome.kind == "narrower":
         return (f"right where it has a value, but {outcome.why} where the gradient has one",)
     if outcome.kind == "different" and outcome.yours is None and outcome.why:
         return (f"{outcome.why} at any point that was tried",)
-    if outcome.yours is not None and outcome.expected is not None:
+    usual = outcome.point < len(key.spots)  # far out a whole term may be so little
+    if usual and outcome.yours is not None and outcome.expected is not None:
         apart = abs(outcome.yours - outcome.expected)
         if apart < FLOAT * abs(outcome.expected):
             return (ROUNDED,)

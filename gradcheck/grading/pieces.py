@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from operator import add, ge, gt, le, lt, mul, sub, truediv
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ from gradcheck.answers import Formula, echo
 from gradcheck.answers.echo import PRODUCT, bracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
-from gradcheck.grading.equivalence import compare
 from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.gradients import compare_answer
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key
 from gradcheck.language.kinds import FORMULAS
@@ -60,7 +60,6 @@ class Floats:
     def __init__(self, body: ast.expr, point: Mapping[str, Value], due: float) -> None:
         self.body, self.point = body, point
         self.known: dict[int, float] = {}
-        self.above: dict[int, ast.expr] = {}
         self.dues: dict[int, float | None] = {id(body): due}
 
     def is_near(self) -> bool:
@@ -84,14 +83,18 @@ class Floats:
         except NO_VALUE:
             return False
 
+    @cached_property
     def pieces(self) -> list[ast.expr]:
-        """All pieces, from above; what stands above each is known from then on."""
+        """All pieces, from above."""
         found = [self.body]
         for node in found:
-            for piece in _operands(node):
-                self.above[id(piece)] = node
-                found.append(piece)
+            found.extend(_operands(node))
         return found
+
+    @cached_property
+    def above(self) -> dict[int, ast.expr]:
+        """What stands above each piece, by its identity."""
+        return {id(piece): node for node in self.pieces for piece in _operands(node)}
 
     def due(self, node: ast.expr) -> float | None:
         """What is due in a node's place; None where that is not one number."""
@@ -221,7 +224,7 @@ KINDS = (
 LIKELY = {kind: k for k, kind in enumerate(KINDS)}
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """A piece of a formula, and what would stand there; None for numbers of the program's own."""
 
     kind: str
@@ -252,13 +255,12 @@ def _look(key: Key, part: Part, formula: Formula) -> list[Floats]:
     return [Floats(formula.tree.body, each.point, each.due) for each in seen]
 
 
-def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> list[Change]:
+def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> list[Replacement]:
     """Every small change that gives what is due, as far as floats tell; the likeliest first.
 
     With values that the program has, `known`, those may stand there as well, or be a factor.
     """
-    for look in looks:
-        nodes = look.pieces()
+    nodes = looks[0].pieces
     with suppress(*NO_VALUE):  # there may be none as it stands
         looks[0].value(looks[0].body)
     inputs = key.problem.select_inputs(key.scope.inputs)
@@ -266,37 +268,37 @@ def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> l
     sums = [node for node in nodes if _is_sum(node)]
     terms = {id(looks[0].body), *(id(term) for node in sums for term in _operands(node))}
     tried = [
-        Change(kind, node, new)
+        Replacement(kind, node, new)
         for node in nodes
         for kind, new in _changes(looks[0], node, id(node) in terms, names)
     ]
     near = [c for c in tried if c.new and all(look.fits(c.node, c.new) for look in looks)]
     for node in nodes if known else ():
-        near += [Change(kind, node, None) for kind in _of_values(looks, node, known)]
+        near += [Replacement(kind, node, None) for kind in _of_values(looks, node, known)]
     return sorted(near, key=lambda change: LIKELY[change.kind])
 
 
 def _is_short(look: Floats) -> bool:
     """Whether a formula has so few pieces with a name in them that a change is another answer."""
-    nodes = look.pieces()
+    nodes = look.pieces
     named = {id(node) for node in nodes if isinstance(node, ast.Name)}
     for node in reversed(nodes):
         named |= {id(node)} if any(id(piece) in named for piece in _operands(node)) else set()
     return sum(id(node) in named for node in nodes if _operands(node)) < FEWEST
 
 
-def _makes_right(key: Key, part: Part, formula: Formula, change: Change) -> bool:
-    """Whether the changed formula is right at all points."""
+def _makes_right(key: Key, part: Part, formula: Formula, change: Replacement) -> bool:
+    """Whether the changed formula would be judged right."""
     assert change.new is not None
     tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(change.node): change.new}))
     try:
         ready = readings(key.scope, replace(formula, tree=tree))
-        return compare([*map(ready.at, key.spots)], key.due(part.name)).kind == "equal"
+        return compare_answer(key, part.name, ready).outcome.kind == "equal"
     except (TextError, *FAILURES):
         return False
 
 
-def _diagnosis(formula: Formula, slip: Change) -> Diagnosis:
+def _diagnosis(formula: Formula, slip: Replacement) -> Diagnosis:
     """The slip, with its place in what was typed, and what belongs there."""
     node, new = slip.node, slip.new
     assert isinstance(new, ast.expr)
@@ -441,7 +443,7 @@ def _length(place: Place) -> int:
     return place[1] - place[0]
 
 
-def _blame(found: Sequence[Change], formula: Formula) -> Place:
+def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind = found[0].kind
     blamed = [_blamed(change) for change in found if change.kind == kind]
@@ -451,10 +453,10 @@ def _blame(found: Sequence[Change], formula: Formula) -> Place:
     return _with_sign(formula.text, max((_place(term[id(n)]) for n in blamed), key=_length))
 
 
-def _blamed(change: Change) -> ast.expr:
+def _blamed(change: Replacement) -> ast.expr:
     """The piece that a change is about: of a sign between two terms the second one."""
     match change:
-        case Change("sign", ast.BinOp(_, ast.Add() | ast.Sub(), right), ast.BinOp()):
+        case Replacement("sign", ast.BinOp(_, ast.Add() | ast.Sub(), right), ast.BinOp()):
             return right
     return change.node
 
