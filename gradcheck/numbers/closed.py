@@ -3,7 +3,9 @@
 Only expressions that a row's `symbolic` cell built from our own symbols come here, never a text.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import sympy
 from flint import arb
@@ -12,6 +14,40 @@ from sympy.printing.str import StrPrinter
 
 from gradcheck.ops.arithmetic import raise_to
 from gradcheck.values import Routine, Value
+
+HARD = {
+    sympy.sinh: ("real",),
+    sympy.cosh: ("real", "positive", "nonnegative"),
+    sympy.tanh: ("real", "finite"),
+}
+"""What SymPy asks of the real and imaginary parts of an argument: nested, that takes minutes."""
+_HERE = threading.local()
+
+
+@contextmanager
+def leave_hard_open() -> Iterator[None]:
+    """Where an argument's own being real is not known, the hard questions stay open in the block.
+
+    In this thread alone: to everybody else SymPy answers as it does.
+    """
+    before, _HERE.open = getattr(_HERE, "open", False), True
+    try:
+        yield
+    finally:
+        _HERE.open = before
+
+
+def _shorten(ask: Routine) -> Routine:
+    def answer(self: Value) -> Value:
+        left_open = getattr(_HERE, "open", False) and self.args[0].is_real is None
+        return None if left_open else ask(self)
+
+    return answer
+
+
+for _function, _questions in HARD.items():
+    _handlers = _function._prop_handler
+    _handlers |= {each: _shorten(_handlers[each]) for each in _questions}
 
 
 def polygamma(order: arb, x: arb) -> arb:

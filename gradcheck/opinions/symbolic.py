@@ -141,12 +141,13 @@ def _at(
         balls = (ball for g in gradients.values() for ball in g.flat)
         if judge_width and bits < PATIENCE and any(map(_wide, balls)):
             raise TooWide
+        closed, conditions = _write(end, leaves, case, path) if write else ({}, ())
         return Opinion(
             "symbolic",
             value=estimate(_values(value)),
             gradients={name: estimate(g) for name, g in gradients.items()},
-            closed=_closed_forms(end, leaves, case) if write else {},
-            conditions=_conditions(path, _nothing(leaves, case)) if write else (),
+            closed=closed,
+            conditions=conditions,
             path=path if write else (),
             end=end if write and isinstance(end, Symbolic) else None,
             ties=RUN.ties,
@@ -183,6 +184,16 @@ def _values(out: Array) -> Array:
 
 def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
     return each(lambda leaf: adjoint.get(leaf, arb(0)), leaves)
+
+
+def _write(
+    end: Numbers, leaves: dict[str, Scalars], case: Case, path: list[tuple[Symbolic, int]]
+) -> tuple[dict[str, Numbers], tuple[str, ...]]:
+    """The closed forms, and the conditions of the path."""
+    from gradcheck.numbers.closed import leave_hard_open  # noqa: PLC0415 - it loads SymPy
+
+    with leave_hard_open():
+        return _closed_forms(end, leaves, case), _conditions(path, _nothing(leaves, case))
 
 
 def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:

@@ -15,27 +15,9 @@ class _Later:
         self._module = name
 
     def __getattr__(self, name: str) -> Numbers:
-        module = import_module(self._module)
-        if not vars(self).keys() - {"_module"}:
-            _leave_open(module)
-        found = getattr(module, name)
+        found = getattr(import_module(self._module), name)
         setattr(self, name, found)
         return found
-
-
-HARD = {"sinh": ("real",), "cosh": ("real", "positive", "nonnegative"), "tanh": ("real", "finite")}
-"""What SymPy asks of the real and imaginary parts of an argument: nested, that takes minutes."""
-
-
-def _leave_open(sympy: Numbers) -> None:
-    """Where an argument's own being real is not known, these stay unknown too."""
-
-    def shorten(ask: Routine) -> Routine:
-        return lambda self: None if self.args[0].is_real is None else ask(self)
-
-    for name, questions in HARD.items():
-        handlers = getattr(sympy, name)._prop_handler
-        handlers |= {each: shorten(handlers[each]) for each in questions}
 
 
 if TYPE_CHECKING:
