@@ -143,6 +143,7 @@ class Pool:
         self.places: dict[str, int] = {}  # how many problems were known with this one
         self.ran_away: dict[bytes, None] = {}
         self.suspects: dict[Sender, float] = {}
+        self.arriving = 0  # questions whose problem is being prepared
         self.workers: dict[int, Worker] = {}
         self.keepers: list[asyncio.Task[None]] = []
 
@@ -190,9 +191,15 @@ class Pool:
         asked = QueuedTask(sender, task, given, asyncio.get_running_loop().create_future())
         if self.ran_away and asked.name in self.ran_away:
             raise RanAway
-        for each in given:
-            if isinstance(each, Asking) and await self.prepare(each.problem):
-                asked.known = self.places[each.problem]
+        if self.arriving >= self.limits.waiting:
+            raise Busy
+        self.arriving += 1
+        try:
+            for each in given:
+                if isinstance(each, Asking) and await self.prepare(each.problem):
+                    asked.known = self.places[each.problem]
+        finally:
+            self.arriving -= 1
         slow = self.suspects.get(sender, 0.0) > time.monotonic()
         (self.slow if slow else self.quick).put(asked)
         return await asked.said

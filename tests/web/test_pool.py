@@ -134,6 +134,19 @@ def test_many_names_of_one_address_do_not_fill_the_queue():
     assert asyncio.run(run()) == [*(f"name {k}" for k in range(20)), "ada"]
 
 
+def test_who_asks_before_a_problem_is_prepared_waits_within_the_bound_too():
+    async def run(pool):
+        asked = [asyncio.ensure_future(outcome(judged(pool, f"{k}x", f"s{k}"))) for k in range(9)]
+        for _ in range(5):
+            await asyncio.sleep(0)
+        refused = [each.result() for each in asked if each.done()]
+        assert not pool.places, "nothing is prepared yet"
+        await asyncio.gather(*asked)
+        return refused
+
+    assert in_pool(QueueLimits(waiting=4), run) == ["Busy"] * 5
+
+
 def test_killed_workers_are_replaced():
     async def run(pool):
         found = [await judged(pool, RIGHT)]
