@@ -39,7 +39,6 @@ class LeafNames:
     """Finds names among the variables that a line of the script can see, the nearest first."""
 
     def __init__(self, *scopes: Params) -> None:
-        """`scopes` are the local and the global variables."""
         self.scopes = scopes
         self.known: dict[int, str] = {}
         self.given: Counter[str] = Counter()
@@ -48,22 +47,22 @@ class LeafNames:
         """The name of a leaf; of what nobody holds a number."""
         if not self.known:
             for scope in self.scopes:
-                for path, held in self._tensors(scope):
-                    self.known.setdefault(id(held), path)
-        wanted = step.variable if isinstance(step, Leaf) else step
-        nameless = "a leaf" if isinstance(step, Leaf) else "a value"
-        name = self.known.get(id(wanted), nameless)
+                self._look_through(scope)
+        leaf = isinstance(step, Leaf)
+        held = step.variable if isinstance(step, Leaf) else step
+        name = self.known.get(id(held), "a leaf" if leaf else "a value")
         self.given[name] += 1
         return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
 
-    def _tensors(self, scope: Params) -> Iterator[tuple[str, Value]]:
+    def _look_through(self, scope: Params) -> None:
         left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
-        for name, value, _ in left:  # `net.weight` says more than the `p` of a loop
+        for path, value, _ in left:  # `net.weight` says more than the `p` of a loop
             if isinstance(value, Module):
-                yield from _inside(name, value)
+                for name, held in _inside(path, value):
+                    self.known.setdefault(id(held), name)
         for path, value, depth in left:
             if isinstance(value, Tensor):
-                yield path, value
+                self.known.setdefault(id(value), path)
                 if value._node is not None:
                     self.known.setdefault(id(value._node), path)
             elif depth < DEEPEST and len(left) < MANY:

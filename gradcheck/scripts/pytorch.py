@@ -4,97 +4,92 @@ There is one device and one kind of float: `device=` says nothing, and every flo
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
 
+from gradcheck.engine.modules import Module
+from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.nn import init
 from gradcheck.ops import BY_SPELLING, TABLE
-from gradcheck.scripts import extras, loading, tensors
+from gradcheck.scripts import modules, tensors
 from gradcheck.values import Params, Value
 
 LIBRARY = "torch"
-MODULES: Mapping[str, str] = {
-    "torch": "gradcheck",
-    "torch.nn": "gradcheck.nn",
-    "torch.nn.functional": "gradcheck.nn.functional",
-    "torch.nn.init": "gradcheck.nn.init",
-    "torch.nn.utils": "gradcheck.nn.utils",
-    "torch.nn.parameter": "gradcheck.nn",
-    "torch.nn.modules": "gradcheck.nn",
-    "torch.optim": "gradcheck.optim",
-    "torch.autograd": "gradcheck.autograd",
-    "torch.autograd.function": "gradcheck.autograd",
-    "torch.autograd.functional": "gradcheck.autograd.functional",
-    "torch.linalg": "gradcheck.linalg",
-    "torch.special": "gradcheck.special",
-    "torch.func": "gradcheck.func",
+VARIABLE = {"Variable": tensors.variable}
+INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
+MODULES: Mapping[str, tuple[str, Params]] = {
+    "torch": ("gradcheck", tensors.TORCH),
+    "torch.nn": ("gradcheck.nn", modules.NN),
+    "torch.nn.functional": ("gradcheck.nn.functional", {}),
+    "torch.nn.init": ("gradcheck.nn.init", INIT),
+    "torch.nn.utils": ("gradcheck.nn.utils", {}),
+    "torch.nn.parameter": ("gradcheck.nn", {}),
+    "torch.nn.modules": ("gradcheck.nn", {}),
+    "torch.optim": ("gradcheck.optim", modules.OPTIM),
+    "torch.optim.lr_scheduler": ("", {"StepLR": modules.StepLR}),
+    "torch.autograd": ("gradcheck.autograd", VARIABLE),
+    "torch.autograd.function": ("gradcheck.autograd", {}),
+    "torch.autograd.functional": ("gradcheck.autograd.functional", {}),
+    "torch.autograd.variable": ("", VARIABLE),
+    "torch.linalg": ("gradcheck.linalg", {}),
+    "torch.special": ("gradcheck.special", {}),
+    "torch.func": ("gradcheck.func", {}),
+    "torch.utils": ("", {}),
+    "torch.utils.data": ("", modules.DATA),
+    "torch.cuda": ("", tensors.CUDA),
+    "torch.backends": ("", {}),
+    "torch.backends.mps": ("", {"is_available": lambda: False, "is_built": lambda: False}),
+    "torch.backends.cudnn": ("", {"deterministic": True, "benchmark": False}),
+    "torch.accelerator": ("", tensors.CUDA),
 }
-"""What each module of PyTorch is here."""
-OWN: Mapping[str, Params] = {
-    "torch": tensors.TORCH,
-    "torch.nn": extras.NN,
-    "torch.nn.init": {
-        name[:-1]: getattr(init, name)
-        for name in dir(init)
-        if name.endswith("l_") or name.endswith("m_")
-    },
-    "torch.optim": extras.OPTIM,
-    "torch.optim.lr_scheduler": extras.SCHEDULERS,
-    "torch.autograd": {"Variable": tensors.variable},
-    "torch.autograd.variable": {"Variable": tensors.variable},
-    "torch.utils": {},
-    "torch.utils.data": loading.DATA,
-    "torch.cuda": tensors.CUDA,
-    "torch.backends": {},
-    "torch.backends.mps": {"is_available": lambda: False, "is_built": lambda: False},
-    "torch.backends.cudnn": {"deterministic": True, "benchmark": False},
-    "torch.accelerator": tensors.CUDA,
+"""What each module of PyTorch is here, and what is added to that."""
+INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("compile", "jit"), "call the function itself"),
+    "Transformer": "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
+    "MultiheadAttention": "write it with `scaled_dot_product_attention` and `Linear`",
 }
-"""What is added to it."""
 
 
 class Library(ModuleType):
     """One module of PyTorch: its own names, and those of a module of gradcheck."""
 
     def __init__(self, name: str) -> None:
-        """All names at once, so that a star import finds them."""
         super().__init__(name)
         self.__path__: list[str] = []
-        self.__dict__.update(OWN.get(name, {}))
+        self.__dict__.update(MODULES[name][1])
 
     def __getattr__(self, name: str) -> Value:
         if name.startswith("__"):
             raise AttributeError(name)
-        path = f"{self.__name__}.{name}"
-        if path in MODULES or path in OWN:
-            return sys.modules[path]
-        home = MODULES.get(self.__name__)
-        try:
-            found = getattr(import_module(home), name) if home else None
-        except AttributeError:
-            found = None
+        home = MODULES[self.__name__][0]
+        found = getattr(import_module(home), name, None) if home else None
         if found is None:
             raise AttributeError(missing(self.__name__, name))
         is_op = self.__name__ == LIBRARY and BY_SPELLING.get(name, name) in TABLE
         return tensors.writing(found) if is_op else found
 
     def __dir__(self) -> list[str]:
-        home = MODULES.get(self.__name__)
+        home = MODULES[self.__name__][0]
         theirs = dir(import_module(home)) if home else []
         return sorted({*self.__dict__, *theirs} - {"__path__"})
 
 
 def install() -> None:
-    """From here on `import torch` means gradcheck in this process."""
-    tensors.equip()
-    extras.equip()
-    for path in dict.fromkeys((*MODULES, *OWN)):
-        sys.modules[path] = Library(path)
-    for path in dict.fromkeys((*MODULES, *OWN)):
+    """From here on `import torch` means gradcheck in this process, whose classes get methods."""
+    extended: tuple[tuple[type, Params], ...] = (
+        (Tensor, tensors.METHODS),
+        (Module, modules.METHODS),
+        (Optimizer, modules.OPTIMIZERS),
+    )
+    for kind, methods in extended:
+        for name, method in methods.items():
+            setattr(kind, name, method)
+    sys.modules.update({path: Library(path) for path in MODULES})
+    for path in MODULES:
         parent, _, name = path.rpartition(".")
         if parent:
             sys.modules[parent].__dict__[name] = sys.modules[path]
@@ -109,29 +104,19 @@ def missing(module: str, name: str) -> str:
     return f"`{module}.{name}` is not offered by gradcheck - {instead or where}"
 
 
-INSTEAD: Mapping[str, str] = {
-    "compile": "call the function itself",
-    "jit": "call the function itself",
-    "Transformer": "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
-    "MultiheadAttention": "write it with `scaled_dot_product_attention` and `Linear`",
-}
-
-
-def _list_names(offered: list[str]) -> str:
-    few = ", ".join(offered[:12])
-    return f"what is: {few}{', ...' if len(offered) > 12 else ''}"
+def _list_names(offered: Iterable[str]) -> str:
+    names = list(offered)
+    return f"what is: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
 def advice(error: BaseException) -> str:
     """A sentence on an import or an attribute that is PyTorch's and not here; else nothing."""
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        if error.name.split(".")[0] == LIBRARY:
-            known = _list_names(sorted({*MODULES, *OWN} - {LIBRARY}))
-            return f"`{error.name}` is not offered by gradcheck - {known}"
-        return ""
-    if isinstance(error, ImportError) and (error.name or "").split(".")[0] == LIBRARY:
-        name = str(error).partition("cannot import name '")[2].partition("'")[0]
-        return missing(error.name or LIBRARY, name) if name else ""
     if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
         return tensors.missing(error.name or "")
-    return ""
+    if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
+        return ""
+    if isinstance(error, ModuleNotFoundError):
+        known = _list_names(sorted(MODULES.keys() - {LIBRARY}))
+        return f"`{error.name}` is not offered by gradcheck - {known}"
+    name = str(error).partition("cannot import name '")[2].partition("'")[0]
+    return missing(error.name or LIBRARY, name) if name else ""

@@ -1,7 +1,6 @@
-"""The names of `torch` and the methods of tensors that scripts use, and that say little here."""
+"""`torch` as scripts use it beside what gradcheck offers: one device, every float a float64."""
 
 import pickle
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import partial, wraps
@@ -11,27 +10,33 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engine.autograd import tensor as plain_tensor
-from gradcheck.engine.factories import FACTORIES, GENERATOR, Generator
+from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
 from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
+from gradcheck.ops.row import respell
 from gradcheck.values import Params, Routine, Value
 
-FLOAT = np.dtype(np.float64)
-DTYPES: Mapping[str, np.dtype[Any]] = {
-    **dict.fromkeys(("float", "float32", "float64", "double"), FLOAT),
-    **dict.fromkeys(("float16", "half", "bfloat16"), FLOAT),
-    **dict.fromkeys(("int64", "long"), np.dtype(np.int64)),
-    **dict.fromkeys(("int32", "int"), np.dtype(np.int32)),
-    **dict.fromkeys(("int16", "short"), np.dtype(np.int16)),
-    "int8": np.dtype(np.int8),
-    "uint8": np.dtype(np.uint8),
-    "bool": np.dtype(np.bool_),
+KINDS = {
+    "float64": "float float32 float64 double float16 half bfloat16",
+    "int64": "int64 long",
+    "int32": "int32 int",
+    "int16": "int16 short",
+    "int8": "int8",
+    "uint8": "uint8",
+    "bool": "bool",
 }
+DTYPES = {name: np.dtype(kind) for kind, names in KINDS.items() for name in names.split()}
+FLOAT = DTYPES["float"]
+TYPES = {"float64": "torch.FloatTensor", "int64": "torch.LongTensor", "bool": "torch.BoolTensor"}
 SILENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "out")
+OUT = (
+    "functions with out=... arguments don't support automatic differentiation, "
+    "but one of the arguments requires grad."
+)
 
 
 class Device(str):
@@ -58,20 +63,26 @@ class ScriptGenerator(Generator):
         return self
 
 
+# -- making tensors --------------------------------------------------------------------------------
+
+
 def as_dtype(dtype: Value) -> Value:
     """A dtype of a script; every float is float64."""
-    if dtype is None:
-        return None
-    kind = np.dtype(dtype)
-    return FLOAT if kind.kind == "f" else kind
+    kind = None if dtype is None else np.dtype(dtype)
+    return FLOAT if kind is not None and kind.kind == "f" else kind
 
 
 def tensor(
-    data: Value, *, dtype: Value = None, requires_grad: bool = False, **silent: Value
+    data: Value,
+    *,
+    dtype: Value = None,
+    requires_grad: bool = False,
+    device: Value = None,
+    pin_memory: bool = False,
 ) -> Tensor:
-    _known(silent)
-    given = data.detach() if isinstance(data, Tensor) else bare(data)
-    return _as_floats(plain_tensor(given, as_dtype(dtype)), requires_grad)
+    made = plain_tensor(data.detach() if isinstance(data, Tensor) else bare(data), as_dtype(dtype))
+    made = cast(made, FLOAT) if made.dtype.kind == "f" else made
+    return made.requires_grad_() if requires_grad else made
 
 
 def as_tensor(data: Value, dtype: Value = None, device: Value = None) -> Tensor:
@@ -83,54 +94,38 @@ def as_tensor(data: Value, dtype: Value = None, device: Value = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def _typed_tensor(dtype: np.dtype[Any], *given: Value) -> Tensor:
-    """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
-    sizes = bool(given) and all(type(each) is int for each in given)
-    return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
-
-
 def variable(data: Value, requires_grad: bool = False, volatile: bool = False) -> Tensor:
     """`Variable(...)`: a tensor, today."""
     made = as_tensor(data).detach()
     return made.requires_grad_() if requires_grad else made
 
 
-def _as_floats(made: Tensor, requires_grad: bool) -> Tensor:
-    made = cast(made, FLOAT) if made.dtype.kind == "f" else made
-    return made.requires_grad_() if requires_grad else made
+def _typed_tensor(dtype: np.dtype[Any], *given: Value) -> Tensor:
+    """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
+    sizes = bool(given) and all(type(each) is int for each in given)
+    return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
 
 
-def _known(silent: Params) -> None:
-    strange = [name for name in silent if name not in SILENT]
-    if strange:
-        raise TypeError(f"got an unexpected keyword argument '{strange[0]}'")
-
-
-def _maker(name: str, make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function that makes tensors, deaf to devices; `generator=` is a source of its own."""
-
-    def made(
-        *args: Value, requires_grad: bool = False, generator: Value = None, **named: Value
-    ) -> Value:
-        given = {key: value for key, value in named.items() if key not in SILENT}
-        if "dtype" in given:
-            given["dtype"] = as_dtype(given["dtype"])
-            if given["dtype"] is None:
-                del given["dtype"]
-        source = make
-        if generator is not None:
-            drawn = generator.makers()[name]
-            source = lambda *args, **named: plain_tensor(drawn(*map(bare, args), **named))
-        if name == "full" and "dtype" not in given and isinstance(args[1], int):
-            given["dtype"] = np.dtype(np.bool_ if isinstance(args[1], bool) else np.int64)
-        return _as_floats(source(*args, **given), requires_grad)
-
-    return made
+def _make(
+    name: str,
+    *args: Value,
+    requires_grad: bool = False,
+    generator: Generator | None = None,
+    **named: Value,
+) -> Tensor:
+    """`torch.zeros(3)`, deaf to devices; `generator=` is a source of its own."""
+    given = {key: v for key, v in named.items() if key not in SILENT and v is not None}
+    if "dtype" in given:
+        given["dtype"] = as_dtype(given["dtype"])
+    elif name == "full" and len(args) > 1 and isinstance(args[1], int):
+        given["dtype"] = np.dtype(type(args[1]))
+    make = {**MAKERS, **(generator or GENERATOR).makers()}[name]
+    return tensor(make(*map(bare, args), **given), requires_grad=requires_grad)
 
 
 def normal(mean: Value, std: Value = 1.0, size: Value = None, **named: Value) -> Tensor:
     shape = np.broadcast_shapes(np.shape(bare(mean)), np.shape(bare(std))) if size is None else size
-    return TORCH["randn"](tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
+    return _make("randn", tuple(shape), **named) * std + mean  # type: ignore[no-any-return]
 
 
 def multinomial(
@@ -143,6 +138,9 @@ def multinomial(
     return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
 
 
+# -- functions -------------------------------------------------------------------------------------
+
+
 def save(value: Value, file: Value, **named: Value) -> None:
     """`torch.save(net.state_dict(), file)`: pickled."""
     with nullcontext(file) if hasattr(file, "write") else open(file, "wb") as out:
@@ -153,12 +151,6 @@ def load(file: Value, **named: Value) -> Value:
     """`torch.load(file)`, of what the script itself saved."""
     with nullcontext(file) if hasattr(file, "read") else open(file, "rb") as source:
         return pickle.load(source)
-
-
-OUT = (
-    "functions with out=... arguments don't support automatic differentiation, "
-    "but one of the arguments requires grad."
-)
 
 
 def writing(function: Routine) -> Routine:
@@ -177,15 +169,11 @@ def writing(function: Routine) -> Routine:
 def _boxing(function: Routine) -> Routine:
     """A question about numbers, whose answer is a tensor without a derivative."""
 
-    def ask(*args: Value, dim: Value = None, keepdim: bool = False, **named: Value) -> Value:
-        if dim is not None:
-            named["axis"] = dim
-        if keepdim:
-            named["keepdims"] = True
-        made = function(*map(bare, args), **named)
-        if isinstance(made, tuple | list):
-            return tuple(box(each) for each in made)
-        return box(np.asarray(made)[()])
+    def ask(*args: Value, **named: Value) -> Value:
+        how = {key: v for key, v in respell(named).items() if v is not None and v is not False}
+        made = function(*map(bare, args), **how)
+        several = isinstance(made, tuple | list)
+        return tuple(map(box, made)) if several else box(np.asarray(made)[()])
 
     return ask
 
@@ -194,24 +182,22 @@ def _picking(name: str) -> Routine:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
     def pick(x: Value, *args: Value, **named: Value) -> Value:
-        found = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
-        if not isinstance(found, tuple):
-            return found
-        return found._replace(indices=box(found.indices))  # type: ignore[attr-defined]
+        found: Value = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
+        several = isinstance(found, tuple)
+        return found._replace(indices=box(found.indices)) if several else found
 
     return pick
 
 
 def _spread(name: str) -> Routine:
     """`x.std()`, `x.var(0, unbiased=False)`: divided by n - 1 where nothing else is said."""
-    plain = TABLE[name]
 
     def spread(
         x: Value, dim: Value = None, unbiased: bool = True, *, keepdim: bool = False, **how: Value
     ) -> Value:
         dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-        correction = how.pop("correction", int(unbiased))
-        return plain(x, axis=how.pop("axis", dim), correction=correction, keepdims=keepdim, **how)
+        given = {"axis": dim, "correction": int(unbiased), "keepdims": keepdim, **how}
+        return TABLE[name](x, **given)
 
     return spread
 
@@ -220,57 +206,44 @@ def _transpose(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
     return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
 
 
-def _sizes(function: Routine) -> Routine:
-    return lambda *args, **named: bool(function(*map(bare, args), **named))
-
-
-ASKED: Mapping[str, Routine] = {
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "argsort": np.argsort,
-    "any": np.any,
-    "all": np.all,
+COMPARISONS = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
     "le": np.less_equal,
     "gt": np.greater,
     "ge": np.greater_equal,
-    "isnan": np.isnan,
-    "isinf": np.isinf,
-    "isfinite": np.isfinite,
-    "isclose": np.isclose,
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "logical_not": np.logical_not,
-    "unique": np.unique,
 }
-"""What NumPy answers; methods of tensors too."""
-
-PICKING = {name: _picking(name) for name in ("max", "min", "sort", "topk", "median")}
-SPREADS = {name: _spread(name) for name in ("std", "var")}
-
+ASKED = """argmax argmin argsort any all isnan isinf isfinite isclose logical_and logical_or
+logical_not unique"""
+BOTH: Params = {
+    **{name: _boxing(getattr(np, name)) for name in ASKED.split()},
+    **{name: _boxing(function) for name, function in COMPARISONS.items()},
+    **{name: _picking(name) for name in ("max", "min", "sort", "topk", "median")},
+    **{name: _spread(name) for name in ("std", "var")},
+    "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
+    "multinomial": multinomial,
+    "transpose": _transpose,
+}
+"""Functions that are methods of tensors too."""
 TORCH: dict[str, Value] = {
     **DTYPES,
-    **{name: _maker(name, make) for name, make in FACTORIES.items()},
-    **{name: _boxing(function) for name, function in ASKED.items()},
-    **PICKING,
-    **SPREADS,
-    "transpose": _transpose,
+    **{name: partial(_make, name) for name in {**MAKERS, **GENERATOR.makers()}},
+    **BOTH,
     "Generator": ScriptGenerator,
     "Size": TorchSize,
-    "allclose": _sizes(lambda a, b, rtol=1e-5, atol=1e-8, **n: np.allclose(a, b, rtol, atol, **n)),
+    "allclose": lambda a, b, rtol=1e-5, atol=1e-8, **how: bool(
+        np.allclose(bare(a), bare(b), rtol, atol, **how)
+    ),
     "as_tensor": as_tensor,
     "device": Device,
     "dtype": np.dtype,
     "e": e,
-    "equal": _sizes(np.array_equal),
     "from_numpy": as_tensor,
     "get_default_dtype": lambda: FLOAT,
     "inf": inf,
     "is_tensor": lambda x: isinstance(x, Tensor),
     "load": load,
-    "multinomial": multinomial,
     "nan": nan,
     "normal": normal,
     "numel": lambda x: int(np.size(bare(x))),
@@ -282,7 +255,7 @@ TORCH: dict[str, Value] = {
     "tensor": tensor,
     "DoubleTensor": partial(_typed_tensor, FLOAT),
     "FloatTensor": partial(_typed_tensor, FLOAT),
-    "LongTensor": partial(_typed_tensor, np.dtype(np.int64)),
+    "LongTensor": partial(_typed_tensor, DTYPES["long"]),
 }
 CUDA: Params = {
     "is_available": lambda: False,
@@ -309,54 +282,44 @@ def _to(self: Tensor, *places: Value, dtype: Value = None, **silent: Value) -> T
 def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
     """`x.type()`, `x.type(torch.FloatTensor)`, `x.type(torch.float32)`."""
     if dtype is None:
-        return f"torch.{NAMES.get(self.dtype.name, self.dtype.name)}"
+        return TYPES.get(self.dtype.name, f"torch.{self.dtype.name}")
     if isinstance(dtype, str):
         dtype = TORCH[dtype.rpartition(".")[2]]
     return dtype(self) if callable(dtype) and not isinstance(dtype, type) else _to(self, dtype)
 
 
-NAMES = {"float64": "FloatTensor", "int64": "LongTensor", "bool": "BoolTensor"}
-
-
-def _filling(draw: Routine) -> Callable[..., Tensor]:
-    def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Tensor:
+def _filling(draw: Routine) -> Routine:
+    def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Value:
         made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
-        copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
-        return self
+        return copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
 
     return fill
-
-
-def _new(name: str) -> Routine:
-    return lambda self, *args, **named: TORCH[name](*args, **named)
 
 
 def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
     places = list(np.indices(index.shape))
     places[dim] = bare(index)
-    self[tuple(places)] = (
-        src[tuple(map(slice, index.shape))] if isinstance(src, Tensor) else float(src)
-    )
+    whole = isinstance(src, Tensor)
+    self[tuple(places)] = src[tuple(map(slice, index.shape))] if whole else float(src)
     return self
 
 
-def _comparison(name: str) -> Callable[[Tensor, Value], Value]:
-    ask, equality = TORCH[name], {"eq": False, "ne": True}
+def _comparison(name: str) -> Routine:
+    """`x == y`; what is compared with None is another thing."""
 
     def compare(self: Tensor, other: Value) -> Value:
-        if other is None and name in equality:
-            return equality[name]
-        return ask(self, other)
+        if other is None and name in ("eq", "ne"):
+            return name == "ne"
+        return BOTH[name](self, other)
 
     return compare
 
 
 METHODS: Params = {
-    **{f"__{name}__": _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
-    **{name: TORCH[name] for name in ASKED},
-    **PICKING,
-    **SPREADS,
-    "transpose": _transpose,
+    **BOTH,
+    **{f"__{name}__": _comparison(name) for name in COMPARISONS},
+    **{f"new_{n}": lambda self, *a, _n=n, **how: TORCH[_n](*a, **how)
+       for n in ("empty", "full", "ones", "tensor", "zeros")},
     "__float__": lambda self: float(self.item()),
     "__int__": lambda self: int(self.item()),
     "__and__": lambda self, other: box(self._value & bare(other)),
@@ -365,26 +328,18 @@ METHODS: Params = {
     "cpu": lambda self, *args, **named: self,
     "cuda": lambda self, *args, **named: self,
     "device": property(lambda self: Device()),
-    "equal": TORCH["equal"],
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
-    "multinomial": multinomial,
-    **{f"new_{name}": _new(name) for name in ("empty", "full", "ones", "tensor", "zeros")},
     "normal_": _filling(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "scatter_": _scatter,
     "to": _to,
     "type": _type,
     "uniform_": _filling(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
-}
-
-
-def equip() -> None:
-    """Give tensors these methods in this process."""
-    for name, method in METHODS.items():
-        setattr(Tensor, name, method)
+}  # fmt: skip
 
 
 def missing(name: str) -> str:
+    """A sentence on a method that tensors do not have."""
     close = get_close_matches(name, [each for each in dir(Tensor) if each[:1] != "_"], n=1)
     cure = f"did you mean `.{close[0]}`?" if close else "`gradcheck ops` lists the methods"
     return f"`Tensor.{name}` is not offered by gradcheck - {cure}"

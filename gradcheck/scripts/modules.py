@@ -1,14 +1,17 @@
-"""What scripts use of `torch.nn` and `torch.optim` beside what gradcheck offers itself."""
+"""`torch.nn`, `torch.optim` and `torch.utils.data` as scripts use them beside what is offered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import signature
 from typing import ClassVar
 
 import numpy as np
 
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.layers import LAYERS, GRUCell, LSTMCell, RNNCell
 from gradcheck.engine.modules import Module, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
+from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.values import Params, Value
@@ -39,19 +42,16 @@ def _recurrent(cell: type[Value]) -> type[Module]:
         def forward(self, x: Value, state: Value = None) -> Value:
             """All values of the last layer, and the last state of each."""
             stack, turned = TABLE["stack"], self.batch_first and x.ndim == 3
-            steps = list(x.transpose(0, 1) if turned else x)
-            last = []
+            values, last = list(x.transpose(0, 1) if turned else x), []
             for k, each in enumerate(self.cells):
                 held: Value = state
                 if state is not None:
                     held = tuple(s[k] for s in state) if isinstance(state, tuple) else state[k]
-                values = []
-                for step in steps:
+                for n, step in enumerate(values):
                     held = each(step, held)
-                    values.append(held[0] if isinstance(held, tuple) else held)
-                steps = values
+                    values[n] = held[0] if isinstance(held, tuple) else held
                 last.append(held)
-            out = stack(steps).transpose(0, 1) if turned else stack(steps)
+            out = stack(values).transpose(0, 1) if turned else stack(values)
             if isinstance(last[0], tuple):
                 return out, tuple(map(stack, zip(*last, strict=True)))
             return out, stack(last)
@@ -103,10 +103,6 @@ class Lazy(Module):
         return f"Lazy{self.kind.__name__}({self.kind.printed.format_map(given)})"
 
 
-def _lazy(kind: type[Module], axis: int) -> type[Module]:
-    return type(f"Lazy{kind.__name__}", (Lazy,), {"kind": kind, "axis": axis})
-
-
 class ParameterDict(Module):
     """Parameters by their names."""
 
@@ -142,16 +138,17 @@ class ParameterList(ParameterDict):
         return getattr(self, str(range(len(self))[place]))
 
 
+LAZY = {"BatchNorm1d": 1, "BatchNorm2d": 1, "Conv2d": 1, "Linear": -1}
 NN: Params = {
-    "ParameterDict": ParameterDict,
-    "ParameterList": ParameterList,
-    "LazyBatchNorm1d": _lazy(LAYERS["BatchNorm1d"], 1),
-    "LazyBatchNorm2d": _lazy(LAYERS["BatchNorm2d"], 1),
-    "LazyConv2d": _lazy(LAYERS["Conv2d"], 1),
-    "LazyLinear": _lazy(LAYERS["Linear"], -1),
-    "NLLLoss": NLLLoss,
+    **{
+        f"Lazy{name}": type(f"Lazy{name}", (Lazy,), {"kind": LAYERS[name], "axis": axis})
+        for name, axis in LAZY.items()
+    },
     "GRU": _recurrent(GRUCell),
     "LSTM": _recurrent(LSTMCell),
+    "NLLLoss": NLLLoss,
+    "ParameterDict": ParameterDict,
+    "ParameterList": ParameterList,
     "RNN": _recurrent(RNNCell),
 }
 
@@ -159,13 +156,16 @@ NN: Params = {
 def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
     """The function of every module inside, itself last."""
     for child in self.children():
-        child.apply(function)  # type: ignore[attr-defined]
+        _apply(child, function)
     function(self)
     return self
 
 
 def _register(self: Module, name: str, value: Value, persistent: bool = True) -> None:
     setattr(self, name, value)
+
+
+LOAD = Module.load_state_dict
 
 
 def _load(self: Module, state_dict: Params) -> None:
@@ -179,13 +179,6 @@ def _load(self: Module, state_dict: Params) -> None:
     LOAD(self, state_dict)
 
 
-LOAD = Module.load_state_dict
-
-
-def _modules(self: Module) -> Mapping[str, Module]:
-    return {name: held for name, held in vars(self).items() if isinstance(held, Module)}
-
-
 METHODS: Params = {
     **dict.fromkeys(
         ("to", "cpu", "cuda", "float", "double", "half", "share_memory"),
@@ -193,7 +186,9 @@ METHODS: Params = {
     ),
     **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
     "apply": _apply,
-    "_modules": property(_modules),
+    "_modules": property(
+        lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}
+    ),
     "load_state_dict": _load,
 }
 
@@ -268,17 +263,89 @@ def _restore(self: Optimizer, state_dict: Params) -> None:
     self.lr = state_dict["lr"]
 
 
+OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
 OPTIMIZERS: Params = {
     "param_groups": property(lambda self: [_Group(self)]),
     "state_dict": lambda self: {"state": dict(self.state), "lr": self.lr},
     "load_state_dict": _restore,
 }
-OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
-SCHEDULERS: Params = {"StepLR": StepLR}
+
+# -- tensors in batches ----------------------------------------------------------------------------
 
 
-def equip() -> None:
-    """Give modules and optimizers these methods in this process."""
-    for kind, methods in ((Module, METHODS), (Optimizer, OPTIMIZERS)):
-        for name, method in methods.items():
-            setattr(kind, name, method)
+class Dataset:
+    """Subclass it with `__len__` and `__getitem__`."""
+
+    def __getitem__(self, place: Value) -> Value:
+        raise NotImplementedError
+
+    def __class_getitem__(cls, kind: Value) -> type:
+        return cls
+
+
+class TensorDataset(Dataset):
+    """Rows of several tensors, side by side."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if len({len(t) for t in tensors}) > 1:
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, place: Value) -> tuple[Tensor, ...]:
+        return tuple(t[place] for t in self.tensors)
+
+
+class DataLoader:
+    """Examples in batches, in their order or shuffled anew at each turn."""
+
+    def __init__(  # noqa: PLR0917 - PyTorch's signature
+        self,
+        dataset: Value,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        collate_fn: Value = None,
+        generator: Value = None,
+        **silent: Value,
+    ) -> None:
+        """`num_workers` and their like say nothing here."""
+        self.dataset, self.batch_size = dataset, batch_size
+        self.shuffle, self.drop_last = shuffle, drop_last
+        self.collate_fn, self.generator = collate_fn or collate, generator
+
+    def __len__(self) -> int:
+        count = len(self.dataset)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    def __iter__(self) -> Iterator[Value]:
+        places = list(range(len(self.dataset)))
+        if self.shuffle:
+            (self.generator or GENERATOR).rng.shuffle(places)
+        for start in range(0, len(self) * self.batch_size, self.batch_size):
+            batch = places[start : start + self.batch_size]
+            yield self.collate_fn([self.dataset[k] for k in batch])
+
+
+def collate(examples: Sequence[Value]) -> Value:
+    """Examples as one batch: tensors stacked, numbers as a tensor, pairs part by part."""
+    match examples[0]:
+        case Tensor():
+            return TABLE["stack"](list(examples))
+        case Mapping() as first:
+            return {key: collate([each[key] for each in examples]) for key in first}
+        case tuple() | list():
+            return [collate(each) for each in zip(*examples, strict=True)]
+        case int() | float() | np.ndarray() | np.generic():
+            return tensor(np.array(examples))
+    return list(examples)
+
+
+DATA: Params = {
+    "DataLoader": DataLoader,
+    "Dataset": Dataset,
+    "TensorDataset": TensorDataset,
+    "default_collate": collate,
+}
