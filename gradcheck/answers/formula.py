@@ -1,7 +1,8 @@
-"""A formula as it was typed, and the tree that was understood."""
+"""A formula as it was typed, the tree that was understood, and how ambiguous spellings were read."""
 
 import ast
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,9 +10,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from gradcheck.answers.characters import fault_at, in_plain
-from gradcheck.answers.echo import echo, half_unit
-from gradcheck.answers.notes import explain
+from gradcheck.answers import echo as written
+from gradcheck.answers.characters import clip, fault_at, in_plain
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
 from gradcheck.answers.tokens import Token, tokenize
@@ -20,11 +20,11 @@ from gradcheck.errors import ANSWER_EXPONENT, TextError
 
 LENGTH = 2_000  # characters
 TURNS = 8  # doubts that are turned, each alone
-FEW = frozenset[int]()
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 HEIGHT = 128
 PARTS = 2_000  # with all that names stand for that the text defines
 FLOATS = 308  # decimal exponents
+SHORT, MOST = 200, 8  # characters that a note repeats; notes that anybody reads
 OPERATIONS = {
     ast.Add: np.add,
     ast.Sub: np.subtract,
@@ -33,9 +33,10 @@ OPERATIONS = {
     ast.Div: np.divide,
     ast.Pow: np.power,
 }
-
-Size = tuple[float, float]
-"""A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
+RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
+JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
+"""What may stand between two factors, but for brackets."""
+BRACKET = re.compile(r"\s*\\?(?:left|big|Big)?\s*[({\[|⟨‖]")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,12 @@ class Formula:
     @cached_property
     def understood(self) -> str:
         """The tree in NumPy's spelling."""
-        return echo(self.tree)
+        return written.echo(self.tree)
 
     @property
     def half_unit(self) -> Fraction | None:
         """Half a unit of the last digit of a bare decimal: 0.25 is known to within 0.005."""
-        return half_unit(self.tree.body)
+        return written.half_unit(self.tree.body)
 
     def piece(self, node: ast.expr) -> "Formula":
         return Formula(self.text, ast.Expression(node), ())
@@ -87,19 +88,18 @@ def read_formula(
     `single` says that one number is due, not a list: a bare `2,5` is then a decimal number. `by` is
     the name that a prime differentiates by in a step of working.
     """
-    return _read(text, vocabulary(names, functions, constants), single, by, FEW)
+    return _read(text, vocabulary(names, functions, constants), single, by, frozenset())
 
 
 def other_readings(formula: Formula) -> Iterator[Formula]:
     """The formula as another reader might have read it: one doubt turned, then all of them."""
     if formula.words is None or not formula.doubts:  # of a piece nothing is in doubt
         return
-    asked = formula.words, formula.single, formula.by
     each = [frozenset([at]) for at in formula.doubts[:TURNS]]
     seen = {formula.understood}
     for turned in dict.fromkeys([*each, frozenset(formula.doubts)]):
         try:
-            found = _read(formula.text, *asked, turned)
+            found = _read(formula.text, formula.words, formula.single, formula.by, turned)
         except TextError:
             continue
         if found.understood not in seen:
@@ -123,8 +123,7 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if single and isinstance(body, ast.List) and len(body.elts) == 1:
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
-    nodes = within_limits(body, text)
-    reading.notes += explain(nodes, text)
+    reading.notes += explain(within_limits(body, text), text)
     return Formula(
         text,
         ast.Expression(body),
@@ -149,25 +148,22 @@ def within_limits(body: ast.expr, typed: str) -> list[ast.expr]:
             limit = f"{HEIGHT} steps in a row" if height > HEIGHT else f"{PARTS:,} parts"
             message = f"a formula of more than {limit}"
             raise fault_at(typed, 0, message, "simplify it first, or give numbers")
-        level = [inner for node in level for inner in children(node)]
+        level = [inner for node in level for inner in _children(node)]
     for power in reversed(found):
-        if not (isinstance(power, ast.BinOp) and isinstance(power.op, ast.Pow)):
-            continue
-        exponent = _size(power.right)
-        base = _size(power.left) if exponent else None
-        message = ""
-        if exponent and not abs(exponent[0]) <= ANSWER_EXPONENT:
-            message = f"an exponent beyond {ANSWER_EXPONENT:,}"
-        elif exponent and base and base[1] * abs(exponent[0]) > MAGNITUDE:
-            message = "a number too long to be an answer"
-        if message:
-            at = power.right.col_offset
-            width = max((power.right.end_col_offset or 0) - at, 1)
-            raise fault_at(typed, at, message, "simplify it first", width)
+        match power:
+            case ast.BinOp(left, ast.Pow(), right) if exponent := _size(right):
+                base = _size(left) or (0.0, 0.0)
+                message = "a number too long to be an answer"
+                if not abs(exponent[0]) <= ANSWER_EXPONENT:
+                    message = f"an exponent beyond {ANSWER_EXPONENT:,}"
+                elif base[1] * abs(exponent[0]) <= MAGNITUDE:
+                    continue
+                width = max((right.end_col_offset or 0) - right.col_offset, 1)
+                raise fault_at(typed, right.col_offset, message, "simplify it first", width)
     return found
 
 
-def children(node: ast.expr) -> Iterable[ast.expr]:
+def _children(node: ast.expr) -> Iterable[ast.expr]:
     if isinstance(node, ast.BinOp):
         return node.left, node.right
     if isinstance(node, ast.Name | ast.Constant):
@@ -175,8 +171,8 @@ def children(node: ast.expr) -> Iterable[ast.expr]:
     return [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr | ast.keyword)]  # type: ignore[misc]
 
 
-def _size(node: ast.AST) -> Size | None:
-    """The size of a literal number; nothing for a tree with names in it."""
+def _size(node: ast.AST) -> tuple[float, float] | None:
+    """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
     match node:
         case ast.Constant(value) if isinstance(value, int | Fraction):
             if not value:
@@ -191,3 +187,76 @@ def _size(node: ast.AST) -> Size | None:
                 value = float(OPERATIONS[type(op)](a[0], b[0]))
             return value, a[1] * abs(b[0]) if isinstance(op, ast.Pow) else a[1] + b[1] + 1
     return None
+
+
+# -- notes: `1/2x is read as (1/2)*x`; where its writer set brackets nothing is in doubt
+
+
+def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
+    """The notes on the nodes of a formula, in the order of what was typed."""
+    compound = (node for node in nodes if isinstance(node, ast.BinOp | ast.Call))
+    doubtful = [node for node in compound if _is_doubtful(node, typed)]
+    notes = []
+    for node in sorted(doubtful, key=lambda node: (node.end_col_offset, -node.col_offset)):
+        shown = typed[node.col_offset : node.end_col_offset]
+        again = written.echo(node)
+        if isinstance(node, ast.BinOp):
+            left = written.echo(node.left)
+            left = f"({left})" if isinstance(node.left, ast.BinOp | ast.UnaryOp) else left
+            sign, _ = written.OPERATORS[type(node.op)]
+            again = left + sign + written.bracket(node.right, written.UNARY)
+        note = f"{clip(shown)} is read as {again}"
+        notes += [note if "**" in typed else note.replace("**", "^")] if len(shown) <= SHORT else []
+    return notes[:MOST]
+
+
+def _is_doubtful(node: ast.expr, typed: str) -> bool:
+    """Whether somebody could have read what was typed for a node in another way."""
+    match node:
+        case ast.Call(ast.Name(name), [inner], []):
+            return _is_bare(node, typed) and not _is_simple(inner, name in ("sqrt", "cbrt"))
+        case ast.BinOp(left, op, right) if (between := _between(node, typed)) in JOINTS:
+            raised = RAISED.search(typed, left.col_offset, left.end_col_offset or 0)
+            last = left.right if isinstance(left, ast.BinOp) and not _is_power(left) else left
+            first = right
+            while isinstance(first, ast.BinOp):
+                first = first.left
+            if between:
+                halved = between == "/" and raised and isinstance(right, ast.Constant)
+                factor = isinstance(first, ast.Name | ast.Constant)
+                return bool(halved) or (factor and _is_bare(last, typed))
+            if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
+                return _between(left, typed) in JOINTS - {""}
+            joined = raised and left.end_col_offset == right.col_offset
+            root = typed[last.col_offset] in "√∛" and _is_bare(last, typed)
+            factor = isinstance(op, ast.Mult) and isinstance(first, ast.Name)
+            return factor and bool(joined or root)
+    return False
+
+
+def _between(node: ast.BinOp, typed: str) -> str | None:
+    """What was typed between the sides of an operator; None where they were not typed so."""
+    end, start = node.left.end_col_offset or 0, node.right.col_offset
+    return typed[end:start].strip() if end <= start else None
+
+
+def _is_power(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+def _is_bare(node: ast.expr, typed: str) -> bool:
+    """Whether a node is a function whose argument was typed without brackets."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1:
+        return False
+    name = node.func.end_col_offset or 0
+    return name <= node.args[0].col_offset and not BRACKET.match(typed, name)
+
+
+def _is_simple(argument: ast.expr, root: bool) -> bool:
+    """Whether nobody would read an argument differently: `x`, `2x`, `-x`."""
+    match argument:
+        case ast.UnaryOp(_, inner):
+            return _is_simple(inner, root)
+        case ast.BinOp(ast.Constant(), ast.Mult(), factor):
+            return not root and not _is_power(factor)
+    return not isinstance(argument, ast.BinOp)
