@@ -8,16 +8,14 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from gradcheck.answers.characters import as_set
 from gradcheck.answers.tokens import UNEQUAL, Token, levels, split
 from gradcheck.answers.words import Words
 
-IF = frozenset([
-    "if", "for", "when", "at", "where", "with", "provided", "whenever", "wenn", "falls", "für",
-    "si", "pour",
-])  # fmt: skip
-ELSE = frozenset(["otherwise", "elsewhere", "else", "sonst", "sinon", "altrimenti"])
-OR = frozenset(["or", "oder", "ou"])
-UNDEFINED = frozenset(["undefined", "dne", "notdefined", "isundefined", "doesnotexist"])
+IF = as_set("if for when at where with provided whenever wenn falls für si pour")
+ELSE = as_set("otherwise elsewhere else sonst sinon altrimenti")
+OR = as_set("or oder ou")
+UNDEFINED = as_set("undefined dne notdefined isundefined doesnotexist")
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
 COMPARED = UNEQUAL | {"=", "=="}
 

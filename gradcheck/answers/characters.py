@@ -19,6 +19,10 @@ def as_table(text: str) -> dict[str, str]:
     return {word: name for name, words in rows for word in words.split()}
 
 
+def as_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 ABOVE = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱˣʸᵗᵏᵐᵃᵇᶜᵈᵉᶠᵍʰʲˡᵒᵖʳˢᵘᵛʷᶻᐟᵀ⊤"
 BELOW = "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₗₘₙₐₑₒₓₚₛₜᵣᵤᵥₕ"
 LETTERS = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩϵϕϑµς"

@@ -1,4 +1,4 @@
-"""A formula as it was typed, the tree that was understood, and how ambiguous spellings were read."""
+"""A formula as it was typed, what was understood, and notes on how else it could be read."""
 
 import ast
 import math

@@ -12,43 +12,28 @@ from functools import partial
 from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
+from gradcheck.answers import tokens as stream
 from gradcheck.answers.cases import COMPARED, by_cases
-from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
+from gradcheck.answers.characters import DERIVATIVE, as_set, clip, fault_at
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
-from gradcheck.answers.tokens import (
-    LINKS,
-    TRAILING,
-    UNEQUAL,
-    Commas,
-    Token,
-    is_of_blanks,
-    levels,
-    spell,
-    split,
-    strip,
-    token_span,
-    without_columns,
-    without_quotes,
-)
+from gradcheck.answers.tokens import LINKS, UNEQUAL, Token, is_of_blanks, spell
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
+Tokens = Sequence[Token]
+
 SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
-BELOW = frozenset(["where", "with", "wobei", "mit", "avec", "où", "con", "donde"])
-PARTING = BELOW | frozenset(
-    ["let", "set", "then", "sei", "dann", "soit", "alors", "sia", "allora", "and", "und", "et"]
-)
-AT_POINT = frozenset(
-    ["at", "for", "when", "where", "with", "if", "bei", "für", "mit", "wenn", "en", "pour", "per"]
-)
-IS = frozenset(["is", "are", "equals", "gives", "ist", "lautet", "est", "vaut", "es", "è", "é"])
-FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
+BELOW = as_set("where with wobei mit avec où con donde")
+PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
+AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
+IS = as_set("is are equals gives ist lautet est vaut es è é")
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
 """Where none of these is, a text is one formula and words."""
-NEGATIONS = frozenset(
-    ["not", "never", "nicht", "kein", "keine", "pas", "non", "no", "isn", "wrong"]
-)
+FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
+NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
+UNFINISHED = as_set("if when else otherwise elif or oder ou")
+"""Half of a case, or one formula of two."""
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
 MARKER = re.compile(
     r"(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}) \) "
@@ -66,8 +51,6 @@ GRADIENT = (
 )
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 LONG = 4  # letters: among the words of a remark there is one
-UNFINISHED = frozenset(["if", "when", "else", "otherwise", "elif", "or", "oder", "ou"])
-"""Half of a case, or one formula of two."""
 MOST = 6  # definitions
 LABEL = 32  # tokens of a name or a definition before a colon
 ENDS = frozenset([")", "]", "}", "|", "|)"])
@@ -115,12 +98,11 @@ class Outline:
             self.tokens = glue(self.tokens, name, re.compile(GRADIENT.format(name[1:])))
         self.tokens = self.unframe(self.tokens)
         if not self.tokens:
-            end = len(self.typed)
-            raise fault_at(self.typed, end, "nothing was typed", "give a formula or a number")
+            raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
         body = self.answer()
         if self.reading.untaken is not None:
             message = "a derivative that is not yet taken"
-            raise fault_at(self.typed, self.reading.untaken, message, DERIVATIVE)
+            raise self.fault(self.reading.untaken, message, DERIVATIVE)
         return body
 
     def answer(self) -> ast.expr:
@@ -129,39 +111,33 @@ class Outline:
             return self.parse(self.join_numbers(listed))
         self.tokens = self.join_numbers(self.tokens)
         said = {token.text.lower() for token in self.tokens}
-        if not said.isdisjoint(SPOKEN):
-            self.tokens = [self.as_sign(token) for token in self.tokens]
+        for k, token in enumerate(self.tokens if said & SPOKEN.keys() else []):
+            sign = SPOKEN.get(token.text.lower()) if token.kind == "word" else None
+            if sign and not self.words.meaning(token.text):  # `6 x plus 5`
+                self.tokens[k] = token._replace(kind="op", text=sign, spaced=True)
         if said.isdisjoint(OUTLINED):
             return self.read_steps([("", self.trim_words(self.tokens), False)])
         if (found := self.choices(self.tokens)) is not None:
             return found
-        clauses = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
+        clauses = [Clause(*each) for each in stream.split(self.tokens, self.parts) if each[1]]
         return self.last_of(self.without_definitions(self.without_words(clauses)))
 
+    def fault(self, place: int | Token, message: str, cure: str) -> TextError:
+        at = place.start if isinstance(place, Token) else place
+        return fault_at(self.typed, at, message, cure)
+
     def join_numbers(self, tokens: list[Token]) -> list[Token]:
-        if not any(token.text == "," for token in tokens):
-            return tokens
-        return Commas(self.typed, self.words, self.reading.single, self.reading.notes).join(tokens)
+        commas = stream.Commas(self.typed, self.words, self.reading.single, self.reading.notes)
+        return commas.join(tokens) if any(token.text == "," for token in tokens) else [*tokens]
 
-    def as_sign(self, token: Token) -> Token:
-        """`6 x plus 5`: the sign that a word stands for."""
-        sign = SPOKEN.get(token.text.lower()) if token.kind == "word" else None
-        if sign is None or self.words.meaning(token.text):
-            return token
-        return token._replace(kind="op", text=sign, spaced=True)
-
-    def parse(
-        self, tokens: Sequence[Token], *, condition: bool = False, single: bool = False
-    ) -> ast.expr:
+    def parse(self, tokens: Tokens, *, condition: bool = False, single: bool = False) -> ast.expr:
         parser = Parser(self.reading, tokens, single=single)
         parser.equates = condition
         tree = parser.whole()
         self.read = parser.tokens[:-1]
         return tree
 
-    def try_to_parse(
-        self, tokens: Sequence[Token]
-    ) -> tuple[ast.expr | None, TextError | None, Reading]:
+    def try_to_parse(self, tokens: Tokens) -> tuple[ast.expr | None, TextError | None, Reading]:
         """The tree of a step or why it is none, and a reading whose notes are forgotten."""
         outside = self.reading
         self.reading = aside = replace(outside, notes=[], doubts=[], untaken=None)
@@ -172,18 +148,17 @@ class Outline:
         finally:
             self.reading = outside
 
-    def choices(self, tokens: Sequence[Token], *, environment: bool = False) -> ast.expr | None:
+    def choices(self, tokens: Tokens, *, environment: bool = False) -> ast.expr | None:
+        def value(tokens: Tokens) -> ast.expr:
+            *names, body = self.links(tokens)
+            for name in names:
+                self.leave_out(name)
+            return self.parse(body, single=True)
+
         if not any(token.text in COMPARED for token in tokens):
             return None
         condition = partial(self.parse, condition=True)
-        return by_cases(tokens, self.words, self.case_value, condition, environment=environment)
-
-    def case_value(self, tokens: Sequence[Token]) -> ast.expr:
-        """The value of one case, without the name that may stand before it."""
-        *names, body = self.links(tokens)
-        for name in names:
-            self.leave_out(name)
-        return self.parse(body, single=True)
+        return by_cases(tokens, self.words, value, condition, environment=environment)
 
     def bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
@@ -207,31 +182,35 @@ class Outline:
         closing = Token("op", "]", last.end, last.end)
         return [opening, first._replace(spaced=False), *body[1:], closing]
 
-    def leave_out(self, tokens: Sequence[Token]) -> None:
-        if not tokens:
-            return
+    def leave_out(self, tokens: Tokens) -> None:
         if any(token.text.lower() in NEGATIONS for token in tokens):
             message = "is this the answer, or is it not?"
-            raise fault_at(self.typed, tokens[0].start, message, "give the formula alone")
-        text = self.typed[tokens[0].start : tokens[-1].end].strip()
-        self.reading.notes.append(f"`{clip(text)}` is left out")
+            raise self.fault(tokens[0], message, "give the formula alone")
+        if tokens:
+            text = self.typed[tokens[0].start : tokens[-1].end].strip()
+            self.reading.notes.append(f"`{clip(text)}` is left out")
+
+    # -- frames
 
     def unframe(self, tokens: list[Token]) -> list[Token]:
         """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
         if not FRAMING.isdisjoint([token.text for token in tokens]):
             dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
             if len(dollars) % 2:
-                raise fault_at(self.typed, dollars[0].start, *NEVER["$"])
-            tokens = [t for t in tokens if not (t.kind == "op" and t.text in ("$", "$$"))]
-            if any(token.text == "&" for token in tokens):
-                tokens = without_columns(tokens)
-            tokens = without_quotes(self.without_remark(tokens))
-            if any(token.text == "<" for token in tokens):
-                tokens = self.pair_angles(tokens)
-        tokens = strip(tokens, LEADING, TRAILING)
+                raise self.fault(dollars[0], *NEVER["$"])
+            tokens = stream.without_columns([t for t in tokens if t not in dollars])
+            tokens = stream.without_quotes(self.without_remark(tokens))
+            tokens = self.pair_angles(tokens)
+        tokens = stream.strip(tokens, LEADING, stream.TRAILING)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-        marker = self.marker(tokens)
+        found = MARKER.match(spell(tokens[:4]))  # `a)`, `2)`, `(b)`, `1.`
+        marker = found[0].count(" ") if found else 0
+        if not found or marker >= len(tokens):
+            return tokens
+        named = found["letter"] and self.words.meaning(found["letter"])
+        if named or not (tokens[marker].spaced or found["numbered"]):
+            return tokens
         self.leave_out(tokens[:marker])
         return tokens[marker:]
 
@@ -259,15 +238,7 @@ class Outline:
             found[a], found[b] = tokens[a]._replace(text="⟨"), tokens[b]._replace(text="⟩")
         return found if len(signs) % 2 == 0 else tokens
 
-    def marker(self, tokens: list[Token]) -> int:
-        """How many tokens `a)`, `2)`, `(b)`, `1.` before a formula are."""
-        found = MARKER.match(spell(tokens[:4]))
-        count = found[0].count(" ") if found else 0
-        if found is None or count >= len(tokens):
-            return 0
-        if found["letter"] and self.words.meaning(found["letter"]):
-            return 0
-        return count if tokens[count].spaced or found["numbered"] else 0
+    # -- words
 
     def is_strange(self, token: Token) -> bool:
         """Whether a token is a word that means nothing here, whole or in pieces."""
@@ -280,12 +251,12 @@ class Outline:
             return False
         return not segment(self.words, token.text, opens=False)
 
-    def is_said(self, run: Sequence[Token]) -> bool:
+    def is_said(self, run: Tokens) -> bool:
         """Whether words are those of a sentence, and not a name misspelt."""
         strange = [t for t in run if self.is_strange(t)]
         return any(t.text in STOP for t in strange) or len(strange) > 1
 
-    def says_nothing(self, tokens: Sequence[Token]) -> bool:
+    def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
         if not all(t.kind == "word" or t.text in ("'", "-", ".", "!") for t in tokens):
             return False
@@ -307,23 +278,24 @@ class Outline:
             tokens = tokens[first : len(tokens) - last]
         return tokens
 
-    def words_before(self, tokens: Sequence[Token]) -> int:
+    def words_before(self, tokens: Tokens) -> int:
         """How many tokens are words that say nothing before a formula."""
-
-        def is_word(token: Token) -> bool:
+        run = []
+        for token in tokens:
             hyphen = token.text == "-" and not token.spaced
-            return token.kind == "word" or token.text == "'" or hyphen
-
-        run = [*takewhile(is_word, tokens)]
+            if not (token.kind == "word" or token.text == "'" or hyphen):
+                break
+            run.append(token)
         strange = [k for k, token in enumerate(run) if self.is_strange(token)]
         begins = strange and (strange[0] == 0 or (strange[0] == 1 and len(strange) > 1))
         if not begins or not self.is_said(run):
             return 0
         last = strange[-1] + 1
-        last += len([*takewhile(lambda token: token.text in (".", "'"), tokens[last:])])
+        while last < len(tokens) and tokens[last].text in (".", "'"):
+            last += 1
         return last if last < len(tokens) else 0
 
-    def words_behind(self, tokens: Sequence[Token]) -> int:
+    def words_behind(self, tokens: Tokens) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
         opening = max((k for k, t in enumerate(tokens) if t.text in ("(", "[")), default=0)
         inside = tokens[opening + 1 : -1]
@@ -339,23 +311,12 @@ class Outline:
         said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
         return len(tail) if ends and (said or tail[0].text in ("dx", "dy", "dt")) else 0
 
-    def names_a_derivative(self, tokens: Sequence[Token], label: bool = False) -> bool:
-        """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
-
-        With `label` a colon follows, and a name alone could be what is divided.
-        """
-        text = "".join([token.text for token in tokens])
-        if OPERATOR.fullmatch(text):
-            return True
-        unprimed = PRIME.sub("", text)
-        return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
-
-    def is_label(self, tokens: Sequence[Token], *, colon: bool = False) -> bool:
+    def is_label(self, tokens: Tokens, *, colon: bool = False) -> bool:
         """Whether what stands before a sign is a name, words, or a rule in other names.
 
         Before a colon, where a single letter may be what is divided: `Answer:`, `x.grad:`.
         """
-        if not tokens or self.names_a_derivative(tokens, colon) or self.says_nothing(tokens):
+        if not tokens or names_a_derivative(tokens, colon) or self.says_nothing(tokens):
             return True
         if all(self.is_strange(t) and len(t.text) > colon for t in tokens):
             return True
@@ -365,7 +326,10 @@ class Outline:
         primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
 
-    def parts(self, k: int, before: Sequence[Token]) -> bool:
+    # -- clauses
+
+    def parts(self, k: int, before: Tokens) -> bool:
+        """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return not self.goes_on(k)
@@ -397,10 +361,10 @@ class Outline:
         self.reading.doubts.append(after.start)  # or the line is a step of its own
         return after.start not in self.reading.turned
 
-    def links(self, tokens: Sequence[Token]) -> list[list[Token]]:
+    def links(self, tokens: Tokens) -> list[list[Token]]:
         """The stretches between equals signs, and behind a colon or `is` after a name."""
 
-        def parts(k: int, before: Sequence[Token]) -> bool:
+        def parts(k: int, before: Tokens) -> bool:
             token = tokens[k]
             if token.kind == "op" and token.text in LINKS:
                 return True
@@ -409,9 +373,9 @@ class Outline:
             if token.kind == "op":
                 return self.is_label(before, colon=True)
             named = self.words.meaning(token.text) is None and k + 1 < len(tokens)
-            return named and self.names_a_derivative(before, label=True)
+            return named and names_a_derivative(before, label=True)
 
-        return [stretch for _, stretch in split(tokens, parts)]
+        return [stretch for _, stretch in stream.split(tokens, parts)]
 
     def without_words(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses that say something; the others are noted."""
@@ -428,12 +392,10 @@ class Outline:
 
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
-        if len(clauses) < 2:
-            return clauses
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
         below = True
-        for clause in clauses:
+        for clause in clauses if len(clauses) > 1 else []:
             found, others = self.definition(clause.tokens), [c for c in clauses if c is not clause]
             defines = clause.word in BELOW
             if found and (defines or any(mentions(found[0], each.tokens) for each in others)):
@@ -448,7 +410,7 @@ class Outline:
             return clauses
         return [rest[0]._replace(tokens=self.define(names, rest[0].tokens))]
 
-    def definition(self, tokens: Sequence[Token]) -> tuple[str, list[Token]] | None:
+    def definition(self, tokens: Tokens) -> tuple[str, list[Token]] | None:
         """The name that a clause defines, and what stands for it; None if it does not."""
         head, *between = self.links(tokens)
         name = "".join(t.text for t in head)
@@ -466,9 +428,6 @@ class Outline:
 
     def define(self, named: dict[str, list[Token]], tokens: list[Token]) -> list[Token]:
         """Read what the names stand for; one may be used in another."""
-        shown = (
-            f"{n} is read as {self.typed[t[0].start : t[-1].end]}" for n, t in named.items() if t
-        )
         waiting = dict(named)
         for name in waiting:
             if not name.isidentifier():  # u', du/dx
@@ -479,23 +438,31 @@ class Outline:
                 self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
         if waiting:
             first = next(iter(waiting.values()))[0]
-            raise fault_at(self.typed, first.start, "names that define each other", "write it out")
-        self.reading.notes.append("; ".join(shown))
+            raise self.fault(first, "names that define each other", "write it out")
+        shown = [(n, self.typed[t[0].start : t[-1].end]) for n, t in named.items() if t]
+        self.reading.notes.append("; ".join(f"{name} is read as {text}" for name, text in shown))
         return tokens
+
+    # -- steps
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
         """The formula of the last step; all that lead to it are kept."""
         if below := next((c.sign for c in clauses[1:] if c.word in BELOW | AT_POINT), None):
             message = f"what stands behind {below.text} defines nothing"
-            raise fault_at(self.typed, below.start, message, "write where u = x^2")
+            raise self.fault(below, message, "write where u = x^2")
         parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", "and")), None)
         if parting and not all(len(self.links(c.tokens)) > 1 for c in clauses):
             fault = "several formulas", "give one formula"
-            raise fault_at(self.typed, parting.start, *NEVER.get(parting.text, fault))
+            raise self.fault(parting, *NEVER.get(parting.text, fault))
         steps: list[tuple[str, list[Token], bool]] = []
         label = ""
         for clause in clauses:
-            found = [self.trim_words(tokens) for tokens in self.links(clause.tokens)]
+            linked = self.links(clause.tokens)
+            found = [self.trim_words(tokens) for tokens in linked]
+            for tokens, kept in zip(linked[:-1], found, strict=False):  # `3 Answer = 3x^2`
+                if kept and tokens[-1].kind == "word" and kept[-1] is not tokens[-1]:
+                    message = f"what stands before `{tokens[-1].text}` is no part of a name"
+                    raise self.fault(kept[0], message, "leave it out")
             while len(found) > 1 and self.is_name_behind(found[-1]):
                 self.leave_out(found.pop())
             for k, tokens in enumerate(found):
@@ -507,21 +474,16 @@ class Outline:
                     label = "".join(t.text for t in tokens)
                 self.leave_out(tokens)
         if not steps:
-            first = self.tokens[0]
-            raise fault_at(self.typed, first.start, "nothing but words was typed", "give a formula")
+            raise self.fault(self.tokens[0], "nothing but words was typed", "give a formula")
         return self.read_steps(steps)
 
-    def is_name_behind(self, tokens: Sequence[Token]) -> bool:
+    def is_name_behind(self, tokens: Tokens) -> bool:
         """Whether a formula is followed by `= dy/dx`."""
         named = OPERATOR.fullmatch("".join(token.text for token in tokens))
         own = any(token.text in self.reading.own for token in tokens)
         return bool(named) and not own and not self.is_untaken(tokens)
 
-    def line(self, tokens: Sequence[Token]) -> int:
-        start = tokens[0].start
-        return 1 + sum(t.kind == "line" and t.start < start for t in self.tokens)
-
-    def is_untaken(self, tokens: Sequence[Token]) -> bool:
+    def is_untaken(self, tokens: Tokens) -> bool:
         """Whether tokens are a derivative of something that is not yet taken: `d/dx(x^2)`."""
         if len(tokens) < 4 or not self.reading.by:
             return False
@@ -531,35 +493,48 @@ class Outline:
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
         """The steps that are about the last name, each read; the tree of the last one."""
         label = next((label for label, *_ in reversed(steps) if label), "")
+        lines = [t.start for t in self.tokens if t.kind == "line"]
         for name, tokens, chained in steps[:-1]:
             if name not in ("", label):
                 self.leave_out(tokens)
                 continue
             tree, fault, _ = self.try_to_parse(tokens)
-            place = tokens[0].start, tokens[-1].end, self.line(tokens)
+            start = tokens[0].start
+            place = start, tokens[-1].end, 1 + sum(at < start for at in lines)
             self.steps.append(WorkingStep(tree, *place, name, fault, chained))
         name, tokens, _ = steps[-1]
-        place = tokens[0].start, tokens[-1].end, self.line(tokens)
-        if any(token.kind == "line" for token in tokens):
-            inside = zip(tokens, levels(tokens), strict=True)
-            tokens = [t for t, level in inside if t.kind != "line" or level]
-        tree = self.parse(tokens)
+        start = tokens[0].start
+        place = start, tokens[-1].end, 1 + sum(at < start for at in lines)
+        inside = zip(tokens, stream.levels(tokens), strict=True)
+        tree = self.parse([t for t, level in inside if t.kind != "line" or level])
         self.steps.append(WorkingStep(tree, *place, name))
         return tree
 
 
-def glue(tokens: Sequence[Token], name: str, pattern: re.Pattern[str] | None = None) -> list[Token]:
+def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
+    """Whether tokens name a derivative: `dy/dx`, `f'(x)`; before an equals sign any name does.
+
+    With `label` a colon follows, and a name alone could be what is divided.
+    """
+    text = "".join([token.text for token in tokens])
+    if OPERATOR.fullmatch(text):
+        return True
+    unprimed = PRIME.sub("", text)
+    return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
+
+
+def glue(tokens: Tokens, name: str, pattern: re.Pattern[str] | None = None) -> list[Token]:
     """The tokens with a name of several, or what a pattern finds, as one word."""
     found, text = list(tokens), spell(tokens)
     for match in reversed([*(pattern or as_pattern(name)).finditer(text)]):
-        start, stop = token_span(text, match)
+        start, stop = (text.count(" ", 0, at) for at in match.span())
         first, last = found[start], found[stop - 1]
         found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
     return found
 
 
-def mentions(name: str, tokens: Sequence[Token]) -> bool:
-    """Whether a stretch has a name as a word of its own, `u'` being another than u."""
+def mentions(name: str, tokens: Tokens) -> bool:
+    """Whether a stretch has a name as a word of its own."""
     return bool(as_pattern(name).search(spell(tokens)))
 
 
