@@ -8,7 +8,6 @@ from flint import arb
 from gradcheck.ops import domains
 from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
-from gradcheck.ops.later import sympy
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
 from gradcheck.ops.row import Composed, Pull, op, unary
 from gradcheck.values import Numbers
@@ -81,24 +80,23 @@ selu = unary(
 # -- smooth ones ---------------------------------------------------------------------------------
 
 sigmoid = unary(
-    "sigmoid", lambda y: y * (1 - y), lambda x: 1 / (1 + sympy.exp(-x)),
-    lambda x: 1 / (1 + (-x).exp()), forward=logistic, unseen=domains.is_saturated,
+    "sigmoid", lambda y: y * (1 - y), lambda m, x: 1 / (1 + m.exp(-x)),
+    forward=logistic, unseen=domains.is_saturated,
     school=("expit",),
 )  # fmt: skip
 logsigmoid = unary(
-    "logsigmoid", lambda x: sigmoid(-x), lambda x: -sympy.log(1 + sympy.exp(-x)),
-    lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
+    "logsigmoid", lambda x: sigmoid(-x), lambda m, x: -m.log(1 + m.exp(-x)),
+    ball=lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
 )  # fmt: skip
 softplus = unary(
     "softplus", lambda x, beta=1: sigmoid(beta * x),
-    lambda x, beta=1: sympy.log(1 + sympy.exp(beta * x)) / beta,
-    lambda x, beta=1: (1 + (beta * x).exp()).log() / beta,
+    lambda m, x, beta=1: m.log(1 + m.exp(beta * x)) / beta,
     forward=lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
     unseen=lambda x, beta=1: domains.is_saturated(x), params=("beta",),
 )  # fmt: skip
 silu = unary(
-    "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda x: x / (1 + sympy.exp(-x)),
-    lambda x: x * x.exp() / (1 + x.exp()), forward=lambda x: x * logistic(x), school=("swish",),
+    "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda m, x: x / (1 + m.exp(-x)),
+    forward=lambda x: x * logistic(x), school=("swish",),
 )  # fmt: skip
 
 
@@ -122,11 +120,11 @@ def _gelu_slope(x: Numbers, approximate: str = "none") -> Numbers:
     return 0.5 * erfc(x * -math.sqrt(0.5)) + x * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
 
 
-def _gelu_closed(x: Numbers, approximate: str = "none") -> Numbers:
+def _gelu_closed(m: Numbers, x: Numbers, approximate: str = "none") -> Numbers:
     if approximate == "tanh":
-        bent = sympy.sqrt(2 / sympy.pi) * (x + sympy.Rational(CUBIC) * x**3)
-        return x * (1 + sympy.tanh(bent)) / 2
-    return x * (1 + sympy.erf(x / sympy.sqrt(2))) / 2
+        bent = m.sqrt(2 / m.pi) * (x + m.Rational(CUBIC) * x**3)
+        return x * (1 + m.tanh(bent)) / 2
+    return x * (1 + m.erf(x / m.sqrt(2))) / 2
 
 
 def _gelu_ball(x: arb, approximate: str = "none") -> arb:
@@ -136,8 +134,8 @@ def _gelu_ball(x: arb, approximate: str = "none") -> arb:
 
 
 gelu = unary(
-    "gelu", lambda x, approximate="none": _gelu_slope(x, approximate), _gelu_closed, _gelu_ball,
-    forward=_gelu, params=("approximate",),
+    "gelu", lambda x, approximate="none": _gelu_slope(x, approximate), _gelu_closed,
+    ball=_gelu_ball, forward=_gelu, params=("approximate",),
 )  # fmt: skip
 
 # -- over an axis --------------------------------------------------------------------------------

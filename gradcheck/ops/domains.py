@@ -12,36 +12,6 @@ from gradcheck.ops.row import Interval, Op
 from gradcheck.values import Routine
 
 
-def pole(x: arb) -> bool:
-    """Zero or a negative whole number."""
-    return bool(x <= 0 and x.is_exact() and x.is_integer())
-
-
-def not_positive(x: arb) -> bool:
-    """Where a logarithm ends."""
-    return bool(x <= 0)
-
-
-def inside_one(x: arb) -> bool:
-    """Where no secant is."""
-    return bool(abs(x) < 1)
-
-
-def outside_one(x: arb) -> bool:
-    """Where no sine is."""
-    return bool(abs(x) > 1)
-
-
-def zero(x: arb) -> bool:
-    """Where there is no reciprocal."""
-    return bool(x == 0)
-
-
-def divides_by_zero(a: arb, b: arb) -> bool:
-    """A quotient by zero."""
-    return bool(b == 0)
-
-
 def no_power(base: arb, exponent: arb) -> bool:
     """A negative number to a fractional power, or zero to a negative one."""
     return bool((base < 0 and not exponent.contains_integer()) or (base == 0 and exponent < 0))
@@ -64,20 +34,10 @@ def is_saturated(x: arb) -> bool:
     return bool(abs(x) > SATURATED)
 
 
-def difference(a: arb, b: arb) -> arb:
-    """What is zero where two numbers are equal."""
-    return a - b
-
-
-def _beyond_one(x: arb, *_: arb) -> arb:
-    """Rounding first shows beyond 1."""
-    return abs(x) - 1
-
-
 KNOTS: dict[str, Routine] = {
-    "a = b": difference,
-    "integers": _beyond_one,
-    "half-integers": _beyond_one,
+    "a = b": lambda a, b: a - b,
+    "integers": lambda x, *_: abs(x) - 1,  # rounding first shows beyond 1
+    "half-integers": lambda x, *_: abs(x) - 1,
     "multiples of b": lambda a, b: abs(a) - abs(b),
     "a = 0 or b = 0": lambda a, b: b,
 }
@@ -102,16 +62,10 @@ def edges(row: Op) -> Iterator[tuple[int, float]]:
         yield from ((0, kink) for kink in row.kinks)
 
 
-ENDLESS = {
-    "tan": "cos({}) != 0",
-    "sec": "cos({}) != 0",
-    "csc": "sin({}) != 0",
-    "cot": "sin({}) != 0",
-    "floor": "{} is no whole number",
-    "ceil": "{} is no whole number",
-    "trunc": "{} is no whole number",
-    "gamma": "{} is not 0, -1, -2, ...",
-    "loggamma": "{} is not 0, -1, -2, ...",
-    "digamma": "{} is not 0, -1, -2, ...",
-}
+ENDLESS = (
+    dict.fromkeys(("tan", "sec"), "cos({}) != 0")
+    | dict.fromkeys(("csc", "cot"), "sin({}) != 0")
+    | dict.fromkeys(("floor", "ceil", "trunc"), "{} is no whole number")
+    | dict.fromkeys(("gamma", "loggamma", "digamma"), "{} is not 0, -1, -2, ...")
+)
 """Rows with poles or jumps without end, and the condition under which there is none."""

@@ -8,97 +8,79 @@ from functools import cache, partial
 import numpy as np
 from flint import arb
 
-from gradcheck.ops import domains
-from gradcheck.ops.later import sympy, sympys
+from gradcheck.ops.domains import is_saturated
+from gradcheck.ops.later import sympy
 from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, unary
 from gradcheck.values import Numbers, Routine
 
 HALF_TURN = np.pi / 2
 LN2, LN10 = math.log(2), math.log(10)
-BEYOND_ONE = Interval(1, inf)
 WITHIN_ONE = Interval(-1, 1)
+_by_zero = partial(unary, domain=POSITIVE, undefined=lambda x: x == 0)
+_logarithm = partial(unary, domain=POSITIVE, undefined=lambda x: x <= 0)
+_around_zero = partial(unary, domain=Interval(-HALF_TURN, HALF_TURN))
+_by_sine = partial(unary, domain=Interval(0, np.pi), undefined=lambda x: x == 0)
+_of_sine = partial(unary, domain=WITHIN_ONE, undefined=lambda x: abs(x) > 1)
+_beyond_one = partial(unary, domain=Interval(1, inf), undefined=lambda x: abs(x) < 1)
 
 # -- exponentials, logarithms, roots -------------------------------------------------------------
 
 exp = unary(np.exp, lambda y: y, "exp")
-exp2 = unary(np.exp2, lambda y: y * LN2, lambda x: sympy.Integer(2) ** x, lambda x: arb(2) ** x)
+exp2 = unary(np.exp2, lambda y: y * LN2, lambda m, x: m.Integer(2) ** x)
 expm1 = unary(
-    np.expm1, lambda y: y + 1, lambda x: sympy.exp(x) - 1, arb.expm1, unseen=domains.is_saturated
+    np.expm1, lambda y: y + 1, lambda m, x: m.exp(x) - 1, ball=arb.expm1, unseen=is_saturated
 )
-_logarithm = partial(unary, domain=POSITIVE, undefined=domains.not_positive)
 log = _logarithm(np.log, lambda x: 1 / x, "log", school=("ln",))
-log2 = _logarithm(
-    np.log2, lambda x: 1 / (x * LN2), lambda x: sympy.log(x) / sympy.log(2),
-    lambda x: x.log() / arb(2).log(),
-)  # fmt: skip
-log10 = _logarithm(
-    np.log10, lambda x: 1 / (x * LN10), lambda x: sympy.log(x) / sympy.log(10),
-    lambda x: x.log() / arb(10).log(),
-)  # fmt: skip
+log2 = _logarithm(np.log2, lambda x: 1 / (x * LN2), lambda m, x: m.log(x) / m.log(m.Integer(2)))
+log10 = _logarithm(np.log10, lambda x: 1 / (x * LN10), lambda m, x: m.log(x) / m.log(m.Integer(10)))
 log1p = unary(
-    np.log1p, lambda x: 1 / (x + 1), lambda x: sympy.log(x + 1), arb.log1p,
-    domain=Interval(-1, inf), undefined=lambda x: x <= -1, unseen=domains.is_saturated,
+    np.log1p, lambda x: 1 / (x + 1), lambda m, x: m.log(x + 1), ball=arb.log1p,
+    domain=Interval(-1, inf), undefined=lambda x: x <= -1, unseen=is_saturated,
 )  # fmt: skip
 sqrt = op(  # gradient +inf at x = 0
-    np.sqrt, (lambda y, x: lambda g: g / (2 * y),), symbolic=sympys("sqrt"), ball=arb.sqrt,
+    np.sqrt, (lambda y, x: lambda g: g / (2 * y),), closed="sqrt",
     domain=POSITIVE, undefined=lambda x: x < 0,
 )  # fmt: skip
 cbrt = op(
-    np.cbrt,
-    (lambda y, x: lambda g: g / (3 * y * y),),
+    np.cbrt, (lambda y, x: lambda g: g / (3 * y * y),), kinks=(0.0,),
     exact=Composed(lambda x: x ** Fraction(1, 3) if x > 0 else -((-x) ** Fraction(1, 3))),
-    kinks=(0.0,),
-)
-square = unary(np.square, lambda x: 2 * x, lambda x: x * x, lambda x: x * x)
+)  # fmt: skip
+square = unary(np.square, lambda x: 2 * x, lambda m, x: x * x)
 rsqrt = unary(
-    "rsqrt", lambda y: -(y**3) / 2, lambda x: 1 / sympy.sqrt(x), arb.rsqrt,
+    "rsqrt", lambda y: -(y**3) / 2, lambda m, x: 1 / m.sqrt(x),
     forward=lambda x: 1 / np.sqrt(x), domain=POSITIVE,
 )  # fmt: skip
-reciprocal = unary(
-    np.reciprocal, lambda y: -y * y, lambda x: 1 / x, lambda x: 1 / x,
-    domain=POSITIVE, undefined=domains.zero,
-)  # fmt: skip
+reciprocal = _by_zero(np.reciprocal, lambda y: -y * y, lambda m, x: 1 / x)
 
 # -- circular functions and their inverses -------------------------------------------------------
 
 sin = unary(np.sin, np.cos, "sin")
 cos = unary(np.cos, lambda x: -np.sin(x), "cos")
-tan = unary(np.tan, lambda y: 1 + y**2, "tan", domain=Interval(-HALF_TURN, HALF_TURN))
-arcsin = unary(
-    np.arcsin, lambda x: 1 / np.sqrt(1 - x**2), "asin",
-    domain=WITHIN_ONE, undefined=domains.outside_one, school=("asin",),
-)  # fmt: skip
-arccos = unary(
-    np.arccos, lambda x: -1 / np.sqrt(1 - x**2), "acos",
-    domain=WITHIN_ONE, undefined=domains.outside_one, school=("acos",),
-)  # fmt: skip
+tan = _around_zero(np.tan, lambda y: 1 + y**2, "tan")
+arcsin = _of_sine(np.arcsin, lambda x: 1 / np.sqrt(1 - x**2), "asin", school=("asin",))
+arccos = _of_sine(np.arccos, lambda x: -1 / np.sqrt(1 - x**2), "acos", school=("acos",))
 arctan = unary(np.arctan, lambda x: 1 / (1 + x**2), "atan", school=("atan",))
-sec = unary(
-    "sec", lambda y, x: y * np.tan(x), "sec",
-    forward=lambda x: 1 / np.cos(x), domain=Interval(-HALF_TURN, HALF_TURN),
-)  # fmt: skip
-_by_sine = partial(unary, domain=Interval(0, np.pi), undefined=domains.zero)
+sec = _around_zero("sec", lambda y, x: y * np.tan(x), "sec", forward=lambda x: 1 / np.cos(x))
 csc = _by_sine("csc", lambda y, x: -y / np.tan(x), "csc", forward=lambda x: 1 / np.sin(x))
 cot = _by_sine("cot", lambda y: -(1 + y**2), "cot", forward=lambda x: 1 / np.tan(x))
-_of_secant = partial(unary, domain=BEYOND_ONE, undefined=domains.inside_one)
-asec = _of_secant(
-    "asec", lambda x: 1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda x: sympy.acos(1 / x),
-    lambda x: (1 / x).acos(), forward=lambda x: np.arccos(1 / x), school=("arcsec",),
+asec = _beyond_one(
+    "asec", lambda x: 1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda m, x: m.acos(1 / x),
+    forward=lambda x: np.arccos(1 / x), school=("arcsec",),
 )  # fmt: skip
-acsc = _of_secant(
-    "acsc", lambda x: -1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda x: sympy.asin(1 / x),
-    lambda x: (1 / x).asin(), forward=lambda x: np.arcsin(1 / x), school=("arccsc",),
+acsc = _beyond_one(
+    "acsc", lambda x: -1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda m, x: m.asin(1 / x),
+    forward=lambda x: np.arcsin(1 / x), school=("arccsc",),
 )  # fmt: skip
 acot = unary(
-    "acot", lambda x: -1 / (1 + x**2), lambda x: sympy.pi / 2 - sympy.atan(x),
-    lambda x: arb.pi() / 2 - x.atan(), forward=lambda x: np.arctan2(1.0, x), school=("arccot",),
+    "acot", lambda x: -1 / (1 + x**2), lambda m, x: m.pi / 2 - m.atan(x),
+    forward=lambda x: np.arctan2(1.0, x), school=("arccot",),
 )  # fmt: skip
 radians = unary(
-    np.radians, lambda: np.pi / 180, lambda x: x * sympy.pi / 180, lambda x: x * arb.pi() / 180,
+    np.radians, lambda x: np.pi / 180, lambda m, x: x * m.pi / 180,
     also=(np.deg2rad,), school=("deg2rad",),
 )  # fmt: skip
 degrees = unary(
-    np.degrees, lambda: 180 / np.pi, lambda x: x * 180 / sympy.pi, lambda x: x * 180 / arb.pi(),
+    np.degrees, lambda x: 180 / np.pi, lambda m, x: x * 180 / m.pi,
     also=(np.rad2deg,), school=("rad2deg",),
 )  # fmt: skip
 
@@ -118,107 +100,105 @@ def _sinc_slope(x: Numbers) -> Numbers:
     return np.where(near, np.pi * small * series, (np.cos(np.pi * large) - np.sinc(large)) / large)
 
 
-def _over(a: Numbers, b: Numbers) -> Numbers:
-    """Their quotient, and its limit 1 where b is 0."""
-    return a / b if b != 0 else 1 + 0 * a
+def _sinc(x: Numbers) -> Numbers:
+    t = np.radians(180 * x)
+    return np.sin(t) / t if t != 0 else 1 + 0 * t
 
 
 sinc = op(
-    np.sinc,
-    (lambda y, x: lambda g: g * _sinc_slope(x),),
-    symbolic=Composed(lambda x: _over(np.sin(np.radians(180 * x)), np.radians(180 * x))),
-    ball=arb.sinc_pi,
-)
+    np.sinc, (lambda y, x: lambda g: g * _sinc_slope(x),),
+    symbolic=Composed(_sinc), ball=arb.sinc_pi,
+)  # fmt: skip
 
 # -- hyperbolic functions and their inverses -----------------------------------------------------
 
 sinh = unary(np.sinh, np.cosh, "sinh")
 cosh = unary(np.cosh, np.sinh, "cosh")
-tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=domains.is_saturated)
+tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=is_saturated)
 arcsinh = unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
 arccosh = unary(
     np.arccosh, lambda x: 1 / np.sqrt(x**2 - 1), "acosh",
-    domain=BEYOND_ONE, undefined=lambda x: x < 1, school=("acosh",),
+    domain=Interval(1, inf), undefined=lambda x: x < 1, school=("acosh",),
 )  # fmt: skip
 arctanh = unary(
     np.arctanh, lambda x: 1 / (1 - x**2), "atanh",
     domain=WITHIN_ONE, undefined=lambda x: abs(x) >= 1, school=("atanh",),
 )  # fmt: skip
 sech = unary("sech", lambda y, x: -y * np.tanh(x), "sech", forward=lambda x: 1 / np.cosh(x))
-_by_zero = partial(unary, domain=POSITIVE, undefined=domains.zero)
 csch = _by_zero("csch", lambda y, x: -y / np.tanh(x), "csch", forward=lambda x: 1 / np.sinh(x))
 coth = _by_zero("coth", lambda y: 1 - y**2, "coth", forward=lambda x: 1 / np.tanh(x))
 asech = unary(
-    "asech", lambda x: -1 / (x * np.sqrt(1 - x**2)), lambda x: sympy.acosh(1 / x),
-    lambda x: (1 / x).acosh(), forward=lambda x: np.arccosh(1 / x), domain=Interval(0, 1),
+    "asech", lambda x: -1 / (x * np.sqrt(1 - x**2)), lambda m, x: m.acosh(1 / x),
+    forward=lambda x: np.arccosh(1 / x), domain=Interval(0, 1),
     undefined=lambda x: x <= 0 or x > 1, school=("arcsech",),
 )  # fmt: skip
 acsch = _by_zero(
-    "acsch", lambda x: -1 / (np.absolute(x) * np.sqrt(1 + x**2)), lambda x: sympy.asinh(1 / x),
-    lambda x: (1 / x).asinh(), forward=lambda x: np.arcsinh(1 / x), school=("arccsch",),
+    "acsch", lambda x: -1 / (np.absolute(x) * np.sqrt(1 + x**2)), lambda m, x: m.asinh(1 / x),
+    forward=lambda x: np.arcsinh(1 / x), school=("arccsch",),
 )  # fmt: skip
 acoth = unary(
-    "acoth", lambda x: 1 / (1 - x**2), lambda x: sympy.atanh(1 / x), lambda x: (1 / x).atanh(),
-    forward=lambda x: np.arctanh(1 / x), domain=BEYOND_ONE, undefined=lambda x: abs(x) <= 1,
-    school=("arccoth",),
+    "acoth", lambda x: 1 / (1 - x**2), lambda m, x: m.atanh(1 / x), school=("arccoth",),
+    forward=lambda x: np.arctanh(1 / x), domain=Interval(1, inf), undefined=lambda x: abs(x) <= 1,
 )  # fmt: skip
 
 # -- special functions ---------------------------------------------------------------------------
 
 HIGHEST = 100  # order of a polygamma
+GAUSS = 2 / math.sqrt(math.pi)
 
 
-def _each(function: Callable[[float], float], pole: float) -> Routine:
-    """A function of one number, applied to each entry; `pole` where it has none."""
+def _each(function: Callable[..., float], pole: Callable[..., float]) -> Routine:
+    """A function of one number, applied to each entry; `pole` says what is where it has none."""
 
-    def guarded(x: float) -> float:
+    def guarded(x: float, **params: Numbers) -> float:
         try:
-            return function(float(x))
+            return function(x, **params)
         except ValueError:
-            return pole
+            return pole(x, **params)
         except OverflowError:
             return math.inf
 
-    loop = np.frompyfunc(guarded, 1, 1)
-    return lambda x: np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
-
-
-def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
-    """A function of balls as one of floats, entry by entry; where it has no number, its `pole`."""
-
-    def rounded(x: float, **params: Numbers) -> float:
-        if not math.isfinite(x):
-            return math.nan
-        y = function(arb(x), **params)
-        return float(y.mid()) if y.is_finite() else pole(x, **params)
-
     def forward(x: Numbers, **params: Numbers) -> Numbers:
-        loop = np.frompyfunc(lambda entry: rounded(float(entry), **params), 1, 1)
+        loop = np.frompyfunc(lambda entry: guarded(float(entry), **params), 1, 1)
         return np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
     return forward
 
 
-GAUSS = 2 / math.sqrt(math.pi)
-erf = unary(
-    "erf", lambda x: GAUSS * np.exp(-x * x), "erf",
-    forward=_each(math.erf, math.nan), unseen=domains.is_saturated,
-)  # fmt: skip
-erfc = unary(
-    "erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc",
-    forward=_each(math.erfc, math.nan), unseen=domains.is_saturated,
-)  # fmt: skip
+def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
+    """The same of a function of balls."""
+
+    def middle(x: float, **params: Numbers) -> float:
+        y = function(arb(x), **params)
+        if math.isfinite(x) and not y.is_finite():
+            raise ValueError("no number there")
+        return float(y.mid()) if math.isfinite(x) else math.nan
+
+    return _each(middle, pole)
+
+
+def _nowhere(x: float) -> float:
+    return math.nan
+
+
+_of_gauss = partial(unary, unseen=is_saturated)
+_of_gamma = partial(
+    unary, domain=POSITIVE, undefined=lambda x: x <= 0 and x.is_exact() and x.is_integer()
+)
+erf = _of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_each(math.erf, _nowhere))
+erfc = _of_gauss(
+    "erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_each(math.erfc, _nowhere)
+)
 erfinv = unary(
     "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
     forward=_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
 )  # fmt: skip
-_of_gamma = partial(unary, domain=POSITIVE, undefined=domains.pole)
 gamma = _of_gamma(
-    "gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma, math.nan)
+    "gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma, _nowhere)
 )
 loggamma = _of_gamma(
-    "loggamma", lambda x: 1.0 * digamma(x), "loggamma", arb.lgamma,
-    forward=_each(math.lgamma, math.inf), school=("lgamma", "gammaln"),
+    "loggamma", lambda x: 1.0 * digamma(x), "loggamma", ball=arb.lgamma,
+    forward=_each(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
 )  # fmt: skip
 
 
@@ -229,20 +209,20 @@ def _pole_of_psi(x: float, n: int = 0) -> float:
     return math.inf if n % 2 else -math.inf
 
 
-def _psi(x: arb, n: int = 0) -> Numbers:
+def psi(x: arb, n: int = 0) -> Numbers:
     """The n-th derivative of digamma; left of zero by reflection, whose part repeats itself."""
     if n == 0:
         return x.digamma()
     if x < 0:
         r = x - x.floor()
-        repeats = _psi(1 - r, n) - (-1) ** n * _psi(r, n)
-        return (-1) ** n * (_psi(1 - x, n) - repeats)
+        repeats = psi(1 - r, n) - (-1) ** n * psi(r, n)
+        return (-1) ** n * (psi(1 - x, n) - repeats)
     return (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x)
 
 
 digamma: Op = _of_gamma(
     "digamma", lambda x: polygamma(1, x), "digamma",
-    forward=_by_flint(_psi, _pole_of_psi), school=("psi",),
+    forward=_by_flint(psi, _pole_of_psi), school=("psi",),
 )  # fmt: skip
 
 
@@ -254,19 +234,15 @@ def _order(n: Numbers) -> int:
 
 
 polygamma: Op = op(
-    _by_flint(_psi, _pole_of_psi),
-    (lambda y, x, n: lambda g: g * polygamma(n + 1, x),),
-    name="polygamma",
-    symbolic=lambda x, n: sympy.polygamma(n, x),
-    ball=_psi,
-    domain=POSITIVE,
-    arrange=lambda n, x: ((x,), {"n": _order(n)}),
-)
+    "polygamma", (lambda y, x, n: lambda g: g * polygamma(n + 1, x),),
+    forward=_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
+    domain=POSITIVE, arrange=lambda n, x: ((x,), {"n": _order(n)}),
+)  # fmt: skip
 
 # -- rounding: flat between the jumps ------------------------------------------------------------
 
 
-def _flat(name: str) -> Callable[[Numbers], Numbers]:
+def _flat(name: str) -> Routine:
     """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
 
     @cache
@@ -277,30 +253,23 @@ def _flat(name: str) -> Callable[[Numbers], Numbers]:
     return lambda x: kind()(x)  # noqa: PLW0108 - SymPy comes later
 
 
-def _nearest(x: Numbers) -> Numbers:
-    """The nearest integer; of two, the even one."""
-    n = np.floor(x + 0.5)
-    return n - 1 if n - x == 0.5 and np.floor(n / 2) * 2 != n else n
-
-
-def _to_places(x: Numbers, decimals: int = 0) -> Numbers:
-    """The nearest multiple of a power of ten."""
+def _nearest(x: Numbers, decimals: int = 0) -> Numbers:
+    """The nearest multiple of a power of ten; of two, the even one."""
     scale = Fraction(10) ** decimals
-    return _nearest(x * scale) / scale
+    x = x * scale
+    n = np.floor(x + 0.5)
+    return (n - 1 if n - x == 0.5 and np.floor(n / 2) * 2 != n else n) / scale
 
 
 _rounding = partial(op, vjps=(flat,), rounds=False)
 floor = _rounding(np.floor, symbolic=_flat("floor"), ball=arb.floor, kinks="integers")
 ceil = _rounding(np.ceil, symbolic=_flat("ceiling"), ball=arb.ceil, kinks="integers")
 trunc = _rounding(
-    np.trunc,
-    also=(np.fix,),
-    exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
-    kinks="integers",
-    school=("fix",),
-)
+    np.trunc, also=(np.fix,), exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
+    kinks="integers", school=("fix",),
+)  # fmt: skip
 rint = _rounding(np.rint, exact=Composed(_nearest), kinks="half-integers")
 round = _rounding(
-    np.round, also=(np.around,), exact=Composed(_to_places), kinks="half-integers",
+    np.round, also=(np.around,), exact=Composed(_nearest), kinks="half-integers",
     params=("decimals",),
 )  # fmt: skip

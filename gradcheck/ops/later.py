@@ -3,9 +3,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gradcheck.values import Numbers, Routine
+from gradcheck.values import Numbers
 
-__all__ = ["sympy", "sympys"]
+__all__ = ["sympy"]
 
 
 class _Later:
@@ -24,12 +24,3 @@ if TYPE_CHECKING:
     import sympy
 else:
     sympy = _Later("sympy")
-
-
-def sympys(name: str) -> Routine:
-    """SymPy's function of this name; a row can name it before it is there."""
-
-    def function(*args: Numbers) -> Numbers:
-        return getattr(sympy, name)(*args)
-
-    return function

@@ -20,6 +20,10 @@ Meant = Callable[[Sequence[Numbers], Params], bool]
 
 UNKNOWN = object()
 """An argument whose value is not in the text."""
+AXES = ("dim", "axis")
+DIVISORS = {"correction", "unbiased", "ddof"}
+TURNED = {(1, 0), (-1, -2)}
+HARMLESS = (2, "fro", None)
 
 
 class Differing(NamedTuple):
@@ -49,10 +53,6 @@ def _always(args: Sequence[Numbers], named: Params) -> bool:
     return True
 
 
-def _without_divisor(args: Sequence[Numbers], named: Params) -> bool:
-    return not named.keys() & {"correction", "unbiased", "ddof"}
-
-
 def _with_more(args: Sequence[Numbers], named: Params) -> bool:
     return bool(args or named)
 
@@ -65,10 +65,6 @@ def along(args: Sequence[Numbers], named: Params) -> bool:
 def _without_numpys_axis(args: Sequence[Numbers], named: Params) -> bool:
     """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
     return "axis" not in named
-
-
-def _divide_along(args: Sequence[Numbers], named: Params) -> bool:
-    return along(args, named) and _without_divisor(args, named)
 
 
 def _without_axis(most: int) -> Meant:
@@ -84,28 +80,14 @@ def _of_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     return not harmless and (not axes or isinstance(axes[0], tuple | list))
 
 
-def _exchange(args: Sequence[Numbers], named: Params) -> bool:
-    """`x.transpose(0, 1)`: the order of the axes to NumPy, two axes to exchange to PyTorch."""
-    return len(args) == 2 and tuple(args) not in TURNED
-
-
-AXES = ("dim", "axis")
-TURNED = {(1, 0), (-1, -2)}
-HARMLESS = (2, "fro", None)
 SWAP = "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"
-
+SPLIT = Differing(_without_numpys_axis, "", "split_along")
 DIVISOR = Differing(
-    _without_divisor,
+    lambda args, named: not named.keys() & DIVISORS,
     "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`",
 )
-MAX = Differing(_with_more, "", "max_along")
-MIN = Differing(_with_more, "", "min_along")
-MEDIAN = Differing(_always, "", "median_along")
-SORT = Differing(_always, "", "sort_along")
-SPLIT = Differing(_always, "", "split_along")
-CROSS = Differing(
-    _without_axis(1),
-    "PyTorch takes the first axis of length 3, NumPy the last axis: say `dim=...`",
+DIVISOR_ALONG = DIVISOR._replace(
+    meant=lambda args, named: along(args, named) and not named.keys() & DIVISORS
 )
 SOFTMAX = Differing(
     _without_axis(0), "PyTorch guesses the axis from the shape: say `dim=-1` for the last one"
@@ -115,25 +97,28 @@ FUNCTIONALS = {"pad": "pad_last"}
 FUNCTIONS: Mapping[str, Differing] = {
     "std": DIVISOR,
     "var": DIVISOR,
-    "max": MAX,
-    "min": MIN,
-    "median": MEDIAN,
-    "sort": SORT,
-    "split": SPLIT,
+    "max": Differing(_with_more, "", "max_along"),
+    "min": Differing(_with_more, "", "min_along"),
+    "median": Differing(_always, "", "median_along"),
+    "sort": Differing(_always, "", "sort_along"),
+    "split": Differing(_always, "", "split_along"),
+    "softmax": SOFTMAX,
+    "log_softmax": SOFTMAX,
     "transpose": Differing(_with_more, SWAP),
     "norm": Differing(
         _of_all_entries,
         "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",
     ),
-    "cross": CROSS,
+    "cross": Differing(
+        _without_axis(1),
+        "PyTorch takes the first axis of length 3, NumPy the last axis: say `dim=...`",
+    ),
     "meshgrid": Differing(
         lambda args, named: "indexing" not in named,
         'PyTorch lets the first vector lie along the first axis, NumPy not: say `indexing="ij"`',
     ),
     "gradient": Differing(_with_more, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
     "quantile": Differing(lambda args, named: bool(args[1:]), "say `dim=...` and `keepdim=...`"),
-    "softmax": SOFTMAX,
-    "log_softmax": SOFTMAX,
     "pad": Differing(
         _always, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
     ),
@@ -148,29 +133,26 @@ LINALG: Mapping[str, Differing] = {
 }
 """The same for `torch.linalg.name(x, ...)`."""
 METHODS: Mapping[str, Differing] = {
-    "std": DIVISOR._replace(meant=_divide_along),
-    "var": DIVISOR._replace(meant=_divide_along),
-    "max": MAX._replace(meant=along),
-    "min": MIN._replace(meant=along),
-    "median": MEDIAN._replace(meant=_without_numpys_axis),
-    "sort": SORT._replace(meant=_without_numpys_axis),
-    "split": SPLIT._replace(meant=_without_numpys_axis),
+    "std": DIVISOR_ALONG,
+    "var": DIVISOR_ALONG,
+    "max": Differing(along, "", "max_along"),
+    "min": Differing(along, "", "min_along"),
+    "median": Differing(_without_numpys_axis, "", "median_along"),
+    "sort": Differing(_without_numpys_axis, "", "sort_along"),
+    "split": SPLIT,
     "array_split": SPLIT._replace(meant=along),
     "repeat": Differing(
         _without_numpys_axis,
         "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
     ),
-    "transpose": Differing(_exchange, SWAP),
+    "transpose": Differing(  # the order of the axes to NumPy, two axes to exchange to PyTorch
+        lambda args, named: len(args) == 2 and tuple(args) not in TURNED, SWAP
+    ),
 }
 
 # -- functions and methods of PyTorch's own ------------------------------------------------------
 
 TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
-
-
-def where(x: Numbers, condition: Numbers, other: Numbers) -> Numbers:
-    """`x.where(condition, other)`: x where the condition holds, else the other."""
-    return TABLE["where"](condition, x, other)
 
 
 def transpose(x: Numbers, *axes: Numbers, **named: Numbers) -> Numbers:
@@ -183,13 +165,9 @@ def transpose(x: Numbers, *axes: Numbers, **named: Numbers) -> Numbers:
 
 
 def norm(
-    x: Numbers,
-    p: Numbers = None,
-    axis: Numbers = None,
-    keepdims: bool = False,
-    *,
+    x: Numbers, p: Numbers = None, axis: Numbers = None, keepdims: bool = False, *,
     ord: Numbers = None,
-) -> Numbers:
+) -> Numbers:  # fmt: skip
     """`x.norm(p, dim, keepdim)` of all entries, as PyTorch has it; `ord=` is np.linalg.norm's."""
     return TABLE["norm"](x, ord, axis, keepdims, p=p)
 
@@ -203,11 +181,7 @@ def cross(x: Numbers, other: Numbers, axis: int | None = None) -> Numbers:
 
 def _scaled(name: str) -> Routine:
     """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
-
-    def method(x: Numbers, other: Numbers, *, alpha: float = 1) -> Numbers:
-        return TABLE[name](x, other if alpha == 1 else alpha * other)
-
-    return method
+    return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
 
 
 def divide(x: Numbers, other: Numbers, *, rounding_mode: str | None = None) -> Numbers:
@@ -231,19 +205,16 @@ def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
     return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
 
 
-def polygamma(x: Numbers, n: int) -> Numbers:
-    """`x.polygamma(n)`."""
-    return TABLE["polygamma"](n, x)
-
-
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
 OWN: Mapping[str, Routine] = {
-    **{name: _scaled(name) for name in ("add", "subtract")},
-    **{f.__name__: f for f in (where, transpose, norm, cross, divide, squeeze, polygamma)},
-}
+    "add": _scaled("add"), "subtract": _scaled("subtract"), "divide": divide,
+    "transpose": transpose, "norm": norm, "cross": cross, "squeeze": squeeze,
+    "where": lambda x, condition, other: TABLE["where"](condition, x, other),
+    "polygamma": lambda x, n: TABLE["polygamma"](n, x),
+}  # fmt: skip
 
-AS_FUNCTIONS = frozenset({"transpose", "norm", "cross", "add", "subtract", "divide", "squeeze"})
+AS_FUNCTIONS = frozenset(OWN) - {"where", "polygamma"}
 """Those that PyTorch has as functions of the same meaning."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.later import sympys
+from gradcheck.ops.later import sympy
 from gradcheck.values import Call, Numbers, Params, Routine
 
 Pull = Callable[..., Numbers]  # g, or i and g, to the cotangent that leaves
@@ -162,14 +162,10 @@ class Op:
         """Which operands, and whether `y`, the VJPs of the wanted operands close over."""
         found = self._keeps.get(wanted)
         if found is None:
-            rules: Numbers = self.vjps
-            if type(rules) is tuple:
-                rules = {r for r, want in zip(rules, wanted, strict=False) if want and r}
-            else:
-                rules = {rules} if True in wanted else set()
-            read = [find_kept(rule, len(wanted)) for rule in rules]
-            places = frozenset[int]().union(*(positions for positions, _ in read))
-            kept = tuple(i in places for i in range(len(wanted)))
+            rules = self.vjps if type(self.vjps) is tuple else (self.vjps,) * len(wanted)
+            chosen = {r for r, want in zip(rules, wanted, strict=False) if want and r}
+            read = [find_kept(rule, len(wanted)) for rule in chosen]
+            kept = tuple(any(i in places for places, _ in read) for i in range(len(wanted)))
             found = self._keeps[wanted] = kept, any(y for _, y in read)
         return found
 
@@ -177,22 +173,20 @@ class Op:
         """The row with its parameters filled in: a function of its operands alone."""
         if not params:
             return self
-        if not all(isinstance(value, PLAIN) for value in params.values()):
-            return self._fill_in(params)  # an exact number of one run: nobody asks again
-        key = tuple(sorted(params.items()))
+        plain = all(isinstance(value, PLAIN) for value in params.values())
+        key = tuple(sorted(params.items())) if plain else ()  # an exact number is of one run
         if key not in self._bound:
-            self._bound[key] = self._fill_in(params)
+            bound = replace(
+                self,
+                forward=partial(self.forward, **params),
+                symbolic=_fill(self.symbolic, params),
+                ball=_fill(self.ball, params),
+                _bound={},
+            )
+            if not plain:
+                return bound
+            self._bound[key] = bound
         return self._bound[key]
-
-    def _fill_in(self, params: Params) -> "Op":
-        """A copy whose cells have these parameters."""
-        return replace(
-            self,
-            forward=partial(self.forward, **params),
-            symbolic=_fill(self.symbolic, params),
-            ball=_fill(self.ball, params),
-            _bound={},
-        )
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
@@ -209,16 +203,12 @@ def find_kept(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
     code: CodeType | None = getattr(rule, "__code__", None)
     if code is None:
         return frozenset(range(count)), True
-    inner = [c for c in code.co_consts if isinstance(c, CodeType)]
-    closed = {name for c in inner for name in c.co_freevars}
+    closed = {n for c in code.co_consts if isinstance(c, CodeType) for n in c.co_freevars}
     value, *operands = code.co_varnames[: code.co_argcount]
-    kept = {i for i, name in enumerate(operands) if name in closed}
-    if (
-        code.co_flags & 0x04
-        and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] in closed
-    ):
-        kept |= set(range(len(operands), count))
-    return frozenset(i for i in kept if i < count), value in closed
+    if code.co_flags & 0x04:  # `*operands`: all that are left
+        rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        operands += [rest] * (count - len(operands))
+    return frozenset(i for i, n in enumerate(operands[:count]) if n in closed), value in closed
 
 
 TABLE: dict[str, Op] = {}
@@ -237,23 +227,48 @@ NO_WORDS: Mapping[str, str] = {}
 # -- entering rows -------------------------------------------------------------------------------
 
 
+class _Flint:
+    """flint's functions of balls, as SymPy's module has them."""
+
+    Integer = arb
+
+    def __getattr__(self, name: str) -> Numbers:
+        return arb.pi() if name == "pi" else getattr(arb, name)
+
+
+def _by_name(name: str, module: Numbers, *x: Numbers) -> Numbers:
+    return getattr(module, name)(*x)
+
+
 def op(
-    function: Routine,
+    function: Routine | str,
     vjps: tuple[Vjp | None, ...] | Vjp,
     *,
     name: str = "",
     forward: Routine | None = None,
     also: Iterable[Routine] = (),
     exact: Cell = None,
+    closed: str | Routine | None = None,
     **cells: Numbers,
 ) -> Op:
     """Enter a row; `also` are further NumPy functions that mean the same op.
 
-    `exact` is both of the cells `symbolic` and `ball`.
+    What NumPy does not have comes by its name and `forward=`. `exact` is both of the cells
+    `symbolic` and `ball`; so is `closed`, unless one of them says otherwise: the name that SymPy
+    and flint have for it, or a formula of either's functions, `lambda m, x: m.acos(1 / x)`.
     """
+    if isinstance(function, str):
+        assert forward is not None
+        name, function = function, forward
     name = name or function.__name__
     if exact is not None:
         cells |= {"symbolic": exact, "ball": exact}
+    if isinstance(closed, str):
+        cells.setdefault("ball", getattr(arb, closed, None))
+        closed = partial(_by_name, closed)
+    if closed is not None:
+        cells.setdefault("symbolic", partial(closed, sympy))
+        cells.setdefault("ball", partial(closed, _Flint()))
     if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
         cells["operands"] = len(vjps)
     if "arrange" in cells:
@@ -263,8 +278,7 @@ def op(
         raise ValueError(f"the op {name} has a row already")
     TABLE[name] = row
     BY_SPELLING.update(dict.fromkeys(row.school, name))
-    for entry in (function, *also):
-        BY_FUNCTION[entry] = row
+    BY_FUNCTION.update(dict.fromkeys((function, *also), row))
     return row
 
 
@@ -272,35 +286,19 @@ def unary(
     function: Routine | str,
     slope: Routine,
     closed: str | Routine | None = None,
-    ball: Routine | None = None,
     **cells: Numbers,
 ) -> Op:
     """Enter a smooth function of one number: its slope is a function of `x`, of `y`, or `y, x`.
 
     A slope without named arguments, as NumPy's are, is one of `x`.
-    `closed` is SymPy's name of it, which flint has too unless `ball` says otherwise, or the
-    function on SymPy's expressions. A function that NumPy does not have comes by its name and
-    `forward=`.
     """
-    if isinstance(closed, str):
-        ball = ball or getattr(arb, closed)
-        closed = sympys(closed)
-    if isinstance(function, str):
-        cells |= {"name": function}
-        return unary(cells.pop("forward"), slope, closed, ball, **cells)
-    if closed is not None:
-        cells |= {"symbolic": closed, "ball": ball}
-    return op(function, (_times(slope),), **cells)
+    return op(function, (_times(slope),), closed=closed, **cells)
 
 
 def _times(slope: Routine) -> Vjp:
     """The rule of an op of one number from its slope."""
     code: CodeType | None = getattr(slope, "__code__", None)
     names = code.co_varnames[: code.co_argcount] if code else ("x",)
-    if not names:
-        return lambda y, x: lambda g: g * slope()
-    if names == ("x",):
-        return lambda y, x: lambda g: g * slope(x)
     if names == ("y",):
         return lambda y, x: lambda g: g * slope(y)
     if names == ("y", "x"):

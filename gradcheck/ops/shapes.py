@@ -97,11 +97,11 @@ rot90 = moving(np.rot90, params=("k", "axes"))
 def is_basic(index: Numbers) -> bool:
     """Whether NumPy answers the index with a view: numbers, slices, `...` and None only."""
     parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is Ellipsis or _is_place(part) for part in parts)
-
-
-def _is_place(part: Numbers) -> bool:
-    return isinstance(part, int | np.integer | slice) and not isinstance(part, bool)
+    return all(
+        (part is None or part is Ellipsis or isinstance(part, int | np.integer | slice))
+        and not isinstance(part, bool)
+        for part in parts
+    )
 
 
 def _scatter(g: Numbers, shape: Shape, index: Numbers) -> Numbers:
@@ -181,13 +181,6 @@ trace = op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1
 # -- put together, repeated, padded --------------------------------------------------------------
 
 
-def _slab(g: Numbers, axis: int, start: int, stop: int) -> Numbers:
-    """The entries of g from start to stop along an axis."""
-    where = [slice(None)] * g.ndim
-    where[axis] = slice(start, stop)
-    return g[tuple(where)]
-
-
 def _as_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
     """The arrays, and the axis; another dtype than float64 is refused."""
     given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
@@ -199,10 +192,13 @@ def _as_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
 def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pull:
     """To each array its slab of the cotangent."""
     shapes = [a.shape for a in arrays]
-    along = axis or 0
-    widths = [int(np.prod(s, dtype=int)) if axis is None else s[along] for s in shapes]
-    ends = np.cumsum([0, *widths]).tolist()
-    return lambda i, g: np.reshape(_slab(g, along, ends[i], ends[i + 1]), shapes[i])
+    lengths = [int(np.prod(s, dtype=int)) if axis is None else s[axis] for s in shapes]
+    ends = np.cumsum([0, *lengths]).tolist()
+
+    def back(i: int, g: Numbers) -> Numbers:
+        return np.reshape(g[along(g, axis or 0, slice(ends[i], ends[i + 1]))], shapes[i])
+
+    return back
 
 
 def _by_rows(y: Numbers) -> Numbers:
@@ -231,25 +227,20 @@ def hstack(arrays: Numbers, **how: Numbers) -> Numbers:
     return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1, **how)
 
 
-@composed(function=np.vstack)
-def vstack(arrays: Numbers, **how: Numbers) -> Numbers:
-    """One below the other; vectors are rows."""
-    return np.concatenate([np.atleast_2d(a) for a in arrays], axis=0, **how)
+def _as_column(x: Numbers) -> Numbers:
+    return np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x
 
 
-@composed(function=np.column_stack)
-def column_stack(arrays: Numbers, **how: Numbers) -> Numbers:
-    """Side by side; vectors are columns."""
-    columns = [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in arrays]
-    return np.concatenate(columns, axis=1, **how)
-
-
-@composed(function=np.dstack)
-def dstack(arrays: Numbers, **how: Numbers) -> Numbers:
-    """One behind the other, along a third axis."""
-    return np.concatenate([np.atleast_3d(a) for a in arrays], axis=2, **how)
-
-
+_lay: Numbers
+for _joins, _lay, _axis in (
+    (np.vstack, np.atleast_2d, 0), (np.column_stack, _as_column, 1), (np.dstack, np.atleast_3d, 2),
+):  # fmt: skip
+    compound(
+        _joins,
+        lambda arrays, lay=_lay, axis=_axis, **how: np.concatenate(
+            [lay(a) for a in arrays], axis=axis, **how
+        ),
+    )
 tile = moving(
     np.tile,
     operands=1,
@@ -298,26 +289,23 @@ pad = moving(
 # -- cut apart -----------------------------------------------------------------------------------
 
 
-def _pieces(x: Numbers, sections: Numbers, axis: int, cut: Numbers) -> list[Numbers]:
-    """The pieces of x along an axis, each a slice of it, where NumPy's `cut` would cut."""
-    cuts = cut(np.arange(x.shape[axis]), bare_numbers(sections))
-    bounds = [(k[0], k[-1] + 1) if len(k) else (0, 0) for k in cuts]
-    return [_slab(x, axis, int(start), int(stop)) for start, stop in bounds]
+def _cutting(function: Numbers, cut: Numbers, axis: int = 0) -> None:
+    """Enter what cuts an array into slices where NumPy's `cut` would cut it."""
+
+    def pieces(x: Numbers, indices_or_sections: Numbers, axis: int = axis) -> list[Numbers]:
+        axis = axis if cut is function else min(axis, x.ndim - 1)
+        cuts = cut(np.arange(x.shape[axis]), bare_numbers(indices_or_sections))
+        bounds = [slice(k[0], k[-1] + 1) if len(k) else slice(0, 0) for k in cuts]
+        return [x[along(x, axis, bound)] for bound in bounds]
+
+    compound(function, pieces)
 
 
-_cut: Numbers
-for _cut in (np.split, np.array_split):
-    compound(
-        _cut,
-        lambda x, indices_or_sections, axis=0, cut=_cut: _pieces(x, indices_or_sections, axis, cut),
-    )
-for _cut, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
-    compound(
-        _cut,
-        lambda x, indices_or_sections, axis=_axis: _pieces(
-            x, indices_or_sections, min(axis, x.ndim - 1), np.split
-        ),
-    )
+_cutting(np.split, np.split)
+_cutting(np.array_split, np.array_split)
+_cutting(np.hsplit, np.split, 1)
+_cutting(np.vsplit, np.split, 0)
+_cutting(np.dsplit, np.split, 2)
 
 
 def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
@@ -353,8 +341,7 @@ def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> t
 @composed()
 def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Numbers, ...]:
     """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
-    n = np.shape(x)[axis]
-    return split_along(x, -(-n // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
+    return split_along(x, -(-np.shape(x)[axis] // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
 
 
 # -- PyTorch's words for shapes ------------------------------------------------------------------

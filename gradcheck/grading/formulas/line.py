@@ -20,7 +20,7 @@ from gradcheck.language.kinds import CONSTANTS, FORMULAS
 from gradcheck.numbers.ball import Ball, exact
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
-from gradcheck.ops.domains import difference, knots
+from gradcheck.ops.domains import knots
 from gradcheck.ops.row import Composed
 from gradcheck.values import Array, Routine, Value
 
@@ -157,7 +157,7 @@ class Line:
 def _knots(name: str) -> tuple[Routine, ...]:
     """What is zero where an operation changes its rule."""
     if name == TEST:
-        return (difference,)
+        return (operator.sub,)
     row = TABLE.get(name)
     return tuple(knots(row.kinks)) if row else ()
 
