@@ -80,7 +80,6 @@ def read_answer(
 
 
 def _plain(text: str, names: Collection[str]) -> Plain | None:
-    """A truth value, None or a graph node as a form delivers it."""
     word = text.strip()
     node = GRAPH_NODE.fullmatch(word)
     if word.lower() in WORDS and word not in names:
@@ -109,7 +108,6 @@ def _pieces(node: ast.expr, formula: Formula) -> object:
 
 
 def _array(value: object, read: Reader) -> NumberList | Entries:
-    """Numbers, or formulas as soon as one entry is more than a number."""
     shape = _shape(value)
     entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
@@ -122,7 +120,6 @@ def _array(value: object, read: Reader) -> NumberList | Entries:
 
 
 def _shape(value: object) -> tuple[int, ...]:
-    """The shape that the first entries promise, within the limits."""
     shape: list[int] = []
     while isinstance(value, list | tuple):
         shape.append(len(value))
@@ -198,7 +195,6 @@ def _formula(entry: Formula | Number, read: Reader) -> Formula:
 
 
 def _where(place: tuple[int, ...]) -> str:
-    """The entry meant, for the beginning of a message."""
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
 
 

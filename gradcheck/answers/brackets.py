@@ -28,14 +28,11 @@ Piece = tuple[int, int | None]  # where something that is read as one begins and
 
 
 class Other(NamedTuple):
-    """A formula with other brackets, and how it would be typed."""
-
     tree: ast.Expression
     typed: str
 
 
 def rebracket(formula: Formula) -> Iterator[Other]:
-    """The formula with brackets put in where they may be missing, the likeliest first."""
     tokens, words = formula.tokens, formula.words
     if words is None or not any(
         token.text in SIGNS or _is_function(token, words) for token in tokens
@@ -70,7 +67,6 @@ def _stands_alone(tokens: Sequence[Token], pair: Pair, pieces: Container[Piece])
 
 
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
-    """The first and the last of tokens around which brackets may be missing."""
     for at, token in enumerate(tokens):
         opened = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
         function = _is_function(token, words)
@@ -142,7 +138,6 @@ def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[P
 
 
 def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
-    """The tokens at which a value ends, on the level of the first one."""
     level = 0
     for at in range(first, len(tokens)):
         token = tokens[at]
@@ -160,6 +155,5 @@ def _is_function(token: Token, words: Words) -> bool:
 
 
 def _is_fraction(tokens: Sequence[Token]) -> bool:
-    """Whether tokens are `1/2` or `-3/2`: with brackets, an exponent."""
     kinds = [token.kind if token.kind == "number" else token.text for token in tokens]
     return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])

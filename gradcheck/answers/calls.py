@@ -51,7 +51,6 @@ class Calls(Operands):
     """The readers of words and of what belongs to them."""
 
     def word(self) -> ast.expr:
-        """A declared name, a constant, or a function with its argument."""
         token = self.tokens[self.at]
         if token.text in self.reading.own:
             self.at += 1
@@ -81,7 +80,6 @@ class Calls(Operands):
         return self.name(name, token.start)
 
     def entry(self, token: Token, name: str) -> ast.expr:
-        """`x_1` is the first entry of a vector, `A_{12}` one of a matrix, counted from one."""
         stem, *places = name.split(",")
         value = self.name(stem, token.start)
         if not places:
@@ -126,7 +124,6 @@ class Calls(Operands):
         return self.run_together(token)
 
     def run_together(self, token: Token) -> ast.expr:
-        """`xsin2x`, `kI`."""
         text = token.text
         ways = segment(self.words, text, opens=self.sees("(", ahead=1))
         if not ways and text[1:].endswith("I") and self.words.meaning(text[:-1]):
@@ -144,7 +141,6 @@ class Calls(Operands):
         return self.sum()
 
     def rows_of(self, array: ast.expr, axis: int, start: int) -> ast.expr:
-        """`X.shape[0]`."""
         shape = self.node(ast.Attribute(array, "shape", ast.Load()), start)
         place = self.node(ast.Constant(axis), start)
         return self.node(ast.Subscript(shape, place, ast.Load()), start)
@@ -173,7 +169,6 @@ class Calls(Operands):
         return self.word()
 
     def wrapped_list(self) -> ast.expr:
-        """`tensor([[1, 2]], dtype=...)`: the list alone."""
         self.at += 1
         stop, opening = closing_at(self.tokens, self.at), self.step()
         found = self.list_()
@@ -230,7 +225,6 @@ class Calls(Operands):
         return self.apply_function(token, inverse)
 
     def apply_function(self, token: Token, function: str) -> ast.expr:
-        """The function with its argument: in brackets, in braces or bare."""
         if self.sees("(", "["):
             return self.call(token, function)
         if ARITY.get(function) != 1:
@@ -318,7 +312,6 @@ class Calls(Operands):
         return call
 
     def call_argument(self) -> ast.expr:
-        """An argument or an index: True, False, None, einsum's letters or an expression."""
         token = self.tokens[self.at]
         literal = token.text in LITERALS and not self.meaning(token)
         if literal or token.kind == "string":
@@ -376,7 +369,6 @@ class Calls(Operands):
         raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
 
     def fraction(self) -> ast.expr:
-        """A LaTeX fraction; of d and dx it is a derivative not yet taken."""
         if self.derivative_comes():
             return self.derivative()
         token = self.step()
@@ -429,7 +421,6 @@ class Calls(Operands):
         return self.binary_node(left, ast.MatMult(), right, start)
 
     def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        """A dot between arrays: the product of two vectors, a matrix product."""
         a, b = self.shape(left), self.shape(right)
         if not a or a != b or len(a) != 1 or is_turned(right):
             return self.multiply_matrices(left, right, start)

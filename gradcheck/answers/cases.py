@@ -77,7 +77,6 @@ def by_cases(
 def _branches(
     runs: list[tuple[str, Tokens]], words: Words, bare: frozenset[str]
 ) -> list[Branch] | None:
-    """Values with their conditions, in order; None where something is neither."""
     found: list[Branch] = []
     held: Tokens = ()
     due = otherwise = False
@@ -123,7 +122,6 @@ def _behind(tokens: Tokens, words: Words, *, sure: bool) -> Branch | None:
 
 
 def _kind(token: Token, words: Words, after: Tokens = ()) -> str:
-    """What a token does between cases: if, else, part, or nothing."""
     if token.kind == "line" or (token.kind == "op" and token.text in ("&", ";", ",")):
         return "part"
     if token.kind != "word" or token.text not in IF | ELSE:
@@ -136,7 +134,6 @@ def _kind(token: Token, words: Words, after: Tokens = ()) -> str:
 
 
 def _zero_by_zero(at: int) -> ast.expr:
-    """0/0: no value."""
     end = [Token("end", "", at, at)]
     zeros = [_place(ast.Constant(0), end) for _ in range(2)]
     return _place(ast.BinOp(zeros[0], ast.Div(), zeros[1]), end)
@@ -158,6 +155,5 @@ def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
 
 
 def _alternatives(tokens: Tokens) -> list[Tokens]:
-    """The conditions of which one must hold."""
     parted = split(tokens, lambda k, _: tokens[k].text.lower() in OR)
     return [run for _, run in parted if run]

@@ -73,8 +73,6 @@ ODD = re.compile(
 
 
 class Typed(NamedTuple):
-    """A text in plain characters, where each of them was typed, and what was noted on the way."""
-
     text: str
     places: Sequence[int]
     notes: list[str]
@@ -95,7 +93,6 @@ def in_plain(typed: str) -> Typed:
 
 
 def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
-    """What stands for one odd piece of a text."""
     found = odd[0]
     match odd.lastgroup:
         case "gone":
@@ -176,10 +173,8 @@ def fault_at(text: str, at: int, message: str, cure: str = "", width: int = 1) -
 
 
 def to_one_line(text: str) -> str:
-    """The text on one line, what cannot be printed as blanks, positions kept."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 def clip(text: str, size: int = 40) -> str:
-    """The text, or its beginning when it is longer than `size`."""
     return text if len(text) <= size else text[: size - 3] + "..."

@@ -28,7 +28,6 @@ EXACT = Context(prec=2_000, traps=[Inexact])
 
 
 def echo(node: ast.AST) -> str:
-    """The text of a tree."""
     return _write(node.body if isinstance(node, ast.Expression) else node)[0]
 
 
@@ -52,7 +51,6 @@ def decimal(value: Fraction) -> str:
 
 
 def _write(node: ast.AST) -> tuple[str, int]:
-    """The text of a tree, and how tightly it binds."""
     match node:
         case ast.Name(name):
             return name, ATOM

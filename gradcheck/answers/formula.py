@@ -62,7 +62,6 @@ class Formula:
 
     @cached_property
     def understood(self) -> str:
-        """The tree in NumPy's spelling."""
         return written.echo(self.tree)
 
     @property
@@ -109,7 +108,6 @@ def other_readings(formula: Formula) -> Iterator[Formula]:
 
 @lru_cache(maxsize=64)
 def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]) -> Formula:
-    """The formula in a text; the last few are known, as answers are looked at more than once."""
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise fault_at(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
@@ -211,7 +209,6 @@ def explain(nodes: Iterable[ast.expr], typed: str) -> list[str]:
 
 
 def _is_doubtful(node: ast.expr, typed: str) -> bool:
-    """Whether somebody could have read what was typed for a node in another way."""
     match node:
         case ast.Call(ast.Name(name), [inner], []):
             return _is_bare(node, typed) and not _is_simple(inner, name in ("sqrt", "cbrt"))

@@ -51,8 +51,6 @@ NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
-    """Precedence climbing over the tokens of a formula."""
-
     def whole(self) -> ast.expr:
         if len(self.tokens) == 1:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
@@ -122,7 +120,6 @@ class Parser(Calls):
         return self.binary_node(left, op, right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
-        """One comparison; a chain only in a condition, as what holds together."""
         found: ast.expr | None = None
         while (sign := self.tokens[self.at]).text in COMPARED:
             if found and not self.equates:
@@ -166,7 +163,6 @@ class Parser(Calls):
         return before.text in (")", "}", "|)", "|", "]") and follows
 
     def power(self, base: ast.expr, start: int) -> ast.expr:
-        """A power; a raised T is the transpose, -1 the inverse of a square matrix."""
         sign = self.step()
         shape = self.shape(base)
         if self.sees("{") and self.sees("⊙", ahead=1):  # H^{\odot 2}
@@ -241,7 +237,6 @@ class Parser(Calls):
         return self.binary_node(self.transpose(ones, start), ast.MatMult(), inner, start)
 
     def transpose(self, node: ast.expr, start: int) -> ast.expr:
-        """The transpose; a list of numbers is one either way."""
         node = as_list(node)
         if isinstance(node, ast.List) and not any(isinstance(e, ast.List) for e in node.elts):
             return node
@@ -311,7 +306,6 @@ class Parser(Calls):
         return plain or any(t.text in NO_SUM for t in inside)
 
     def subscript(self, value: ast.expr, start: int) -> ast.expr:
-        """`x[0]`, `W[:, 0]`, `x[1:3]`."""
         opening, outside = self.step(), self.slices
         first, self.slices = self.tokens[self.at].start, True
         parts, many = self.items(opening, self.index, (",",))
@@ -352,7 +346,6 @@ class Parser(Calls):
         return starts
 
     def method(self, value: ast.expr, start: int) -> ast.expr:
-        """`.T`, `.size`, `.sum(axis=0)`."""
         self.step()
         method = self.tokens[self.at]
         if method.text == "T" or method.kind == "transpose":

@@ -66,8 +66,6 @@ class Reading:
 
 
 class Operands:
-    """A place among the tokens of a formula, and the readers of single operands."""
-
     def __init__(self, reading: Reading, tokens: Sequence[Token], *, single: bool = False) -> None:
         end = tokens[-1].end if tokens else len(reading.typed)
         self.reading, self.typed, self.words = reading, reading.typed, reading.words
@@ -169,7 +167,6 @@ class Operands:
         self.reading.notes.append(said if "**" in self.typed else said.replace("**", "^"))
 
     def text(self, start: int) -> str:
-        """What was typed from `start` to the end of the token just read, in short."""
         return clip(self.typed[start : self.tokens[self.at - 1].end])
 
     def fault(self, token: Token, message: str, cure: str = "") -> TextError:
@@ -257,7 +254,6 @@ class Operands:
         return any(t.text in UNEQUAL or t.text in ("==", "=") for t in inside)
 
     def indicator(self) -> ast.expr:
-        """One where what stands in brackets holds."""
         outside, self.equates = self.equates, True
         found = self.in_brackets()
         self.equates = outside
@@ -284,7 +280,6 @@ class Operands:
         return found, parted
 
     def group(self) -> ast.expr:
-        """What stands in round brackets or braces; commas or semicolons make it a tuple."""
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
@@ -325,7 +320,6 @@ class Operands:
         return self.node(ast.List(found, ast.Load()), opening.start)
 
     def cases(self) -> ast.expr:
-        r"""The rows of `\begin{cases}`."""
         opening = self.step()
         inside = self.in_bracket(self.at - 1)
         found = self.reading.choices(inside)
@@ -354,7 +348,6 @@ class Operands:
         return self.call_by_name(function, [inner], opening.start)
 
     def norm(self) -> ast.expr:
-        """`‖x‖`, with `_2` or `_F` below."""
         opening = self.step()
         self.in_norm = True
         (inner,), _ = self.items(opening, self.expression, ())
@@ -376,7 +369,6 @@ class Operands:
         return self.node(ast.List(parts, ast.Load()), opening.start)
 
     def radical(self) -> ast.expr:
-        """A root sign covers the one factor after it, with its power."""
         sign = self.step()
         if not self.factor_starts():
             here = self.tokens[self.at]
@@ -387,7 +379,6 @@ class Operands:
         return call
 
     def root(self) -> ast.expr:
-        """A LaTeX root, perhaps with its index: a square root, a cube root or a power."""
         token = self.step()
         index = self.in_brackets() if self.sees("[") else None
         inner = self.argument()
@@ -399,7 +390,6 @@ class Operands:
         return self.binary_node(inner, ast.Pow(), exponent, token.start)
 
     def argument(self) -> ast.expr:
-        """One argument of a LaTeX command: a group in braces, or one digit, letter or command."""
         token = self.tokens[self.at]
         if self.sees("{"):
             return self.operand(self.group())

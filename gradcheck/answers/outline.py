@@ -72,8 +72,6 @@ class WorkingStep(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A stretch of a text, and what parts it from the one before it."""
-
     sign: Token | None
     tokens: list[Token]
 
@@ -93,7 +91,6 @@ class Outline:
         self.read: list[Token] = []
 
     def formula(self) -> ast.expr:
-        """The formula that is the answer; `steps` are those that lead to it."""
         for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, re.compile(GRADIENT.format(name[1:])))
         self.tokens = self.unframe(self.tokens)
@@ -106,7 +103,6 @@ class Outline:
         return body
 
     def answer(self) -> ast.expr:
-        """The tree of a list, of cases, or of the last step."""
         if not self.reading.single and (listed := self.bare_list()):
             return self.parse(self.join_numbers(listed))
         self.tokens = self.join_numbers(self.tokens)
@@ -215,7 +211,6 @@ class Outline:
         return tokens[marker:]
 
     def without_remark(self, tokens: list[Token]) -> list[Token]:
-        """`3x^2  # the power rule`, `// by the chain rule`, up to the end of the line."""
         for at, token in enumerate(tokens):
             if at and token.kind == "op" and token.text in ("#", "//"):
                 line = [*takewhile(lambda t: t.kind != "line", tokens[at:])]
@@ -446,7 +441,6 @@ class Outline:
     # -- steps
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
-        """The formula of the last step; all that lead to it are kept."""
         if below := next((c.sign for c in clauses[1:] if c.word in BELOW | AT_POINT), None):
             message = f"what stands behind {below.text} defines nothing"
             raise self.fault(below, message, "write where u = x^2")
@@ -491,7 +485,6 @@ class Outline:
         return tree is not None and aside.untaken is not None
 
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
-        """The steps that are about the last name, each read; the tree of the last one."""
         label = next((label for label, *_ in reversed(steps) if label), "")
         lines = [t.start for t in self.tokens if t.kind == "line"]
         for name, tokens, chained in steps[:-1]:

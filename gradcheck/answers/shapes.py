@@ -141,7 +141,6 @@ def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
 
 
 def _place(part: ast.expr) -> Any:
-    """An index; what is no plain number is none that NumPy takes."""
     match part:
         case ast.Slice(None, None, None):
             return slice(None)

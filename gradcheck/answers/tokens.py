@@ -93,7 +93,6 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
 
 
 def _read_piece(typed: str, kind: str, shown: str, start: int) -> tuple[str, str]:
-    """The plain kind and spelling of a piece."""
     if kind == "op":
         return kind, OPS.get(shown, shown)
     if kind == "number":
@@ -140,7 +139,6 @@ def _within_length(typed: str, start: int, word: str) -> str:
 
 
 def _within_limits(typed: str, start: int, digits: str) -> None:
-    """Refuse a number with too many digits or too large an exponent."""
     if len(digits) <= DIGITS and digits.isdigit():
         return
     mantissa, _, exponent = digits.lower().partition("e")
@@ -252,7 +250,6 @@ class Commas(NamedTuple):
         return found
 
     def is_list(self, tokens: Sequence[Token], at: int, inside: bool) -> bool:
-        """Whether commas part what stands in the bracket at a place; `inside` of what is around."""
         sign, before = tokens[at].text, tokens[at - 1] if at else None
         if sign in "[⟦⟨":
             return sign != "[" or not self.are_decimals(tokens, at)
@@ -328,8 +325,6 @@ def without_quotes(tokens: list[Token]) -> list[Token]:
 
 
 def strip(tokens: list[Token], leading: Collection[str], trailing: Collection[str]) -> list[Token]:
-    """Tokens without such signs, or line breaks, at both ends."""
-
     def is_sign(token: Token, among: Collection[str]) -> bool:
         return token.kind == "line" or (token.kind == "op" and token.text in among)
 

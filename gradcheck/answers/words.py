@@ -81,7 +81,6 @@ class Words:
     letter: str = ""  # of the sum inside which a formula stands
 
     def meaning(self, word: str) -> Meaning | None:
-        """A declared name, else a constant, else a function, else nothing."""
         if word not in self.met:
             if len(self.met) >= REMEMBERED:  # strangers think of any number of words
                 self.met.clear()
@@ -160,12 +159,10 @@ class Words:
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """The shapes that are known; a constant has none to speak of."""
         return dict.fromkeys(self.constants - self.names, ()) | dict(self.sized)
 
     @cached_property
     def gradients(self) -> frozenset[str]:
-        """The names of gradients, `dz`, of what is declared, too."""
         return frozenset(n for n in self.names if n[0] == "d" and n[1:] in self.names)
 
     @cached_property

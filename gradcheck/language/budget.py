@@ -29,13 +29,11 @@ MULTIPLIERS = words(
 
 
 def shape_of(value: Value) -> Shape:
-    """The shape of an array of any kind, () of everything else."""
     shape = getattr(value, "shape", ())
     return shape if isinstance(shape, tuple) else ()
 
 
 def size_of(value: Value) -> int:
-    """The number of elements of an array of any kind, 1 of a number."""
     return prod(shape_of(value))
 
 
@@ -49,8 +47,6 @@ def shape_as_array(value: Value) -> Shape:
 
 
 class NestedCount(NamedTuple):
-    """The entries of lists in lists, and the elements of the arrays among them too."""
-
     entries: int
     elements: int
 
@@ -101,7 +97,6 @@ def about_to_make(name: str, args: Collection[Value]) -> int:
 
 
 def _letters(subscripts: str, shapes: list[Shape]) -> int:
-    """The lengths of the letters that are left, multiplied."""
     left, arrow, right = subscripts.replace(" ", "").replace(".", "").partition("->")
     pairs = zip(left.split(","), shapes, strict=False)
     lengths = {k: n for word, shape in pairs for k, n in zip(word[::-1], shape[::-1], strict=False)}
@@ -136,8 +131,6 @@ LIST_ENTRY = 20
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of one run."""
-
     steps: int = 100_000  # turns of loops, and calls
     depth: int = 50  # helpers that call helpers
     elements: int = 10_000_000  # of one array or range
@@ -150,8 +143,6 @@ class Budget:
 
 @dataclass
 class Meter:
-    """What a run has used so far."""
-
     budget: Budget
     steps: int = 0
     depth: int = 0
@@ -159,25 +150,21 @@ class Meter:
     products: int = 0
 
     def step(self) -> None:
-        """Count a turn of a loop or a call."""
         self.steps += 1
         if self.steps > self.budget.steps:
             raise over("steps (turns of loops, and calls)", self.budget.steps, "use fewer turns")
 
     def expect(self, elements: int) -> None:
-        """Refuse what would have too many elements, before it is made."""
         if elements > self.budget.elements:
             raise over("elements in one array", self.budget.elements, "make it smaller")
 
     def work(self, products: int) -> None:
-        """Count the multiplications of a product of matrices."""
         self.products += products
         if self.products > self.budget.products:
             cure = "multiply smaller matrices"
             raise over("multiplications of matrix entries", self.budget.products, cure)
 
     def charge(self, made: Value) -> None:
-        """Count the elements of what was made."""
         if isinstance(made, list | tuple):
             self.list_items(len(made))
             return
@@ -187,17 +174,14 @@ class Meter:
             self.expect(size)
 
     def list_items(self, entries: int) -> None:
-        """Count the entries of a list, before it is made or gone through."""
         self.room(entries)
         self.spend(LIST_ENTRY * entries)
 
     def room(self, entries: int) -> None:
-        """Refuse a list that would have too many entries."""
         if entries > self.budget.entries:
             raise over("entries in one list", self.budget.entries, "make it shorter")
 
     def spend(self, elements: int) -> None:
-        """Count elements."""
         self.total += elements
         if self.total > self.budget.total:
             raise over(
@@ -212,13 +196,11 @@ class Meter:
         self.expect(count.elements)
 
     def integer(self, bits: int) -> None:
-        """Refuse an integer that would have too many digits."""
         if bits > self.budget.bits:
             limit = self.budget.bits
             raise over("bits in one integer", limit, "write a decimal number: `10.0**n`")
 
     def called(self, function: Routine, args: Value, kwargs: Value) -> Value:
-        """Call a helper, one level deeper."""
         self.step()
         if self.depth >= self.budget.depth:
             raise over("calls inside calls", self.budget.depth, "write a loop")
@@ -230,5 +212,4 @@ class Meter:
 
 
 def over(what: str, limit: int, cure: str) -> OutOfBudget:
-    """The error that says which limit would be passed, and how to stay below."""
     return OutOfBudget(f"more than {limit:,} {what} - {cure}")

@@ -44,13 +44,10 @@ TESTED: dict[type[ast.AST], str] = {ast.While: "turn", ast.If: "truth", ast.IfEx
 
 
 def remade(node: NODE, **parts: Value) -> NODE:
-    """A node like another one, with other parts in the same place."""
     return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **parts}), node)
 
 
 class Walk(NameWalk):
-    """The rules of operators and statements; those of names and calls are `NameWalk`'s."""
-
     def rebuild(self, node: ast.AST) -> Value:
         """A plain kind of node; where `break` may stand, Python's compiler knows."""
         made = remade(node, **{name: self._part(held) for name, held in ast.iter_fields(node)})
@@ -113,11 +110,9 @@ class Walk(NameWalk):
         return call_at(node, "guard.chain", ast.Constant(names), *made)  # type: ignore[arg-type]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """`x[i]` is guard.item(x, i)."""
         return call_at(node, "guard.item", self.visit(node.value), self.key(node.slice))
 
     def key(self, node: ast.expr) -> ast.expr:
-        """An index, `a:b, ..., None`."""
         if isinstance(node, ast.Tuple):
             return remade(node, elts=[self._key_part(part) for part in node.elts])
         return self._key_part(node)
@@ -162,7 +157,6 @@ class Walk(NameWalk):
     # -- statements
 
     def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.stmt:
-        """`import torch`, `from torch import nn`: what it names is there already."""
         of_all = isinstance(node, ast.Import)
         paths = [alias.name for alias in node.names] if of_all else [getattr(node, "module", "")]
         for path in paths:
@@ -183,7 +177,6 @@ class Walk(NameWalk):
         return remade(node, targets=targets, value=value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        """`w -= v` changes w itself where it can, whatever w stands for."""
         if type(node.op) not in GUARD:
             self.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
         value = self.visit(node.value)
@@ -202,7 +195,6 @@ class Walk(NameWalk):
         return ast.copy_location(ast.Expr(call), node)
 
     def target(self, node: ast.expr) -> ast.expr:
-        """What may stand on the left of `=`."""
         match node:
             case ast.Name():
                 self.good_name(node, node.id)
@@ -228,7 +220,6 @@ class Walk(NameWalk):
         return node
 
     def visit_For(self, node: ast.For) -> ast.stmt:
-        """`for step in range(5):`, counted."""
         values = self.visit(node.iter)
         target = self.plain_target(node.target)
         body, orelse = self.all(node.body), self.all(node.orelse)
@@ -236,7 +227,6 @@ class Walk(NameWalk):
         return remade(node, target=target, iter=each, body=body, orelse=orelse)
 
     def plain_target(self, node: ast.expr) -> ast.expr:
-        """The names that a loop gives to its items."""
         if isinstance(node, ast.Name):
             self.good_name(node, node.id)
         elif isinstance(node, ast.Tuple | ast.List):
@@ -246,7 +236,6 @@ class Walk(NameWalk):
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt:
-        """`with no_grad():`."""
         items = []
         for item in node.items:
             if item.optional_vars is not None:
@@ -270,7 +259,6 @@ class Walk(NameWalk):
         return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """Refuse a `def` inside a block."""
         self.refuse(node, NESTED_DEF)
         return node
 
@@ -291,7 +279,6 @@ class Walk(NameWalk):
             return remade(node, args=args, body=self.all(body), returns=None)
 
     def _parameters(self, args: ast.arguments) -> ast.arguments:
-        """Plain names, the last ones with plain numbers as defaults."""
         for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
             if extra:
                 self.say(extra, "a parameter with `*` or `/`", PLAIN_DEF)
@@ -330,7 +317,6 @@ def _magnitude(node: ast.expr) -> Fraction:
 
 
 def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """The names that statements give values to, but for those inside helpers."""
     names: set[str] = set()
     for node in body:
         if isinstance(node, ast.Assign):
@@ -344,7 +330,6 @@ def find_assigned(body: Sequence[ast.stmt]) -> frozenset[str]:
 
 
 def target_names(node: ast.expr) -> frozenset[str]:
-    """The names that an assignment's or a loop's left side gives values to."""
     stored = (each for each in ast.walk(node) if isinstance(each, ast.Name))
     return frozenset(each.id for each in stored if isinstance(each.ctx, ast.Store))
 
@@ -353,8 +338,6 @@ def target_names(node: ast.expr) -> frozenset[str]:
 
 
 class Translation(NamedTuple):
-    """A program in plain calls, the dotted names in it, and its decimal numbers by their places."""
-
     tree: ast.Module
     needs: frozenset[tuple[str, str]]
     literals: tuple[Fraction, ...]

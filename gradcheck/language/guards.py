@@ -63,7 +63,6 @@ class Guards:
     find: Callable[[str], Routine]
 
     def operation(self, name: str) -> Routine:
-        """An operator; between two floats there is nothing to guard."""
         plain = OPERATIONS[name][0]
 
         def guarded(a: Value, b: Value) -> Value:
@@ -105,7 +104,6 @@ class Guards:
         return made
 
     def _as_arrays(self, a: Value, b: Value) -> tuple[Value, Value]:
-        """Both operands; a list beside an array is one, as NumPy has it."""
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)
             self.meter.measure(b)
@@ -140,7 +138,6 @@ class Guards:
             raise over("as the exponent of a power", limit, "choose a smaller exponent")
 
     def _sequences(self, name: str, a: Value, b: Value) -> None:
-        """Refuse lists that would grow or be compared without end, and texts among numbers."""
         if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
             refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
@@ -154,7 +151,6 @@ class Guards:
         self.meter.expect(about_to_make(name, (a, b)))
 
     def chain(self, names: tuple[str, ...], *sides: Value) -> Value:
-        """`a < b < c`: the first comparison that fails, or the last."""
         result: Value = True
         for name, a, b in zip(names, sides, sides[1:], strict=False):
             result = self.operate(name, a, b)
@@ -163,27 +159,22 @@ class Guards:
         return result
 
     def in_place(self, name: str, a: Value, b: Value) -> Value:
-        """`a += b`."""
         return self.operate(name, a, b, place=1)
 
     # -- items, loops, calls ---------------------------------------------------------------------
 
     def look_up(self, name: str) -> Routine:
-        """The guard that the lowering called by a name."""
         return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
     def attribute_in_place(self, name: str, owner: Value, attribute: str, b: Value) -> None:
-        """`w.grad *= b`."""
         if attribute not in ASSIGNABLE:
             raise AttributeError(f"`.{attribute}` cannot be assigned here")
         setattr(owner, attribute, self.in_place(name, getattr(owner, attribute), b))
 
     def item_in_place(self, name: str, owner: Value, key: Value, b: Value) -> None:
-        """`x[i] += b`."""
         self.put(owner, key, self.in_place(name, self.item(owner, key), b))
 
     def item(self, owner: Value, key: Value) -> Value:
-        """`x[i]`."""
         made = owner[self.index(owner, key)]
         if not isinstance(owner, SEQUENCES) or isinstance(key, slice):
             self.meter.charge(made)
@@ -199,7 +190,6 @@ class Guards:
         owner[self.index(owner, key)] = value
 
     def index(self, owner: Value, key: Value) -> Value:
-        """An index, whose lists are counted."""
         for each in key if isinstance(key, tuple) else (key,):
             self.meter.measure(each)
         return key
@@ -209,7 +199,6 @@ class Guards:
         return self._turns(iter(values))
 
     def _turns(self, values: Iterator[Value]) -> Iterator[Value]:
-        """The items of a loop, counted."""
         for value in values:
             self.meter.step()
             yield value
@@ -220,12 +209,10 @@ class Guards:
         return value
 
     def turn(self, test: Value) -> bool:
-        """The test of a `while`, counted."""
         self.meter.step()
         return bool(test)
 
     def call(self, callee: Value, /, *args: Value, **kwargs: Value) -> Value:
-        """A helper of the program, or a layer that a variable holds."""
         if isinstance(callee, FunctionType):
             return self.meter.called(callee, args, kwargs)
         if not callable(callee):
@@ -233,7 +220,6 @@ class Guards:
         return self.count_call(callee, args, kwargs)
 
     def method(self, owner: Value, name: str, /, *args: Value, **kwargs: Value) -> Value:
-        """`x.backward(...)`, `losses.append(loss)`."""
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
                 raise TypeError("what extends a list has to be a list - write `list(...)`")
@@ -250,11 +236,9 @@ class Guards:
     truth = staticmethod(bool)
 
     def rank(self, value: Value) -> int:
-        """`x.dim()`."""
         return len(shape_of(value))
 
     def count(self, value: Value) -> int:
-        """`x.numel()`."""
         return prod(shape_of(value))
 
     def floats(self, value: Value) -> Value:
@@ -286,7 +270,6 @@ class Guards:
         return guarded
 
     def fits(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
-        """Refuse a call whose lists or whose result are too large, or that is given texts."""
         refuse_texts(name, (*args, *kwargs.values()))
         for each in (*args, *kwargs.values()):
             if isinstance(each, list | tuple):
@@ -296,7 +279,6 @@ class Guards:
     def count_call(
         self, plain: Routine, args: tuple[Value, ...], kwargs: dict[str, Value]
     ) -> Value:
-        """A call that counts as a step, and what it makes."""
         self.meter.step()
         made = plain(*args, **kwargs)
         self.meter.charge(made)
@@ -305,7 +287,6 @@ class Guards:
     # -- Python's own functions
 
     def builtin(self, name: str) -> Routine:
-        """The built-in that a program calls by a name; its calls are steps."""
         plain = BUILTIN[name]
 
         def counted(*args: Value, **kwargs: Value) -> Value:
@@ -315,36 +296,30 @@ class Guards:
         return counted
 
     def numbers(self, *bounds: Value) -> range:
-        """A range that the budget can walk through."""
         made = range(*map(index, bounds))
         self.meter.expect((made.stop - made.start) // made.step)
         return made
 
     def list_items(self, values: Iterable[Value] = ()) -> list[Value]:
-        """The items of anything, up to the budget."""
         made = list(islice(iter(values), self.meter.budget.entries + 1))
         self.meter.charge(made)
         return made
 
     def sort_items(self, values: Iterable[Value], reverse: bool) -> list[Value]:
-        """The items from the smallest to the largest; lists are compared entry by entry."""
         items = self.list_items(values)
         self.meter.measure(items)
         return sorted(items, reverse=reverse)
 
     def absolute(self, value: Value) -> Value:
-        """The absolute value; of arrays by the number kind."""
         return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
 
     def total(self, values: Value, *start: Value, **kwargs: Value) -> Value:
-        """The items of a list added up one by one; an array is summed by the number kind."""
         if kwargs or not _is_listing(values):
             return self.find("sum")(values, *start, **kwargs)
         items = [*start, *self.list_items(values)]
         return reduce(partial(self.operate, "add"), items) if items else 0
 
     def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        """`max(a, b, c)`, `max(values)`; of arrays and along axes by the number kind."""
         plain, pairwise = EXTREMES[name]
         if kwargs or (len(args) == 1 and not _is_listing(args[0])):
             return self.find(name)(*args, **kwargs)
@@ -356,26 +331,22 @@ class Guards:
         return reduce(self.find(pairwise), items)
 
     def whole(self, value: Value = 0) -> int:
-        """An integer."""
         made = int(value)
         self.meter.integer(made.bit_length())
         return made
 
     def real(self, value: Value = 0) -> Value:
-        """An integer as a number of the kind; other numbers as Python would have them."""
         is_integer = isinstance(value, int)
         return self.literal(Fraction(value)) if is_integer else float(value)
 
 
 def _plain(value: Value) -> bool:
-    """Whether a value is an integer or NumPy's own: a count, truth values, `ones(3)`."""
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biuf"
     return isinstance(value, int)
 
 
 def whole(value: Value) -> bool:
-    """Whether a value is a whole number, or an array of them."""
     return isinstance(value, int) or getattr(value, "dtype", np.dtype(object)).kind in "bi"
 
 
@@ -423,13 +394,11 @@ UNCLEAR = "`{0}(x, {1})` means an axis or a number - write `{0}(x, axis={1})` or
 
 
 def length(values: Value) -> int:
-    """The length of a list, or of the first axis of an array."""
     shape = getattr(values, "shape", None)
     return int(shape[0]) if shape else len(values)
 
 
 def _is_listing(values: Value) -> bool:
-    """Whether something walks like a list, and is no array or number."""
     return hasattr(values, "__iter__") and not hasattr(values, "shape")
 
 

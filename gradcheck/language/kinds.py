@@ -103,8 +103,6 @@ FORMULAS = Vocabulary(
 
 @dataclass(frozen=True)
 class NumberKind:
-    """One kind of number: how a plain number, a constant and a list become it."""
-
     name: str
     lift: Callable[[Value], Value]
     constant: Callable[[str], Value]
@@ -112,11 +110,9 @@ class NumberKind:
     box: Callable[[Value], Value]
 
     def literal(self, value: Fraction) -> Value:
-        """A decimal number of the text: one tenth is one tenth for the exact kinds."""
         return self.lift(value)
 
     def function(self, name: str) -> Routine:
-        """What a word of the vocabulary does to numbers of this kind."""
         if name in ("array", "tensor", "asarray"):
             return self._array
         if name == "Tensor":
@@ -162,7 +158,6 @@ class NumberKind:
         return rounded
 
     def is_among(self, value: Value) -> bool:
-        """Whether a value is of this kind, or a list in which one is."""
         if type(value) in (list, tuple):
             return any(map(self.is_among, value))
         return self.is_own(value)
@@ -187,13 +182,11 @@ class NumberKind:
         return self._numbers(values)
 
     def _numbers(self, values: Value, dtype: Value = None) -> Value:
-        """A list as an array of this kind: stacked, so that the entries keep their history."""
         if type(values) in (list, tuple) and self.is_among(values):
             return self._hold(TABLE["stack"]([self._numbers(v) for v in values]))
         return self._hold(values if self.is_own(values) else self.lift(values))
 
     def _hold(self, made: Value) -> Value:
-        """An array of floats as one of this kind, so that numbers of the kind can be written in."""
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain else made
 
@@ -202,7 +195,6 @@ class NumberKind:
 
 
 def _loss(row: Routine) -> Routine:
-    """`MSELoss()`: the row as a function of two arguments."""
     return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
 
 
@@ -216,7 +208,6 @@ def _unrecorded(name: str) -> Routine:
 
 
 def _numbers(values: Value) -> Iterator[Value]:
-    """The numbers and arrays among arguments, inside lists too."""
     for each in values:
         if isinstance(each, list | tuple):
             yield from _numbers(each)
@@ -238,7 +229,6 @@ def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Params) ->
 
 
 def _plain_float(value: Value) -> bool:
-    """Whether a value is a float, or an array of floats."""
     return isinstance(value, float) or getattr(value, "dtype", None) == np.float64
 
 

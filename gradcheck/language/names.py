@@ -64,7 +64,6 @@ class Callee(NamedTuple):
 
 
 def dotted_name(node: ast.AST) -> str:
-    """`a.b.c` for a chain of attributes that starts with a name, else nothing."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and (before := dotted_name(node.value)):
@@ -73,12 +72,10 @@ def dotted_name(node: ast.AST) -> str:
 
 
 def name_at(node: ast.AST, identifier: str) -> ast.Name:
-    """A name in the place of an old node."""
     return ast.copy_location(ast.Name(identifier, ast.Load()), node)
 
 
 def call_at(node: ast.AST, called: str, *args: ast.expr) -> ast.Call:
-    """A call in the place of an old node."""
     return ast.copy_location(ast.Call(name_at(node, called), list(args), []), node)
 
 
@@ -98,26 +95,21 @@ class NameWalk(ast.NodeVisitor):
     literals: list[Fraction] = field(default_factory=list)
 
     def generic_visit(self, node: ast.AST) -> Value:
-        """Refuse what has no rule."""
         self.refuse(node, NODES.get(type(node), OTHERWISE))
         return node
 
     def all(self, nodes: Iterable[ast.AST]) -> list[Value]:
-        """Each node translated."""
         return [self.visit(node) for node in nodes]
 
     def refuse(self, node: ast.AST, refusal: Refusal) -> None:
-        """Complain about a node; past the most that anybody reads, stop."""
         self.complaints.append(self.passage.complaint(*refusal, where_is(node)))
         if len(self.complaints) >= COMPLAINTS:
             raise TextError(self.complaints)
 
     def say(self, node: ast.AST, what: str, cure: str) -> None:
-        """Complain about a node in words of its own."""
         self.refuse(node, Refusal(what, cure))
 
     def is_variable(self, name: str) -> bool:
-        """Whether a name is declared, assigned, or a parameter here: that comes before all else."""
         return any(name in scope for scope in self.scopes)
 
     def prefix(self, node: ast.expr) -> str:
@@ -128,7 +120,6 @@ class NameWalk(ast.NodeVisitor):
 
     @contextmanager
     def scope(self, names: Iterable[str]) -> Iterator[None]:
-        """Let more names be variables for a while."""
         self.scopes.append(frozenset(names))
         yield
         self.scopes.pop()
@@ -148,7 +139,6 @@ class NameWalk(ast.NodeVisitor):
         return False
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """A variable, or a constant of the vocabulary."""
         if self.good_name(node, node.id) and not self.is_variable(node.id):
             if node.id in self.vocabulary.constants:
                 return name_at(node, f"constant.{node.id}")
@@ -156,7 +146,6 @@ class NameWalk(ast.NodeVisitor):
         return node
 
     def unknown(self, node: ast.AST, identifier: str) -> None:
-        """Refuse a name that is neither variable nor constant, with the best advice there is."""
         callables = self.vocabulary.callables() | self.helpers
         if identifier in NAMES and identifier not in callables:
             self.refuse(node, NAMES[identifier])
@@ -178,11 +167,9 @@ class NameWalk(ast.NodeVisitor):
     def no_such(
         self, node: ast.AST, what: str, name: str, known: Collection[str], otherwise: str
     ) -> None:
-        """Refuse a name that is not among these, with the one that was probably meant."""
         self.say(node, what, INSTEAD.get(name) or nearest(name, known) or otherwise)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """What may be read of a value: `x.grad`, `x.shape`; or a constant: `np.pi`."""
         prefix, vocabulary = self.prefix(node.value), self.vocabulary
         if prefix:
             return self._constant_of(node, prefix)
@@ -198,7 +185,6 @@ class NameWalk(ast.NodeVisitor):
         return node
 
     def no_such_attribute(self, node: ast.Attribute) -> None:
-        """Refuse an attribute or a method that is not offered."""
         vocabulary = self.vocabulary
         offered = vocabulary.attributes | vocabulary.methods | vocabulary.functions
         known, what = offered | vocabulary.aliases.keys(), f"`.{node.attr}` is not offered"
@@ -229,7 +215,6 @@ class NameWalk(ast.NodeVisitor):
         return False
 
     def _no_such_member(self, node: ast.Attribute, prefix: str) -> None:
-        """Refuse a function or constant of NumPy or PyTorch that is not offered."""
         vocabulary = self.vocabulary
         if node.attr in vocabulary.contexts:
             self.say(node, f"`{node.attr}` is no value", f"write `with {node.attr}():`")
@@ -241,7 +226,6 @@ class NameWalk(ast.NodeVisitor):
     # -- calls
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """A call of a function by name, as a method, or of a variable that holds a layer."""
         own = self._pytorchs_own(node)
         callee = self._callee(node.func)
         if callee is None:
@@ -267,7 +251,6 @@ class NameWalk(ast.NodeVisitor):
         return made
 
     def _callee(self, func: ast.expr) -> Callee | None:
-        """What a call calls, None where that is refused."""
         if isinstance(func, ast.Name):
             return self._by_name(func)
         if isinstance(func, ast.Attribute):
@@ -332,7 +315,6 @@ class NameWalk(ast.NodeVisitor):
     def _arguments(
         self, node: ast.Call, callee: Callee
     ) -> tuple[list[ast.expr], list[ast.keyword]]:
-        """All arguments; words and types only where a function of the vocabulary takes them."""
         first = 1 if callee.role == "postfix" else 0
         place = WORD_POSITIONS.get(callee.name)
         args = [
@@ -423,7 +405,6 @@ def _method_of(prefix: str, name: str) -> str:
 
 
 def _literal(node: ast.expr) -> Value:
-    """A number, a word, or a sequence of these, as the text has it; else UNKNOWN."""
     if isinstance(node, ast.Tuple | ast.List):
         return tuple(map(_literal, node.elts))
     try:

@@ -41,7 +41,6 @@ class Program:
 
     @property
     def source(self) -> str:
-        """The text of the program."""
         return self.passage.source
 
     @property
@@ -72,33 +71,24 @@ def check_program(
     tree = parse(passage)
     for name, statement in assignments(tree):
         if name in moved:
-            statement.value = _plus(statement.value, name)
-    if valued:
-        tree.body += _repeat_last(tree.body[-1:])
+            before = ast.copy_location(ast.Name(name, ast.Load()), statement.value)
+            added = ast.BinOp(statement.value, ast.Add(), before)
+            statement.value = ast.copy_location(added, before)
+    match tree.body[-1:] if valued else []:
+        case [
+            ast.Assign(targets=[ast.Name() as target])
+            | ast.AugAssign(target=ast.Name() as target)
+            | ast.AnnAssign(target=ast.Name() as target, value=ast.expr())
+        ]:
+            read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            tree.body.append(ast.copy_location(ast.Expr(read), target))
     return _check(tree, passage, declared, vocabulary)
 
 
 def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
-    """The plain assignments of one name on the program's own level, `z = X @ W`, in order."""
-    found = []
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                found.append((name, node))
-    return found
-
-
-def _repeat_last(last: list[ast.stmt]) -> list[ast.stmt]:
-    """`loss`, where the last line is `loss = ...` or `loss += ...`."""
-    match last:
-        case [
-            ast.Assign(targets=[ast.Name() as name])
-            | ast.AugAssign(target=ast.Name() as name)
-            | ast.AnnAssign(target=ast.Name() as name, value=ast.expr())
-        ]:
-            read = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-            return [ast.copy_location(ast.Expr(read), name)]
-    return []
+    plain = [node for node in tree.body if isinstance(node, ast.Assign)]
+    single = [(node.targets[0], node) for node in plain if len(node.targets) == 1]
+    return [(target.id, node) for target, node in single if isinstance(target, ast.Name)]
 
 
 def places(tree: ast.Module) -> frozenset[str]:
@@ -122,12 +112,6 @@ def _called_name(node: ast.AST) -> str:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name
     return ""
-
-
-def _plus(value: ast.expr, name: str) -> ast.expr:
-    """What is assigned to a name, plus what the name meant before: `z = X @ W + z`."""
-    before = ast.copy_location(ast.Name(name, ast.Load()), value)
-    return ast.copy_location(ast.BinOp(value, ast.Add(), before), value)
 
 
 def check_expression(
@@ -165,7 +149,6 @@ def _check(
     declared: Collection[str],
     vocabulary: Vocabulary,
 ) -> Program:
-    """A tree checked, translated and compiled; what only Python's compiler sees is told as well."""
     made, needs, literals = translate(tree, passage, declared, vocabulary)
     found = [passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(made)]
     if found:
@@ -183,18 +166,16 @@ def _check(
 
 
 def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:
-    """A copy of a tree, places and all, with `other` nodes in the place of some, by their ids."""
+
+    def copy(value: Value) -> Value:
+        if isinstance(value, list):
+            return [copy(each) for each in value]
+        if not isinstance(value, ast.AST):
+            return value
+        return other[id(value)] if id(value) in other else copy_tree(value, other)
+
     there = (name for name in (*node._fields, *node._attributes) if hasattr(node, name))
-    return type(node)(**{name: _copy_field(getattr(node, name), other) for name in there})
-
-
-def _copy_field(value: Value, other: Mapping[int, ast.AST]) -> Value:
-    """A copy of what a field of a node holds: a node, a list of them, or something that stays."""
-    if isinstance(value, list):
-        return [_copy_field(each, other) for each in value]
-    if not isinstance(value, ast.AST):
-        return value
-    return other[id(value)] if id(value) in other else copy_tree(value, other)
+    return type(node)(**{name: copy(getattr(node, name)) for name in there})
 
 
 # -- leaves ----------------------------------------------------------------------------------------
@@ -234,34 +215,17 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
 def _made_leaves(path: str, call: ast.Call) -> Iterator[str]:
     """The leaves that a call makes, by the path under which it is kept."""
     maker = dotted_name(call.func).rpartition(".")[2]
-    if _is_leaf(call) or maker == "Parameter":
+    flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
+    asked = isinstance(call.func, ast.Attribute) and call.func.attr == ASKED
+    if asked or flags.get(MADE) is True or maker == "Parameter":
         yield path
     elif maker in LAYERS:
-        held = LAYERS[maker].held
-        yield from (f"{path}.{name}" for name in held if not _is_without(call, name))
+        off = {name for name, value in flags.items() if value is False}
+        bare = bool(off & {"affine", "elementwise_affine"})
+        for name in LAYERS[maker].held:
+            if not (bare or ("bias" in off and name.startswith("bias"))):
+                yield f"{path}.{name}"
     elif maker == "Sequential":
         for k, each in enumerate(call.args):
             if isinstance(each, ast.Call):
                 yield from _made_leaves(f"{path}[{k}]", each)
-
-
-def _is_leaf(call: ast.Call) -> bool:
-    """Whether a call makes a leaf: `requires_grad=True`, or `.requires_grad_()` at its end."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr == ASKED:
-        return True
-    flag = _keyword(call, MADE)
-    return isinstance(flag, ast.Constant) and flag.value is True
-
-
-def _is_without(call: ast.Call, name: str) -> bool:
-    bare = _off(call, "affine") or _off(call, "elementwise_affine")
-    return bare or (name.startswith("bias") and _off(call, "bias"))
-
-
-def _off(call: ast.Call, name: str) -> bool:
-    given = _keyword(call, name)
-    return isinstance(given, ast.Constant) and given.value is False
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in call.keywords if each.arg == name), None)

@@ -7,8 +7,6 @@ from gradcheck.language.vocabulary import words
 
 
 class Refusal(NamedTuple):
-    """What came, and its cure."""
-
     what: str
     cure: str = "leave it out"
 

@@ -120,8 +120,6 @@ def _namespace(
     meter: Meter,
     context: Mapping[str, Routine],
 ) -> dict[str, Value]:
-    """All that the lowered program can name: its inputs, and meanings under dotted names."""
-
     def find(name: str) -> Routine:
         return guards.function(name, context[name] if name in context else kind.function(name))
 
@@ -139,7 +137,6 @@ def _namespace(
 
 
 def _variables(namespace: Params) -> dict[str, Value]:
-    """The program's own variables, without its helpers."""
     return {
         name: value
         for name, value in namespace.items()
@@ -160,7 +157,6 @@ def _complaint(program: Program, error: BaseException) -> Complaint:
 
 
 def _message(error: BaseException) -> str:
-    """The error's own first line, without addresses of memory."""
     known = next((words for kind, words in TOO_MUCH.items() if isinstance(error, kind)), "")
     said = str(error)
     for theirs, ours in SHAPES:

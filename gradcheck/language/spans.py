@@ -16,8 +16,6 @@ Span = tuple[int, int]
 
 @dataclass
 class Spans:
-    """The spans of the code objects of one text, read from each once."""
-
     passage: Passage
     known: dict[int, tuple[CodeType, list[Span | None]]] = field(default_factory=dict)
 
@@ -31,7 +29,6 @@ class Spans:
     def _span(
         self, line: int | None, end_line: int | None, start: int | None, end: int | None
     ) -> Span | None:
-        """The offsets of a place; of its whole line where Python was told to forget columns."""
         if not line or max(line, end_line or 0) > len(self.passage.lines):
             return None
         if end_line is None or start is None or end is None:
@@ -56,12 +53,10 @@ def locate(frame: FrameType) -> Span | None:
 
 
 def executing() -> Span | None:
-    """The part of the checked program's text that is being evaluated just now."""
     return next((span for frame in frames() if (span := locate(frame)) is not None), None)
 
 
 def frames() -> Iterator[FrameType]:
-    """The frames that are being executed, from the innermost outwards."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         yield frame

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text, as a set."""
     return frozenset(text.split())
 
 
@@ -62,7 +61,6 @@ class Vocabulary:
         return None
 
     def callables(self) -> frozenset[str]:
-        """Everything that may stand before an opening parenthesis by its bare name."""
         return self.functions | self.aliases.keys() | BUILTINS
 
 
@@ -74,7 +72,6 @@ def nearest(name: str, known: Collection[str], alike: float = 0.66) -> str:
 
 
 def listing(names: Iterable[str], most: int = 8) -> str:
-    """Names for a sentence, cut where nobody reads on."""
     ordered = sorted(names)
     shown = ", ".join(f"`{name}`" for name in ordered[:most])
     return shown + (", ..." if len(ordered) > most else "")
