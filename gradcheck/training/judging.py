@@ -24,7 +24,7 @@ from gradcheck.mistakes import Mistake
 from gradcheck.problem.record import Part
 from gradcheck.training import Output, Reference
 from gradcheck.training.ledger import EVERYWHERE, RIGHT, LedgerEntry, LedgerVerbs, hear, statement
-from gradcheck.training.outputs import FACTOR, Comparison, Span, compare_values, same
+from gradcheck.training.outputs import FACTOR, Comparison, Span, compare_values, entries, same
 from gradcheck.training.repairs import rewritings, undo_verbs
 from gradcheck.training.student import StudentRun, read_program, read_tree, run_program
 from gradcheck.values import Numbers
@@ -52,11 +52,6 @@ class _Reply(NamedTuple):
 
     def run(self, reference: Reference, **how: Numbers) -> StudentRun:
         return run_program(reference.problem, self.program, self.part, reference.point, **how)
-
-    def value(self, reference: Reference, run: StudentRun) -> Output:
-        """What was read, as a list where a list is due."""
-        due = reference.trace.values[self.part.name]
-        return _align(run.value, due, 0.0)[0] if isinstance(due, list) else run.value
 
     def compare(self, reference: Reference, run: StudentRun) -> Comparison:
         due, noise = reference.trace.values[self.part.name], reference.noise[self.part.name]
@@ -88,12 +83,9 @@ def judge_program(
     found = _verdict(reply, reference, here)
     if found.verdict == "wrong" and diagnose:
         found = _explain(found, reply, reference, here)
-    return replace(found, understood=_describe(program))
-
-
-def _describe(program: Program) -> str:
     count = sum(bool(line.strip()) for line in program.passage.lines)
-    return f"a program of {count} lines" if count != 1 else "a program of one line"
+    lines = f"{count} lines" if count != 1 else "one line"
+    return replace(found, understood=f"a program of {lines}")
 
 
 # -- the verdict ---------------------------------------------------------------------------------
@@ -105,27 +97,18 @@ def _verdict(reply: _Reply, reference: Reference, here: StudentRun) -> Compariso
         tag = "stopped" if here.stopped else "failed"
         return Comparison("wrong", remarks=(here.failed[:LONGEST_REMARK],), tags=(tag,))
     found = reply.compare(reference, here)
-    if found.verdict == "wrong":
-        return found
-    for other in reply.elsewhere():
-        beyond = _beyond(reply, other)
+    for other in reply.elsewhere() if found.verdict == "right" else ():
+        run = reply.run(other)
+        if run.stopped:
+            return Comparison("needs-review", remarks=(f"at another point: {run.failed}",))
+        if run.failed:
+            said = ONLY_HERE, run.failed[:LONGEST_REMARK]
+            return Comparison("wrong", remarks=said, tags=(COPIED,))
+        beyond = reply.compare(other, run)
         if beyond.verdict != "right":
-            return beyond
+            remarks, tags = (ONLY_HERE, *beyond.remarks), (*beyond.tags, COPIED)
+            return replace(beyond, remarks=remarks, tags=tags, point=other.point)
     return found
-
-
-def _beyond(reply: _Reply, other: Reference) -> Comparison:
-    """The verdict at another point, for a program that is right at the given one."""
-    run = reply.run(other)
-    if run.stopped:
-        return Comparison("needs-review", remarks=(f"at another point: {run.failed}",))
-    if run.failed:
-        return Comparison("wrong", remarks=(ONLY_HERE, run.failed[:LONGEST_REMARK]), tags=(COPIED,))
-    found = reply.compare(other, run)
-    if found.verdict == "right":
-        return found
-    said = (ONLY_HERE, *found.remarks)
-    return replace(found, remarks=said, tags=(*found.tags, COPIED), point=other.point)
 
 
 def _departure(part: Part, found: Comparison) -> Iterator[str]:
@@ -134,15 +117,10 @@ def _departure(part: Part, found: Comparison) -> Iterator[str]:
     read, index = getattr(read, "value", None), found.index
     if isinstance(read, ast.List) and index and index[0] < len(read.elts):
         read, index = read.elts[index[0]], index[1:]
-    match read:
-        case ast.Attribute(value=ast.Name(id="recorded"), attr=name) if (
-            len(index) == 1 and found.yours is not None
-        ):
-            k = index[0]
-            agree = (
-                "" if not k else f"{name} 0 agrees; " if k == 1 else f"{name} 0 to {k - 1} agree; "
-            )
-            yield f"{agree}{name} {k} is {found.yours:.6g} for {found.expected:.6g}"
+    match read, index:
+        case ast.Attribute(ast.Name("recorded"), name), (k,) if found.yours is not None:
+            some = f"{name} 0 agrees; " if k == 1 else f"{name} 0 to {k - 1} agree; "
+            yield f"{some if k else ''}{name} {k} is {found.yours:.6g} for {found.expected:.6g}"
 
 
 def _lenient(noise: Numbers, due: Output) -> Numbers:
@@ -160,9 +138,9 @@ def _lenient(noise: Numbers, due: Output) -> Numbers:
 def _align(yours: Output, due: Output, noise: Numbers) -> tuple[Output, Output, Numbers]:
     """A list and an array that might be one: both as lists."""
     if isinstance(due, list) and isinstance(yours, np.ndarray) and yours.ndim:
-        return [np.asarray(each) for each in yours], due, noise
+        return entries(yours), due, noise  # type: ignore[return-value]
     if isinstance(due, np.ndarray) and due.ndim and isinstance(yours, list):
-        return yours, [np.asarray(each) for each in due], [np.asarray(each) for each in noise]
+        return yours, entries(due), entries(np.asarray(noise))  # type: ignore[return-value]
     return yours, due, noise
 
 
@@ -178,13 +156,11 @@ def _explain(
         named = named or _find_replays(reference, here)
         remarks = tuple(dict.fromkeys((*cure, *_remarks(reference, here))))
     except FAILURES as error:
-        failed = f"the diagnosis failed: {error}"
-        return replace(found, diagnosis=Diagnosis("unnamed", remarks=(failed,)))
+        named, remarks = {}, (f"the diagnosis failed: {error}",)
     certainty = "torn" if len(named) > 1 else "unique" if named else "unnamed"
     hypotheses = tuple(Hypothesis(mistake, None) for mistake in named)
     places = {mistake.id: place for mistake, place in named.items() if place is not None}
-    diagnosis = Diagnosis(certainty, hypotheses, remarks)
-    return replace(found, diagnosis=diagnosis, places=places)
+    return replace(found, diagnosis=Diagnosis(certainty, hypotheses, remarks), places=places)
 
 
 def _find_repairs(
@@ -238,12 +214,9 @@ def _sizes(reference: Reference) -> list[str]:
     """The sizes that a mean may have been over, each number once."""
     found: dict[int, str] = {}
     for name, value in reference.point.items():
-        for text, size in (
-            (f"len({name})", np.shape(value)[:1]),
-            (f"{name}.size", [np.size(value)]),
-        ):
-            for each in size:
-                found.setdefault(int(each), text)
+        if np.ndim(value):
+            found.setdefault(len(value), f"len({name})")
+        found.setdefault(int(np.size(value)), f"{name}.size")
     return [text for size, text in found.items() if size > 1]
 
 
@@ -264,8 +237,6 @@ def _moves(entries: Sequence[LedgerEntry]) -> Output:
     return [amount for _, amount in moves[:last]]
 
 
-# -- what the ledger shows -------------------------------------------------------------------------
-
 COUNTED = {
     "add": "gradients that come to {leaf}",
     "clear": "clearings of `.grad` of {leaf}",
@@ -275,13 +246,12 @@ COUNTED = {
 
 def _remarks(reference: Reference, here: StudentRun) -> Iterator[str]:
     """How often the ledger's verbs were said, where that is not as often as is due; warnings."""
-    if not here.stopped:
-        came, due = (
-            Counter((entry.verb, entry.leaf.name) for entry in entries)
-            for entries in (here.entries, reference.trace.entries)
-        )
-        for (verb, leaf), wanted in due.items():
-            if here.ended and came[verb, leaf] != wanted:
-                words = COUNTED[verb].format(leaf=leaf)
-                yield f"{came[verb, leaf]} {words}, {wanted} in a program that is right"
+    came, due = (
+        Counter((entry.verb, entry.leaf.name) for entry in lines)
+        for lines in (here.entries, reference.trace.entries)
+    )
+    for (verb, leaf), wanted in due.items() if here.ended and not here.stopped else ():
+        if came[verb, leaf] != wanted:
+            words = COUNTED[verb].format(leaf=leaf)
+            yield f"{came[verb, leaf]} {words}, {wanted} in a program that is right"
     yield from (f"PyTorch warns: {note}" for note in here.notes[:NOTES])

@@ -19,28 +19,25 @@ from gradcheck.values import Array, Numbers
 from gradcheck.verdict.passes import BackwardPass
 
 MOST_KEPT = 64
+MOST_SCOPES = 12
 
 Span = tuple[int, int] | None
 Do = Callable[[], None]
-Spend = Callable[[int], None]
-
-
-def spend_nothing(count: int) -> None:
-    """What a run spends where nobody counts."""
 
 
 @dataclass(eq=False)
 class Holder:
-    """What holds a `.grad`: a tensor, and its number in the order in which they come."""
+    """What holds a `.grad`: a tensor, and its number in the order in which they come.
+
+    `window` counts the gradients since the last clearing or step, `moved` is how far that went.
+    """
 
     tensor: Tensor
     number: int
     name: str = ""
     last: str = ""  # what was last done to its `.grad`, or was not: "held back"
-
-    @property
-    def value(self) -> Array:
-        return np.array(bare(self.tensor))
+    window: int = 0
+    moved: Array | None = None
 
     @property
     def held(self) -> Array | None:
@@ -91,32 +88,6 @@ class LedgerVerbs:
 RIGHT = LedgerVerbs()
 
 
-def hear(
-    verbs: LedgerVerbs, scope: "Scope", differ: Callable[[Numbers, Span], None]
-) -> LedgerVerbs:
-    """The verbs, at a scope; `differ` hears of what, and where, they come to something else."""
-
-    def say(name: str) -> Callable[[Numbers], Numbers]:
-        right, way, counter = getattr(RIGHT, name), getattr(verbs, name), Occasions()
-
-        def said(argument: Numbers) -> Numbers:
-            due, here = right(argument), counter.next(executing(), argument.leaf)
-            if way is right or not scope.covers(here):
-                return due
-            came = way(argument)
-            if not np.array_equal(came, due):
-                differ(argument, here.place)
-            return came
-
-        return said
-
-    return LedgerVerbs(say("deposit"), say("clear"), say("write"))
-
-
-def totals(entries: Iterable[LedgerEntry], verb: str) -> list[Numbers]:
-    return [entry.total for entry in entries if entry.verb == verb]
-
-
 @dataclass(eq=False)
 class GradientLedger:
     """Who holds a `.grad`, and what was done to it.
@@ -127,12 +98,10 @@ class GradientLedger:
 
     verbs: LedgerVerbs = RIGHT
     together: int = 1
-    spend: Spend = spend_nothing
+    spend: Callable[[int], None] = lambda count: None
     calls: list[BackwardCall] = field(default_factory=list)
     holders: list[Holder] = field(default_factory=list)
     entries: list[LedgerEntry] = field(default_factory=list)
-    windows: dict[Holder, int] = field(default_factory=dict)
-    previous: dict[Holder, Array] = field(default_factory=dict)
     pending: list[tuple[Holder, Array | None, Array]] = field(default_factory=list)
     fullest: int = 0
     idle_clears: int = 0
@@ -140,33 +109,20 @@ class GradientLedger:
     _by_memory: dict[int, Holder] = field(default_factory=dict)
     _keeping: int = 0
 
-    # -- who holds a `.grad` ---------------------------------------------------------------------
-
     def enter(self, t: Tensor) -> Holder:
         """The holder of a tensor; writes to its memory, through `.data` too, are known by it."""
         found = self._by_memory.get(id(t._cell))
         if found is None or found.tensor is not t:
             self.spend(1 + len(self.holders) // 20)  # a clearing looks at each
-            found = Holder(t, len(self.holders))
+            found = self._by_memory[id(t._cell)] = Holder(t, len(self.holders))
             self.holders.append(found)
-            self._by_memory[id(t._cell)] = found
         return found
-
-    def leaf_at(self, t: Numbers) -> Holder | None:
-        """The leaf in whose memory a tensor lies."""
-        if t._tracked and t._node is None:
-            return self.enter(t)
-        found = self._by_memory.get(id(t._cell))
-        leaf = found is not None and found.tensor._tracked and found.tensor._node is None
-        return found if leaf else None
 
     def name_of(self, step: Step) -> str:
         """What a leaf is called, or a value that gradients are asked for."""
         if isinstance(step, Leaf):
             return self.enter(step.variable).name
         return next((h.name for h in self.holders if h.tensor._node is step), "a value")
-
-    # -- the three verbs, as the engine is about to do them ---------------------------------------
 
     def arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""
@@ -177,6 +133,8 @@ class GradientLedger:
         steps = sorted(landed, key=lambda step: numbers.get(step, last))
         found = {step: np.array(bare(landed[step]), dtype=np.float64) for step in steps}
         return found | {holder.tensor._step(): g for holder, _, g in self.pending}
+
+    # -- the three verbs, as the engine is about to do them ---------------------------------------
 
     def ordered(self, landed: Mapping[Step, Numbers]) -> Iterator[tuple[Step, Numbers]]:
         """What the engine is to add to the leaves; then what intermediate values kept."""
@@ -205,80 +163,58 @@ class GradientLedger:
         """`.grad = None`, `zero_grad()`."""
         if t._grad is None:
             self.idle_clears += 1
-            return
-        holder = self.enter(t)
-        if self._is_cleared(holder):
-            do()
-            self._enter("clear", holder, None, None)
+        else:
+            self._clear(self.enter(t), None, do)
 
     def zero(self, t: Numbers, do: Do) -> None:
         """`t.zero_()`: of a `.grad` a clearing, of anything else a write."""
-        cell = t._cell
-        grads = ((h, h.tensor._grad) for h in self.holders)
-        holder = next((h for h, grad in grads if grad is not None and grad._cell is cell), None)
-        if holder is None:
-            self.write(t, do)
-        elif self._is_cleared(holder):
-            do()
-            self._enter("clear", holder, None, np.zeros(holder.tensor.shape))
+        for holder in self.holders:
+            grad = holder.tensor._grad
+            if grad is not None and grad._cell is t._cell:
+                self._clear(holder, np.zeros(holder.tensor.shape), do)
+                return
+        self.write(t, do)
 
-    def _is_cleared(self, holder: Holder) -> bool:
+    def write(self, t: Numbers, do: Do) -> None:
+        """A write in place: of a leaf, or through its memory (`.data`), a step."""
+        self.spend(1)
+        own = t._tracked and t._node is None
+        holder = self.enter(t) if own else self._by_memory.get(id(t._cell))
+        if holder is None or not holder.tensor._tracked or holder.tensor._node is not None:
+            do()
+            return
+        before = np.array(bare(holder.tensor))
+        do()
+        after = np.array(bare(holder.tensor))
+        previous = np.zeros(before.shape) if holder.moved is None else holder.moved
+        step = Write(holder.number, before, after, previous, holder.window, self.together)
+        value = np.asarray(self.verbs.write(step))
+        holder.moved, holder.window = after - before, 0
+        holder.last = holder.last if holder.last == "held back" else "step"
+        if self.verbs is not RIGHT:
+            _overwrite(holder.tensor, value)
+        self._note("step", holder, np.array(value - before), np.array(bare(holder.tensor)))
+
+    def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
+        call, number = self.calls[-1], self.deposits
+        arrived = (holder.number, before, g, call.divisor, self.together, call.made, holder.last)
+        total = np.asarray(self.verbs.deposit(Deposit(*arrived, number)))
+        holder.last, self.deposits = "add", number + 1
+        if self.verbs is not RIGHT:
+            _overwrite(holder.tensor._grad, total)
+        holder.window += 1
+        self.fullest = max(self.fullest, holder.window)
+        self._note("add", holder, g, np.array(total), call.number)
+
+    def _clear(self, holder: Holder, left: Array | None, do: Do) -> None:
         cleared = self.verbs.clear(Clear(holder.number, holder.held, holder.last))
         holder.last = "clear" if cleared else "held back"
         if cleared:
-            self.windows[holder] = 0
-        return cleared
-
-    def write(self, t: Numbers, do: Do) -> None:
-        """A write in place: of a leaf, or of its `.data`, a step."""
-        self.spend(1)
-        holder = self.leaf_at(t)
-        if holder is None:
+            holder.window = 0
             do()
-            return
-        before = holder.value
-        do()
-        self._step_leaf(holder, before)
+            self._note("clear", holder, None, left)
 
-    # -- the lines -------------------------------------------------------------------------------
-
-    def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
-        call = self.calls[-1]
-        total = np.asarray(
-            self.verbs.deposit(
-                Deposit(
-                    holder.number,
-                    before,
-                    g,
-                    call.divisor,
-                    self.together,
-                    call.made,
-                    holder.last,
-                    self.deposits,
-                )
-            )
-        )
-        holder.last, self.deposits = "add", self.deposits + 1
-        if self.verbs is not RIGHT:
-            _overwrite(holder.tensor._grad, total)
-        self.windows[holder] = self.windows.get(holder, 0) + 1
-        self.fullest = max(self.fullest, self.windows[holder])
-        self._enter("add", holder, g, total, call.number)
-
-    def _step_leaf(self, holder: Holder, before: Array) -> None:
-        after = holder.value
-        previous = self.previous.get(holder, np.zeros(before.shape))
-        window = self.windows.get(holder, 0)
-        step = Write(holder.number, before, after, previous, window, self.together)
-        value = np.asarray(self.verbs.write(step))
-        self.previous[holder] = after - before
-        holder.last = holder.last if holder.last == "held back" else "step"
-        self.windows[holder] = 0
-        if self.verbs is not RIGHT:
-            _overwrite(holder.tensor, value)
-        self._enter("step", holder, np.array(value - before), holder.value)
-
-    def _enter(
+    def _note(
         self,
         verb: str,
         holder: Holder,
@@ -287,8 +223,7 @@ class GradientLedger:
         event: int | None = None,
     ) -> None:
         self.spend(1)
-        copy = None if total is None else np.array(total)
-        self.entries.append(LedgerEntry(verb, holder, amount, copy, executing(), event))
+        self.entries.append(LedgerEntry(verb, holder, amount, total, executing(), event))
 
 
 def _overwrite(t: Numbers, value: Array) -> None:
@@ -299,7 +234,6 @@ def _overwrite(t: Numbers, value: Array) -> None:
 
 # -- where a verb happens, and when ----------------------------------------------------------------
 
-MOST_SCOPES = 12
 ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
 
 
@@ -326,32 +260,51 @@ class Scope:
 EVERYWHERE = Scope()
 
 
-@dataclass
-class Occasions:
-    """Counts the occasions while a program runs."""
+def _count_occasions() -> Callable[[Span, int], Scope]:
+    """Told of each place and leaf while a program runs, it says which occasion that is."""
+    place, occasion, leaves = None, -1, set[int]()
 
-    place: Span = None
-    occasion: int = -1
-    leaves: set[int] = field(default_factory=set)
+    def tell(here: Span, leaf: int) -> Scope:
+        nonlocal place, occasion
+        if occasion < 0 or here != place or leaf in leaves:
+            place, occasion = here, occasion + 1
+            leaves.clear()
+        leaves.add(leaf)
+        return Scope(here, occasion)
 
-    def next(self, place: Span, leaf: int) -> Scope:
-        if self.occasion < 0 or place != self.place or leaf in self.leaves:
-            self.place, self.occasion, self.leaves = place, self.occasion + 1, set()
-        self.leaves.add(leaf)
-        return Scope(place, self.occasion)
+    return tell
 
 
-def occasions(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
-    counter = Occasions()
-    wanted = (entry for entry in entries if entry.verb == ENTERED[verb])
-    return tuple(counter.next(entry.span, entry.leaf.number) for entry in wanted)
+def hear(verbs: LedgerVerbs, scope: Scope, differ: Callable[[Numbers, Span], None]) -> LedgerVerbs:
+    """The verbs, at a scope; `differ` hears of what, and where, they come to something else."""
+
+    def say(name: str) -> Callable[[Numbers], Numbers]:
+        right, way, count = getattr(RIGHT, name), getattr(verbs, name), _count_occasions()
+
+        def said(argument: Numbers) -> Numbers:
+            due, here = right(argument), count(executing(), argument.leaf)
+            if way is right or not scope.covers(here):
+                return due
+            came = way(argument)
+            if not np.array_equal(came, due):
+                differ(argument, here.place)
+            return came
+
+        return said
+
+    return LedgerVerbs(say("deposit"), say("clear"), say("write"))
+
+
+def occasions(verb: str, entries: Iterable[LedgerEntry]) -> list[Scope]:
+    count = _count_occasions()
+    return [count(e.span, e.leaf.number) for e in entries if e.verb == ENTERED[verb]]
 
 
 def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
     """Where a verb can go wrong: everywhere, at one of the places, or once."""
     each_time = occasions(verb, entries)
-    places = list(dict.fromkeys(each.place for each in each_time))
-    numbers = list(dict.fromkeys(each.occasion for each in each_time))
+    places = dict.fromkeys(each.place for each in each_time)
+    numbers = dict.fromkeys(each.occasion for each in each_time)
     found = [Scope(place=place) for place in places if place and 1 < len(places) <= MOST_SCOPES]
     found += [Scope(occasion=n) for n in numbers if len(places) < len(numbers) <= MOST_SCOPES]
     return (EVERYWHERE, *found)

@@ -42,49 +42,6 @@ class Replay:
     recorded: Mapping[str, Output]
 
 
-@dataclass(frozen=True, eq=False)
-class Replays:
-    """A program with every mistake of the training loop made in it."""
-
-    right: Trace
-    replays: tuple[Replay, ...] = ()
-
-    @np.errstate(all="ignore")
-    def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
-        """Name what gives this answer: a misconception, or else a slip made once."""
-        departing = _departing(answer, self.right.values[part], slack)
-        fits = [r for r in self.replays if same(answer, r.values[part], slack)]
-        if not fits:
-            return Diagnosis("unnamed", remarks=departing)
-        cheapest = min(replay.scope.cost for replay in fits)
-        found = _distinct([r for r in fits if r.scope.cost == cheapest])
-        certainty = "unique" if len(found) == 1 else "torn"
-        hypotheses = tuple(map(_hypothesis, found))
-        return Diagnosis(certainty, hypotheses, (*departing, *self._remarks(found)))
-
-    def _remarks(self, found: Sequence[Sequence[Replay]]) -> Iterator[str]:
-        """On which occasion alone, where no other would do; why several fit."""
-        for fits in found:
-            nth = fits[0].scope.occasion
-            if nth is not None and len({each.scope for each in fits}) == 1:
-                last = occasions(fits[0].mistake.verb, self.right.entries)[-1].occasion
-                time = ORDINALS.get(nth + 1, f"{nth + 1}th")
-                yield f"{fits[0].mistake.id}: only the {time} time of {1 + (last or 0)}"
-        yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
-
-
-@np.errstate(all="ignore")
-def all_replays(problem: Problem, point: Point, right: Trace) -> Replays:
-    """Replay the program with every mistake; what changes no answer is left out."""
-    made = []
-    for row in TRAINING:
-        for scope in scopes(row.verb, right.entries):
-            for replay in replays(problem, point, right, row, scope):
-                if any(not same(v, right.values[name]) for name, v in replay.values.items()):
-                    made.append(replay)
-    return Replays(right, tuple(made))
-
-
 def replays(
     problem: Problem, point: Point, right: Trace, row: Mistake, scope: Scope = EVERYWHERE
 ) -> Iterator[Replay]:
@@ -105,16 +62,44 @@ def replays(
         yield Replay(row, scope, found.values, found.entries, places, found.recorded)
 
 
-def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
-    """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
-    ids = {row.id for row in rows}
-    return (said for row in rows for other, said in row.alike.items() if other in ids)
+@dataclass(frozen=True, eq=False)
+class Replays:
+    """A program with every mistake of the training loop made in it."""
+
+    right: Trace
+    replays: tuple[Replay, ...] = ()
+
+    @np.errstate(all="ignore")
+    def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
+        """Name what gives this answer: a misconception, or else a slip made once."""
+        first = departs(answer, self.right.values[part], slack)
+        remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
+        fits = [replay for replay in self.replays if same(answer, replay.values[part], slack)]
+        if not fits:
+            return Diagnosis("unnamed", remarks=tuple(remarks))
+        cheapest = min(replay.scope.cost for replay in fits)
+        groups: dict[Mistake, list[Replay]] = {}
+        for replay in fits:
+            if replay.scope.cost == cheapest:
+                groups.setdefault(replay.mistake, []).append(replay)
+        found = [groups[row] for row in sorted(groups, key=lambda row: -row.common)]
+        remarks += _remarks(found, self.right)
+        certainty = "unique" if len(found) == 1 else "torn"
+        return Diagnosis(certainty, tuple(map(_hypothesis, found)), tuple(remarks))
 
 
-def _distinct(fits: Sequence[Replay]) -> list[list[Replay]]:
-    """The replays that fit, mistake by mistake, the commonest first."""
-    rows = sorted(dict.fromkeys(r.mistake for r in fits), key=lambda row: -row.common)
-    return [[r for r in fits if r.mistake is row] for row in rows]
+@np.errstate(all="ignore")
+def all_replays(problem: Problem, point: Point, right: Trace) -> Replays:
+    """Replay the program with every mistake; what changes no answer is left out."""
+    made = (
+        replay
+        for row in TRAINING
+        for scope in scopes(row.verb, right.entries)
+        for replay in replays(problem, point, right, row, scope)
+    )
+    values = right.values
+    seen = (r for r in made if any(not same(v, values[name]) for name, v in r.values.items()))
+    return Replays(right, tuple(seen))
 
 
 def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
@@ -124,6 +109,18 @@ def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
     return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
 
 
-def _departing(answer: Output, right: Output, slack: float) -> tuple[str, ...]:
-    first = departs(answer, right, slack)
-    return () if first is None else (f"the trace departs at entry {first}, counted from 0",)
+def _remarks(found: Sequence[Sequence[Replay]], right: Trace) -> Iterator[str]:
+    """On which occasion alone, where no other would do; why several fit."""
+    for fits in found:
+        row, nth = fits[0].mistake, fits[0].scope.occasion
+        if nth is not None and len({each.scope for each in fits}) == 1:
+            last = occasions(row.verb, right.entries)[-1].occasion
+            time = ORDINALS.get(nth + 1, f"{nth + 1}th")
+            yield f"{row.id}: only the {time} time of {1 + (last or 0)}"
+    yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
+
+
+def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
+    """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
+    ids = {row.id for row in rows}
+    return (said for row in rows for other, said in row.alike.items() if other in ids)

@@ -1,6 +1,6 @@
 """What a program is asked at its end: numbers, shapes, names, truth values, None, lists of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,8 +8,8 @@ import numpy as np
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.diagnosis.tables import equal
 from gradcheck.engine.tape import Leaf, Node
+from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.problem.record import Point
-from gradcheck.training.recorder import snapshot
 from gradcheck.values import Array, Numbers
 
 VISIBLE = 1e-6
@@ -21,32 +21,32 @@ Span = tuple[int, int]
 Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None
 
 
+def snapshot(value: Numbers) -> Numbers:
+    """A copy of what a program holds now, tensors as arrays."""
+    if isinstance(value, Tensor | np.ndarray):
+        return np.array(bare(value))
+    return type(value)(map(snapshot, value)) if type(value) in (tuple, list) else value
+
+
 def as_value(value: Numbers) -> Output:
     """A value of a program as what is compared; numbers as an array."""
-    found = snapshot(value)
-    if isinstance(found, Node | Leaf):
-        return "AccumulateGrad" if isinstance(found, Leaf) else found.name()
-    if found is None or isinstance(found, bool | str | np.bool_):
-        return bool(found) if isinstance(found, np.bool_) else found
-    if isinstance(found, tuple):
-        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
-        return tuple(found) if whole else [as_value(each) for each in found]
-    if isinstance(found, list):
-        return _join([as_value(each) for each in found])
-    return _numbers(found)
-
-
-def _numbers(value: Numbers) -> Output:
+    value = bare(value) if isinstance(value, Tensor) else value
+    if isinstance(value, Node | Leaf):
+        return "AccumulateGrad" if isinstance(value, Leaf) else value.name()
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, tuple | list):
+        whole = all(isinstance(each, int) and not isinstance(each, bool) for each in value)
+        if isinstance(value, tuple) and whole:
+            return tuple(value)
+        found = [as_value(each) for each in value]
+        shapes = {each.shape if isinstance(each, np.ndarray) else None for each in found}
+        joined = isinstance(value, list) and len(shapes) == 1 and None not in shapes
+        return np.array(found) if joined else found
     array = np.asarray(value)
     if array.dtype.kind == "b":
-        return _join([_numbers(each) for each in array]) if array.shape else bool(array)
+        return array.tolist()  # type: ignore[no-any-return]
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
-
-
-def _join(entries: list[Output]) -> Output:
-    """Arrays of one shape as one array; a list of anything else stays one."""
-    shapes = {each.shape if isinstance(each, np.ndarray) else None for each in entries}
-    return np.array(entries) if len(shapes) == 1 and None not in shapes else entries
 
 
 def leaves(*values: Output) -> Iterator[tuple[Output, ...]]:
@@ -86,13 +86,13 @@ def finite(value: Output) -> bool:
 
 def firm(lost: Numbers, value: Output) -> bool:
     """Whether what is lost is little beside the numbers."""
-    return all(_firm(x, y) for x, y in leaves(lost, value))
 
+    def little(x: Numbers, y: Output) -> bool:
+        if isinstance(y, np.ndarray):
+            return bool(np.all(x <= FIRM * _size(y)))
+        return not isinstance(y, list)
 
-def _firm(lost: Numbers, value: Output) -> bool:
-    if isinstance(value, np.ndarray):
-        return bool(np.all(lost <= FIRM * _size(value)))
-    return not isinstance(value, list)
+    return all(little(x, y) for x, y in leaves(lost, value))
 
 
 def alike(a: Output, b: Output) -> bool:
@@ -105,42 +105,33 @@ def alike(a: Output, b: Output) -> bool:
     )
 
 
+def entries(value: Output) -> Sequence[Output] | None:
+    """Those of a list, or of an array with axes; None of anything else."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return [np.asarray(each) for each in value]
+    return value if isinstance(value, list) else None
+
+
 def departs(a: Output, b: Output, slack: float = 0.0) -> int | None:
     """The first entry of a trace at which it is not the other one; None where none is told."""
-    if not isinstance(a, np.ndarray | list) or not isinstance(b, np.ndarray | list):
+    ours, theirs = entries(a), entries(b)
+    if ours is None or theirs is None or len(ours) != len(theirs):
         return None
-    if not (_listing(a) and _listing(b)) or len(a) != len(b):
-        return None
-    pairs = zip(a, b, strict=True)
-    return next((k for k, (x, y) in enumerate(pairs) if not same(_box(x), _box(y), slack)), None)
+    pairs = zip(ours, theirs, strict=True)
+    return next((k for k, (x, y) in enumerate(pairs) if not same(x, y, slack)), None)
 
 
-def _listing(value: Numbers) -> bool:
-    return isinstance(value, list) or value.ndim > 0
-
-
-def _box(value: Numbers) -> Numbers:
-    return np.asarray(value) if isinstance(value, np.number) else value
-
-
-def to_json(value: Output) -> Numbers:
+def to_json(value: Numbers) -> Numbers:
     if isinstance(value, np.ndarray):
         return value.tolist()
-    if isinstance(value, list):
-        return [to_json(each) for each in value]
-    return list(value) if isinstance(value, tuple) else value
+    return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def kind_of(value: Output) -> str:
     """What is due, in a word."""
     if value is None:
         return "None"
-    names: Mapping[type, str] = {
-        bool: "a truth value",
-        str: "a name",
-        tuple: "a shape",
-        list: "a list",
-    }
+    names = {bool: "a truth value", str: "a name", tuple: "a shape", list: "a list"}
     return names.get(type(value), "a number or an array of numbers")
 
 
@@ -170,56 +161,44 @@ class Comparison:
 def compare_values(
     yours: Output, due: Output, noise: Numbers, half: Numbers = 0.0, what: str = WHOLE
 ) -> Comparison:
-    """A value held against the one that is due; `half` is half a unit of each typed digit."""
+    """A value held against the one that is due; `half` is half a unit of each typed digit.
+
+    Of lists of mixed kinds the first entry that is wrong decides.
+    """
     if isinstance(due, np.ndarray) and isinstance(yours, np.ndarray):
-        return _numerically(yours, due, noise, half, what)
-    if isinstance(due, list) and isinstance(yours, list):
-        return _entry_by_entry(yours, due, noise, what)
-    if type(yours) is type(due):
-        return Comparison("right" if yours == due else "wrong")
-    words = f"{kind_of(due)} is due"
-    return Comparison("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
+        return _compare_numbers(yours, due, noise, half, what)
+    if not (isinstance(due, list) and isinstance(yours, list)):
+        if type(yours) is type(due):
+            return Comparison("right" if yours == due else "wrong")
+        words = f"{kind_of(due)} is due"
+        return Comparison("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
+    if len(yours) != len(due):
+        words = f"{what} has {len(yours)} entries, {len(due)} are due"
+        return Comparison("wrong", remarks=(words,), tags=("shape",))
+    for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
+        lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
+        found = compare_values(mine, expected, lost, 0.0, f"entry {k} of {what}")
+        if found.verdict == "wrong":
+            return replace(found, index=(k, *found.index))
+    return Comparison("right")
 
 
-def _numerically(
+def _compare_numbers(
     yours: Numbers, due: Numbers, noise: Numbers, half: Numbers, what: str
 ) -> Comparison:
-    """Every number within half a unit of its last digit, or within what float64 loses."""
+    """Every number within half a unit of its last digit, or within what float64 loses.
+
+    However noisy a program is, a millionth of its largest number is not noise.
+    """
     if yours.shape != due.shape:
         words = f"{what} has the shape {yours.shape}, {due.shape} is due"
         return Comparison("wrong", remarks=(words,), tags=("shape",))
     with np.errstate(invalid="ignore"):
         off = np.abs(yours - due)
-        lost = np.minimum(FACTOR * np.asarray(noise) + ROUNDING * np.abs(due), _doubtful(due))
+        lost = np.minimum(FACTOR * np.asarray(noise) + ROUNDING * np.abs(due), VISIBLE * _size(due))
         wrong = np.argwhere(~(off <= np.maximum(half * (1 + ROUNDING), lost)))
     if len(wrong):
         index = tuple(int(k) for k in wrong[0])
         mine, expected = float(yours[index]), float(due[index])
         return Comparison("wrong", yours=mine, expected=expected, index=index)
     return Comparison("right", tags=("rounded",) if np.any(off > lost) else ())
-
-
-def _doubtful(due: Numbers) -> Numbers:
-    """However noisy a program is, a millionth of its largest number is not noise."""
-    return 1e-6 * np.max(np.abs(due), initial=0.0)
-
-
-def _entry_by_entry(
-    yours: list[Numbers], due: list[Numbers], noise: Numbers, what: str
-) -> Comparison:
-    """Lists of mixed kinds: the first entry that is wrong decides."""
-    if len(yours) != len(due):
-        words = f"{what} has {len(yours)} entries, {len(due)} are due"
-        return Comparison("wrong", remarks=(words,), tags=("shape",))
-    for k, found in enumerate(_each(yours, due, noise, what)):
-        if found.verdict == "wrong":
-            return replace(found, index=(k, *found.index))
-    return Comparison("right")
-
-
-def _each(
-    yours: list[Numbers], due: list[Numbers], noise: Numbers, what: str
-) -> Iterator[Comparison]:
-    for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
-        lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
-        yield compare_values(mine, expected, lost, 0.0, f"entry {k} of {what}")

@@ -5,7 +5,8 @@ stands firm: a disturbance of the last digits changes nothing but those.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
@@ -47,28 +48,32 @@ class Reference:
         """The program with every mistake of the training loop made in it."""
         return all_replays(self.problem, self.point, self.trace)
 
-    def check_allowance(self) -> None:
-        """Raise GradcheckError where the reference leaves no room to a program, or no number."""
-        for part in programs(self.problem):
+    @property
+    def refusal(self) -> str:
+        """Why programs cannot be held against it: no room to them, no number, rounding; or ""."""
+        asked = programs(self.problem)
+        for part in asked:
             run = run_program(self.problem, self.problem.program, part, self.point, share=2)
             if run.failed:
-                raise GradcheckError(
-                    f"{self.problem.id}: an answer may use twice what the reference uses, and that "
-                    f"is too much: {run.failed}"
+                return (
+                    "an answer may use twice what the reference uses, and that is too much: "
+                    f"{run.failed}"
                 )
             if not finite(run.value):
-                raise GradcheckError(
-                    f"{self.problem.id}: {part.name} reads a number that is not finite"
-                )
+                return f"{part.name} reads a number that is not finite"
+        names, right = [part.name for part in asked], self.trace.values
+        shaken = next(disturbed_runs(self.problem, self.point, SHAKEN)) if names else {}
+        if not all(alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names):
+            return (
+                "rounding alone changes more than the last digits of what is read at the end: "
+                "no other program can be held against it"
+            )
+        return ""
 
     @property
     def is_firm(self) -> bool:
-        """Whether rounding changes nothing but the last digits of what programs are asked for."""
-        names, right = [part.name for part in programs(self.problem)], self.trace.values
-        if not names:
-            return True
-        shaken = next(disturbed_runs(self.problem, self.point, SHAKEN))
-        return all(alike(right[n], shaken[n]) and firm(self.noise[n], right[n]) for n in names)
+        values = self.trace.values
+        return all(finite(v) and firm(self.noise[name], v) for name, v in values.items())
 
 
 def programs(problem: Problem) -> list[Part]:
@@ -80,26 +85,21 @@ def run_and_judge(problem: Problem) -> Reference:
 
     Raises GradcheckError where it cannot be run, or leaves no room to answers that are programs.
     """
-    found = _trace_reference(problem, point_of(problem))
-    found.check_allowance()
-    if not found.is_firm:
-        raise GradcheckError(
-            f"{problem.id}: rounding alone changes more than the last digits of what is read at "
-            "the end: no other program can be held against it"
-        )
+    found = _run_reference(problem, point_of(problem))
+    if refusal := found.refusal:
+        raise GradcheckError(f"{problem.id}: {refusal}")
     events = tuple(judge_pass(call, write=False) for call in found.trace.calls)
-    return Reference(problem, found.point, found.trace, found.noise, events)
+    return replace(found, events=events)
 
 
 def further(problem: Problem, count: int) -> Iterator[Reference]:
     """What is read at the end of a program at points with the inputs drawn anew."""
-    firm_ones = (found for found in _draw(problem, TRIES * count) if _holds(found))
-    return islice(firm_ones, count)
+    return islice((found for found in _draw(problem, TRIES * count) if found.is_firm), count)
 
 
 def elsewhere(problem: Problem) -> Iterator[Reference]:
     """The reference at points at which it leaves room to programs, and rounding decides nothing."""
-    return islice((found for found in _draw(problem, len(SCALES)) if _admits(found)), FURTHER)
+    return islice((found for found in _draw(problem, len(SCALES)) if not found.refusal), FURTHER)
 
 
 def _draw(problem: Problem, tries: int) -> Iterator[Reference]:
@@ -109,33 +109,18 @@ def _draw(problem: Problem, tries: int) -> Iterator[Reference]:
     for k in range(tries if varying else 0):
         scale = SCALES[k % len(SCALES)]
         point = {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in varying}}
-        try:
-            yield _trace_reference(problem, point)
-        except GradcheckError:
-            continue
+        with suppress(GradcheckError):
+            yield _run_reference(problem, point)
 
 
 def reference_at(problem: Problem, point: Point) -> Reference | None:
     """What is read at the end of a program at a point, where it is firm there."""
-    try:
-        found = _trace_reference(problem, point)
-    except GradcheckError:
-        return None
-    return found if _holds(found) else None
+    with suppress(GradcheckError):
+        found = _run_reference(problem, point)
+        return found if found.is_firm else None
+    return None
 
 
-def _trace_reference(problem: Problem, point: Point) -> Reference:
+def _run_reference(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
     return Reference(problem, point, right, noise(problem, point, right))
-
-
-def _holds(found: Reference) -> bool:
-    return all(finite(v) and firm(found.noise[name], v) for name, v in found.trace.values.items())
-
-
-def _admits(found: Reference) -> bool:
-    try:
-        found.check_allowance()
-    except GradcheckError:
-        return False
-    return found.is_firm

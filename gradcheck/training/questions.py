@@ -6,9 +6,10 @@ points, and explained, as it is where the problem is an expression.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 
 import numpy as np
 from flint import arb
@@ -16,23 +17,23 @@ from flint import arb
 from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, Program, check_program
-from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language import Budget, check_program
+from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
 from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contract
-from gradcheck.opinions.tape import Record, replay
+from gradcheck.opinions.tape import Given, Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
-from gradcheck.training.decimals import exact_array, exactly
 from gradcheck.training.ledger import BackwardCall, Holder, Span
-from gradcheck.training.recorder import Recorder, context
-from gradcheck.training.trace import names_after
-from gradcheck.values import Array, Numbers, Params, Routine
+from gradcheck.training.trace import Recorder, context, names_after
+from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.passes import value_of
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # of a sum of gradients in float64
 ROUNDED = 1e-13  # relative: what a few hundred operations on floats may lose
+DIGITS = 15  # that a float64 keeps of any decimal
+SMALL = 1_000  # of a denominator
 KEPT = 64  # cases that are remembered
 TAKEN_OUT = (".item()", ".tolist()", ".detach()")
 OTHER = "what is read is not the gradient of values that went back"
@@ -83,63 +84,52 @@ class GradientQuestion(Problem):
 
     def _case(self, point: Point) -> Case:
         place: list[Span] = [None]
+        found: GradientRead | GradcheckError
         try:
             found = gradient_read(self.whole, self.read, point)
         except GradcheckError as error:
-            return Case(_raising(error), point, self.wrt, None, self.seed)
+            found = error
 
         def at(span: Span) -> None:
             place[0] = span
 
         def function(kind: str, inputs: Params) -> Numbers:
-            if len(found.summands) == 1:
-                return found.value(0, kind, inputs, at)
-            pieces = [
-                contract(found.value(k, kind, inputs, at), None if g is None else lift(g))
-                for lift in [KINDS[kind].lift]
-                for k, (_, g) in enumerate(found.summands)
-            ]
-            return sum(pieces[1:], pieces[0])
+            if isinstance(found, GradcheckError):
+                raise found
+            values = [found.value(k, kind, inputs, at) for k in range(len(found.summands))]
+            if len(values) == 1:
+                return values[0]
+            weights = [None if g is None else KINDS[kind].lift(g) for _, g in found.summands]
+            first, *others = map(contract, values, weights)
+            return sum(others, first)
 
-        cotangent = found.summands[0][1] if len(found.summands) == 1 else None
+        single = not isinstance(found, GradcheckError) and len(found.summands) == 1
+        cotangent = found.summands[0][1] if single else None  # type: ignore[union-attr]
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
-def _raising(error: GradcheckError) -> Routine:
-    def function(kind: str, inputs: Params) -> Numbers:
-        raise error
-
-    return function
-
-
 def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | None:
-    """The question of a part; None where it reads something else."""
-    for whole in (_with_followed_constants(problem), problem):
-        try:
-            found = gradient_read(whole, part, point)
-        except GradcheckError:
-            continue
-        leaves = [n for n, entry in problem.inputs.items() if entry.requires_grad]
-        others = [name for name in leaves if name in found.leaves and name != found.name]
-        own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
-        own["wrt"] = (found.name, *others)
-        own["parts"] = (replace(part, name=found.name, ask=None),)
-        events = len(found.summands)
-        return GradientQuestion(**own, whole=whole, read=part, events=events, exact=found.exact)
-    return None
+    """The question of a part; None where it reads something else.
 
-
-def _with_followed_constants(problem: Problem) -> Problem:
-    """The program with its constants followed too, of the shapes of what it is differentiated by.
-
-    An answer may be the derivative by one of them.
+    The program's constants of the shapes of what it is differentiated by are followed too: an
+    answer may be the derivative by one of them.
     """
     shapes = {entry.shape for entry in problem.inputs.values() if entry.requires_grad}
-    inputs = {
+    followed = {
         name: replace(entry, requires_grad=entry.requires_grad or entry.shape in shapes)
         for name, entry in problem.inputs.items()
     }
-    return replace(problem, inputs=inputs)
+    for whole in (replace(problem, inputs=followed), problem):
+        with suppress(GradcheckError):
+            found = gradient_read(whole, part, point)
+            leaves = [n for n, entry in problem.inputs.items() if entry.requires_grad]
+            others = [name for name in leaves if name in found.leaves and name != found.name]
+            own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
+            own["wrt"] = (found.name, *others)
+            own["parts"] = (replace(part, name=found.name, ask=None),)
+            count = len(found.summands)
+            return GradientQuestion(**own, whole=whole, read=part, events=count, exact=found.exact)
+    return None
 
 
 def with_written_leaves(problem: Problem, point: Point) -> Problem:
@@ -151,7 +141,8 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
     found = dict[str, Input]()
     for k, leaf in enumerate(recorder.made_of_numbers):
         name = recorder.ledger.enter(leaf).name
-        if name not in (*problem.inputs, *found) and _is_name(name):
+        function = BY_SPELLING.get(name, name) in VOCABULARY.functions
+        if name.isidentifier() and not function and name not in (*problem.inputs, *found):
             with suppress(GradcheckError):
                 value = exact_array(recorder.numbers[k])
                 found[name] = Input(name, value, value.shape, True, k)
@@ -164,7 +155,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
     recorder, names = _run_recorded(problem, point)
-    holder, calls = _source(recorder, _value(problem, part, names, recorder))
+    holder, calls = _find_source(recorder, _read(part, names, recorder))
     if not calls:
         raise GradcheckError(OTHER)
     pieces = [piece for call in calls for piece in call.roots]
@@ -190,14 +181,12 @@ def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict
             if found.setdefault(name, step) is not step:
                 raise GradcheckError(OTHER)
     for name, step in found.items():
-        pieces = [(record, None) for record in records]
-        if name in point and not _is_at(value_of(step, pieces, name), point[name]):
-            raise GradcheckError(MOVED)
+        if name in point:
+            held = value_of(step, [(record, None) for record in records], name)
+            given = np.asarray(point[name], dtype=np.float64).reshape(held.shape)
+            if not np.array_equal(held, given):
+                raise GradcheckError(MOVED)
     return found
-
-
-def _is_at(held: Array, given: Numbers) -> bool:
-    return np.array_equal(held, np.asarray(given, dtype=np.float64).reshape(held.shape))
 
 
 def _cotangent(g: Numbers) -> Array | None:
@@ -207,49 +196,43 @@ def _cotangent(g: Numbers) -> Array | None:
 
 
 def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Numbers]]:
+    """PyTorch's warnings are noted where a program is traced, and not said again."""
     recorder = Recorder()
-    with _without_warnings():
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return recorder, names_after(problem, point, recorder)[0]
 
 
-def _is_name(name: str) -> bool:
-    """Whether a leaf has a name by which an answer can call it."""
-    return name.isidentifier() and BY_SPELLING.get(name, name) not in VOCABULARY.functions
-
-
-def _value(problem: Problem, part: Part, names: Params, recorder: Recorder) -> Numbers:
-    """What a part reads, before numbers are taken out of it."""
-    with _without_warnings():
+def _read(part: Part, names: Params, recorder: Recorder) -> Numbers:
+    """What a part reads, before numbers are taken out of it: `x.grad` of `x.grad.item()`."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         if part.ask is None:
             return names[part.name].grad
-        ask = _unwrap(part.ask, names)
+        ask, text = part.ask, part.ask.source.strip()
+        end = next((end for end in TAKEN_OUT if text.endswith(end)), "")
+        if end:
+            bare_text = text.removesuffix(end)
+            ask = check_program(bare_text, declared=tuple(names), vocabulary=VOCABULARY)
         with recorder.watching():
             return run(ask, names, KINDS["tensor"], Budget(), context=context(recorder)).value
 
 
-def _without_warnings() -> AbstractContextManager[None]:
-    """PyTorch's warnings are noted where a program is traced, and not said again."""
-    return warnings.catch_warnings(action="ignore", category=UserWarning)
+def _find_source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
+    """The leaf whose gradient a value is, and the calls whose gradients it adds up.
 
-
-def _unwrap(ask: Program, names: Params) -> Program:
-    """`x.grad.item()` as `x.grad`."""
-    text = ask.source.strip()
-    bare_text = next((text.removesuffix(end) for end in TAKEN_OUT if text.endswith(end)), text)
-    if bare_text == text:
-        return ask
-    return check_program(bare_text, declared=tuple(names), vocabulary=VOCABULARY)
-
-
-def _source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
-    """The leaf whose gradient a value is, and the calls whose gradients it adds up."""
+    Those are the calls that added to its `.grad` after that was last cleared.
+    """
     if not isinstance(value, Tensor):
         raise GradcheckError(OTHER)
-    holder = next((h for h in recorder.ledger.holders if h.tensor._grad is value), None)
-    calls = [] if holder is None else [*_since_cleared(recorder, holder)]
+    ledger, calls = recorder.ledger, list[BackwardCall]()
+    holder = next((h for h in ledger.holders if h.tensor._grad is value), None)
+    for entry in ledger.entries if holder is not None else ():
+        if entry.leaf is holder and entry.verb == "clear":
+            calls = []
+        elif entry.leaf is holder and entry.event is not None:
+            calls.append(recorder.calls[entry.event])
     for result, call, x in recorder.taken:
         if result is value:
-            holder, calls = recorder.ledger.enter(x), [call]
+            holder, calls = ledger.enter(x), [call]
     if holder is None or not (holder.tensor.is_leaf and holder.tensor.requires_grad):
         raise GradcheckError(OTHER)
     step = holder.tensor._step()
@@ -260,11 +243,71 @@ def _source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[BackwardCa
     return holder, calls
 
 
-def _since_cleared(recorder: Recorder, holder: Holder) -> Iterator[BackwardCall]:
-    """The backward calls that added to a `.grad` after it was last cleared."""
-    lines = [entry for entry in recorder.ledger.entries if entry.leaf is holder]
-    last = max((k + 1 for k, entry in enumerate(lines) if entry.verb == "clear"), default=0)
-    return (recorder.calls[e.event] for e in lines[last:] if e.event is not None)
+# -- the numbers of a text as they were written: 0.1 is a tenth, and not the float beside it -------
+
+
+def exactly(record: Record, kind: str) -> Record:
+    """The same record with each float of the text as the number that it was written as.
+
+    Raises GradcheckError on a float of which that cannot be told: it was computed, and rounded.
+    """
+    if kind in ("tensor", "float"):
+        return record
+    numbers = KINDS[kind]
+    given: dict[Step, Given] = {}
+    for node in record.nodes:
+        found = record.given[node]
+        pairs = zip(node.edges, found.operands, strict=True)
+        operands = tuple(v if edge is not None else _lift(v, numbers) for edge, v in pairs)
+        params: Params = {n: _lift(v, numbers) for n, v in found.params.items()}
+        given[node] = replace(found, operands=operands, params=params)
+    return replace(record, given=given)
+
+
+def _lift(value: Numbers, kind: NumberKind) -> Numbers:
+    """Floats as numbers of a kind, in lists too; others as they are."""
+    if type(value) in (list, tuple):
+        return type(value)(_lift(each, kind) for each in value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.shape:
+        return kind.lift(exact_array(value))
+    if not isinstance(value, float | np.ndarray | np.floating):
+        return value
+    if np.asarray(value).dtype.kind != "f":
+        return value
+    try:
+        return kind.lift(fraction(float(value)))
+    except GradcheckError:
+        for name, (constant, *_) in CONSTANTS.items():  # a small multiple of pi or e
+            times = Fraction(float(value) / constant).limit_denominator(SMALL)
+            if float(times) * constant == value:
+                return kind.constant(name) * kind.lift(times)
+        raise
+
+
+def exact_array(value: Array) -> Array:
+    """The decimals that floats were written as; raises GradcheckError where they are none."""
+    out = np.empty(value.shape, dtype=object)
+    for index, each in np.ndenumerate(value):
+        out[index] = fraction(float(each))
+    return out
+
+
+def fraction(value: float) -> Fraction:
+    """A float as the decimal of at most 15 digits that it was written as, or as a small fraction.
+
+    So many digits come back from a float64 as they went in. Of the numbers below 1,000 that are
+    computed otherwise, one in 10^9 is a float of a fraction whose denominator is below 1,000.
+    """
+    if not np.isfinite(value):
+        raise GradcheckError(f"{value} is no number")
+    text = repr(value)
+    digits = text.partition("e")[0].replace(".", "").lstrip("-0")
+    if len(digits.rstrip("0")) <= DIGITS:
+        return Fraction(text)
+    small = Fraction(value).limit_denominator(SMALL)
+    if float(small) != value:
+        raise GradcheckError(f"{text} was computed, and is known to the digits of a float only")
+    return small
 
 
 # -- what a program names ------------------------------------------------------------------------

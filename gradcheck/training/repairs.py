@@ -28,7 +28,7 @@ def undo_verbs(run: StudentRun, full: int) -> Iterator[tuple[Mistake, LedgerVerb
 
     `run` came out wrong; `full` gradients are added up in the fullest window of the reference.
     """
-    windows, again = _windows(run, full), _repeated_deposits(run)
+    windows, again = _look_at_deposits(run, full)
 
     def weigh(factor: Callable[[int], float]) -> LedgerVerbs:
         def deposit(d: Deposit) -> Numbers:
@@ -55,26 +55,23 @@ def undo_verbs(run: StudentRun, full: int) -> Iterator[tuple[Mistake, LedgerVerb
     yield training.counted_twice, replace(RIGHT, deposit=once)
 
 
-def _windows(run: StudentRun, full: int) -> Mapping[int, int]:
-    """How many gradients are added up where a deposit is, by its number, `full` at most."""
+def _look_at_deposits(run: StudentRun, full: int) -> tuple[Mapping[int, int], set[int]]:
+    """By numbers of deposits: how many gradients are added up there, `full` at most.
+
+    And the deposits of backward calls on a value that has gone back before.
+    """
+    starts = [call.start for call in run.calls]
+    repeated = {call.number for k, call in enumerate(run.calls) if call.start in starts[:k]}
     windows: dict[Holder, list[int]] = {}
-    found: dict[int, int] = {}
-    number = count()
+    sizes, again, number = dict[int, int](), set[int](), count()
     for entry in run.entries:
         if entry.verb == "add":
-            windows.setdefault(entry.leaf, []).append(next(number))
+            windows.setdefault(entry.leaf, []).append(k := next(number))
+            again |= {k} if entry.event in repeated else set()
         else:
             window = windows.pop(entry.leaf, [])
-            found |= dict.fromkeys(window, min(len(window), full))
-    return found
-
-
-def _repeated_deposits(run: StudentRun) -> frozenset[int]:
-    """The deposits of backward calls on a value that has gone back before."""
-    starts = [call.start for call in run.calls]
-    again = {call.number for k, call in enumerate(run.calls) if call.start in starts[:k]}
-    added = [entry for entry in run.entries if entry.verb == "add"]
-    return frozenset(k for k, entry in enumerate(added) if entry.event in again)
+            sizes |= dict.fromkeys(window, min(len(window), full))
+    return sizes, again
 
 
 # -- texts ---------------------------------------------------------------------------------------
@@ -118,13 +115,20 @@ def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> I
     `numbers` may stand where others do, by `sizes` values may be divided.
     """
     passage, plain = Passage(source), ast.parse(source)
-    variables = _variables(plain)
+    called = {id(n.func) for n in ast.walk(plain) if isinstance(n, ast.Call)}
+    names = (n.id for n in ast.walk(plain) if isinstance(n, ast.Name) and id(n) not in called)
+    words = SourceWords(NOBODY, tuple(dict.fromkeys(names)), divisors=tuple(sizes))
     tree = _SpellOut().visit(plain)
     for name, statement, cure in _moves(tree):
         row = WRITTEN.get(name, training.step_before_backward)
         yield Rewriting(row, tree, passage.span(where_is(statement)), cure)
-    statements = _statements(tree)
-    for name, places in _changes(tree, variables, sorted(set(numbers)), tuple(sizes)):
+    statements = {  # the innermost of every node
+        id(node): each
+        for each in ast.walk(tree)
+        if isinstance(each, ast.stmt)
+        for node in ast.walk(each)
+    }
+    for name, places in _changes(tree, words, sorted(set(numbers))):
         old = statements[next(iter(places))]
         new = fill(ast.Module([old], []), {}, places).body[0]
         cure = f"`{_line(new)}` in the place of `{_line(old)}`"
@@ -144,26 +148,27 @@ class _SpellOut(ast.NodeTransformer):
 
 
 def _changes(
-    tree: ast.Module, variables: tuple[str, ...], numbers: Sequence[float], sizes: tuple[str, ...]
+    tree: ast.Module, words: SourceWords, numbers: Sequence[float]
 ) -> Iterator[tuple[str, dict[int, Numbers]]]:
     """The names of changes, and what stands instead of which nodes, by their identities."""
     nodes = list(ast.walk(tree))
     steps = {id(n) for step in nodes if _is_rate(step) for n in ast.walk(step)}
-    totals = {id(n): n for n in nodes if _is_total(n, tree)}
+    totals = {id(n) for n in nodes if _is_total(n, tree)}
     whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
-    edits = list(chain(*stages(whole, SourceWords(NOBODY, variables, divisors=sizes))))
+    edits = list(chain(*stages(whole, words)))
     for node in nodes:
         if isinstance(node, ast.BinOp):
-            edits += [Edit("another-name", node, ast.Name(v, ast.Load())) for v in variables]
+            others: list[ast.expr] = [ast.Name(v, ast.Load()) for v in words.names]
+            edits += [Edit("another-name", node, other) for other in others]
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            others = [number for number in numbers if number != node.value]
-            edits += [Edit("coefficient-slip", node, ast.Constant(number)) for number in others]
+            others = [ast.Constant(number) for number in numbers if number != node.value]
+            edits += [Edit("coefficient-slip", node, other) for other in others]
     found = [(_name(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits]
-    alike: dict[object, list[Edit]] = defaultdict(list)
+    alike: dict[tuple[str, object], list[Edit]] = defaultdict(list)
     for name, edit in found:
         if name in EVERYWHERE:
             alike[name, _difference(edit)].append(edit)
-    for (name, _), group in alike.items():  # type: ignore[misc]
+    for (name, _), group in alike.items():
         if len(group) > 1:
             yield name, {id(edit.old): edit.new for edit in group}
     ranks = {name: k for k, names in enumerate(FIRST) for name in names.split()}
@@ -223,13 +228,6 @@ def _is_total(node: ast.AST, tree: ast.Module) -> bool:
     return grows and any(f.value is node for f in backs)
 
 
-def _variables(tree: ast.Module) -> tuple[str, ...]:
-    """The names that are read or given a value, and not called."""
-    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and id(n) not in called)
-    return tuple(dict.fromkeys(names))
-
-
 # -- statements in another order -------------------------------------------------------------------
 
 
@@ -238,7 +236,8 @@ def _moves(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
 
     A variable is recorded as it is then computed, too. The tree is changed while it is looked at.
     """
-    for body in _bodies(tree):
+    inside = (getattr(n, name, None) for n in ast.walk(tree) for name in ("body", "orelse"))
+    for body in [body for body in inside if isinstance(body, list) and body]:
         order = list(body)
         values = {ast.unparse(s.targets[0]): s.value for s in order if isinstance(s, ast.Assign)}
         for here, statement in enumerate(order):
@@ -277,23 +276,6 @@ def _is_step(node: ast.stmt) -> bool:
 def _called(node: ast.AST) -> set[str]:
     calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
     return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
-
-
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse"):
-            body = getattr(node, name, None)
-            if isinstance(body, list) and body:
-                yield body
-
-
-def _statements(tree: ast.Module) -> dict[int, ast.stmt]:
-    """The innermost statement of every node, by the node's identity."""
-    found: dict[int, ast.stmt] = {}
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.stmt):
-            found |= {id(node): statement for node in ast.walk(statement)}
-    return found
 
 
 def _line(node: ast.AST) -> str:

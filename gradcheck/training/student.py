@@ -13,8 +13,7 @@ from gradcheck.language.program import check_module
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.training.ledger import RIGHT, BackwardCall, GradientLedger, LedgerEntry, LedgerVerbs
 from gradcheck.training.outputs import Output
-from gradcheck.training.recorder import Recorder
-from gradcheck.training.trace import names_after, read_part
+from gradcheck.training.trace import Recorder, names_after, notes_of, read_part
 from gradcheck.values import Params
 
 LONGEST = 5_000
@@ -92,40 +91,30 @@ def read_program(problem: Problem, text: str) -> Program:
     try:
         if len(text) > LONGEST:
             size = f"{len(text):,} characters, at most {LONGEST:,}"
-            raise TextError([_complaint(f"a program of {size}", "shorten it")])
-        _refuse_unseen(text)
+            raise TextError([Complaint(f"a program of {size}", "shorten it", ANSWER, 1, 1)])
+        for k, letter in enumerate(text):
+            if not (letter.isprintable() or letter in SPACES):  # the line is not quoted
+                place = ANSWER, text.count("\n", 0, k) + 1, k - text.rfind("\n", 0, k)
+                what = f"the character U+{ord(letter):04X}, which cannot be seen"
+                raise TextError([Complaint(what, "remove it", *place)])
         names = tuple(problem.inputs)
         return check_program(text, declared=names, vocabulary=STUDENTS, file=ANSWER)
     except TextError as error:
-        raise TextError([_short(each) for each in error.complaints[:COMPLAINTS]]) from None
+        short = [
+            replace(
+                each,
+                message=each.message[:WIDEST],
+                cure=each.cure[:WIDEST],
+                width=min(each.width, WIDEST),
+            )
+            for each in error.complaints[:COMPLAINTS]
+        ]
+        raise TextError(short) from None
 
 
 def read_tree(problem: Problem, tree: ast.Module) -> Program:
     """The same of a tree, whose text nobody will see."""
     return check_module(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
-
-
-def _refuse_unseen(text: str) -> None:
-    """Raise TextError on the first character that nobody can see; the line is not quoted."""
-    for k, letter in enumerate(text):
-        if not (letter.isprintable() or letter in SPACES):
-            line, start = text.count("\n", 0, k) + 1, text.rfind("\n", 0, k)
-            what = f"the character U+{ord(letter):04X}, which cannot be seen"
-            raise TextError([_complaint(what, "remove it", line, k - start)])
-
-
-def _complaint(message: str, cure: str, line: int = 1, column: int = 1) -> Complaint:
-    return Complaint(message, cure, ANSWER, line, column)
-
-
-def _short(complaint: Complaint) -> Complaint:
-    """A complaint that quotes no pages."""
-    return replace(
-        complaint,
-        message=complaint.message[:WIDEST],
-        cure=complaint.cure[:WIDEST],
-        width=min(complaint.width, WIDEST),
-    )
 
 
 # What PyTorch and Python say of a training loop, and what is then to be done.
@@ -176,9 +165,8 @@ def run_program(
             failed = "\n".join(str(_advise(each)) for each in error.complaints)
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)
-    notes = tuple(dict.fromkeys(str(w.message) for w in caught))
-    calls, entries = tuple(recorder.calls), tuple(recorder.ledger.entries)
-    return StudentRun(value, entries, calls, notes, failed, stopped, ended, meter.spent)
+    left = value, tuple(recorder.ledger.entries), tuple(recorder.calls)
+    return StudentRun(*left, notes_of(caught), failed, stopped, ended, meter.spent)
 
 
 def _read(
@@ -202,18 +190,12 @@ def _read(
 
 def _absent(problem: Problem, part: Part, names: Params, recorder: Recorder) -> str:
     """What a part reads and a program did not leave; "" where everything is there."""
+    walked = ast.walk(problem.program.tree)
+    stored = {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for node in ast.walk(part.ask.tree) if part.ask else ():
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            if node.value.id == "recorded" and node.attr not in recorder.recorded:
-                return f"nothing was recorded as `{node.attr}` - call `record({node.attr}=...)`"
-        elif isinstance(node, ast.Name) and _is_variable(problem, node.id) and node.id not in names:
-            return f"the program leaves no `{node.id}` - give it a value under this name"
+        match node:
+            case ast.Attribute(ast.Name("recorded"), name) if name not in recorder.recorded:
+                return f"nothing was recorded as `{name}` - call `record({name}=...)`"
+            case ast.Name(name) if name not in names and name in stored | problem.inputs.keys():
+                return f"the program leaves no `{name}` - give it a value under this name"
     return ""
-
-
-def _is_variable(problem: Problem, name: str) -> bool:
-    """Whether a name is an input or a variable of the reference."""
-    stored = (n for n in ast.walk(problem.program.tree) if isinstance(n, ast.Name))
-    return name in problem.inputs or any(
-        n.id == name and isinstance(n.ctx, ast.Store) for n in stored
-    )
