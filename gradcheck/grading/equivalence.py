@@ -6,7 +6,7 @@ for a guess; where precision runs out the outcome is undecided.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -53,6 +53,7 @@ class Outcome:
 
 
 EQUAL = Outcome("equal")
+PROVEN = ("different", "shape")
 
 
 def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
@@ -65,38 +66,21 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     with precision(BITS[0]):
         for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
             found.append(_compare_at(k, BITS[0], answer, reference))
-            if found[-1].kind in ("different", "shape"):
+            if found[-1].kind in PROVEN:
                 return found[-1]
     for k, outcome in enumerate(found):
-        if outcome.kind == "undecided":
-            found[k] = _compare_with_more_bits(k, answers[k], references[k], outcome)
-            if found[k].kind in ("different", "shape", "undecided"):
-                return found[k]
-    return _combine(found) or _confirm(len(found) - 1, answers[-1], references[-1])
-
-
-def _compare_with_more_bits(k: int, answer: At, reference: At, last: Outcome) -> Outcome:
-    """One point with more and more bits, until it is decided or patience ends."""
-    for bits in BITS[1:]:
-        with precision(bits):
-            last = _compare_at(k, bits, answer, reference)
-        if last.kind != "undecided":
-            break
-    return last
-
-
-def _combine(found: Sequence[Outcome]) -> Outcome | None:
-    """What points without a value come to; None where the answer has one at all of them."""
+        for bits in BITS[1:] if outcome.kind == "undecided" else ():
+            with precision(bits):
+                found[k] = _compare_at(k, bits, answers[k], references[k])
+            if found[k].kind != "undecided":
+                break
+        if found[k].kind in (*PROVEN, "undecided"):
+            return found[k]
     lost = [outcome for outcome in found if outcome.kind == "narrower"]
-    if not lost:
-        return None
-    return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
-
-
-def _confirm(k: int, answer: At, reference: At) -> Outcome:
-    """Equal; unless many more digits at one point prove the difference after all."""
+    if lost:
+        return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
     with precision(CONFIRMED):
-        last = _compare_at(k, CONFIRMED, answer, reference)
+        last = _compare_at(len(found) - 1, CONFIRMED, answers[-1], references[-1])
     return last if last.kind == "different" else EQUAL
 
 
@@ -108,14 +92,33 @@ def _compare_at(k: int, bits: int, answer: At, reference: At) -> Outcome:
     except Undecided:
         return Outcome("undecided", k)
     except NoValue as error:
-        return Outcome("narrower", k, expected=_first(expected), why=str(error))
+        first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
+        return Outcome("narrower", k, expected=first, why=str(error))
     if type(yours) is arb and type(expected) is arb:
         kind = _pair(yours, expected)
         return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
     mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
     if mine.shape != due.shape:
-        return Outcome("shape", k, why=_shapes(yours, expected))
-    return _entries(k, mine, due)
+        return Outcome("shape", k, why=_shapes(mine, due))
+
+    def entry(index: tuple[int, ...]) -> Outcome:
+        a: Value = mine[index]
+        b: Value = due[index]
+        return Outcome(_pair(a, b), k, index, a, b)
+
+    return _first_of(map(entry, np.ndindex(due.shape)), k)
+
+
+def _first_of(entries: Iterable[Outcome], k: int = 0) -> Outcome:
+    """All entries of one point: the first difference, else the first doubt, else equal."""
+    doubt, rounded = None, False
+    for entry in entries:
+        if entry.kind == "different":
+            return entry
+        if entry.kind == "undecided":
+            doubt = doubt or entry
+        rounded |= entry.rounded
+    return doubt or Outcome("equal", k, rounded=rounded)
 
 
 def _pair(yours: arb, expected: arb) -> str:
@@ -124,38 +127,13 @@ def _pair(yours: arb, expected: arb) -> str:
         return "undecided"
     if not yours.overlaps(expected):
         return "different"
-    return "equal" if _sharp(yours) and _sharp(expected) else "undecided"
+    sharp = all(b.rel_accuracy_bits() >= DIGITS or b.rad() < NOTHING for b in (yours, expected))
+    return "equal" if sharp else "undecided"
 
 
-def _sharp(ball: arb) -> bool:
-    return bool(ball.rel_accuracy_bits() >= DIGITS or ball.rad() < NOTHING)
-
-
-def _entries(k: int, yours: Array, expected: Array) -> Outcome:
-    """All entries of one point: the first difference, else the first doubt, else equal."""
-    doubt = None
-    for index in np.ndindex(expected.shape):
-        a: Value = yours[index]
-        b: Value = expected[index]
-        kind = _pair(a, b)
-        if kind == "different":
-            return Outcome(kind, k, index, a, b)
-        if kind == "undecided" and doubt is None:
-            doubt = Outcome(kind, k, index, a, b)
-    return doubt or Outcome("equal", k)
-
-
-def _first(expected: Values) -> arb | None:
-    return expected if isinstance(expected, arb) else next(iter(expected.flat), None)
-
-
-def _shapes(yours: Values, expected: Values) -> str:
-    mine, due = (_describe(np.asarray(values, dtype=object).shape) for values in (yours, expected))
-    return f"the answer is {mine}, the gradient {due}"
-
-
-def _describe(shape: tuple[int, ...]) -> str:
-    return f"an array of shape {shape}" if shape else "a single number"
+def _shapes(mine: Array, due: Array) -> str:
+    words = (f"an array of shape {v.shape}" if v.shape else "a single number" for v in (mine, due))
+    return "the answer is {}, the gradient {}".format(*words)
 
 
 # -- numbers at the given point ------------------------------------------------------------------
@@ -170,51 +148,38 @@ def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array)
     last = Outcome("undecided")
     for bits in BITS:
         with precision(bits):
-            found = _compare_numbers_at(bits, numbers, half_units, reference, noise)
-        last = found or last
-        if found is not None and found.kind != "undecided":
-            return found
+            try:
+                mine, due = (np.asarray(at(bits), dtype=object) for at in (numbers, reference))
+            except Undecided:
+                continue
+            except NoValue as error:
+                return Outcome("different", why=str(error))
+            if mine.shape != due.shape:
+                return Outcome("shape", why=_shapes(mine, due))
+            last = _compare_rounded(mine, half_units, due, noise)
+        if last.kind != "undecided":
+            break
     return last
-
-
-def _compare_numbers_at(
-    bits: int, numbers: At, half_units: Array, reference: At, noise: Array
-) -> Outcome | None:
-    """Numbers at one precision; None where it does not do for a value."""
-    try:
-        yours, expected = (np.asarray(at(bits), dtype=object) for at in (numbers, reference))
-    except Undecided:
-        return None
-    except NoValue as error:
-        return Outcome("different", why=str(error))
-    if yours.shape != expected.shape:
-        return Outcome("shape", why=_shapes(yours, expected))
-    return _compare_rounded(yours, half_units, expected, noise)
 
 
 def _compare_rounded(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:
     """Every entry: equal, within its last digit, different, or too close to say."""
-    level = max((abs(ball.mid()) for ball in expected.flat), default=arb(0))
-    doubt, rounded = None, False
-    for index in np.ndindex(expected.shape):
-        a: Value = yours[index]
-        b: Value = expected[index]
-        half: Value = half_units[index]
-        kind = _pair(a, b)
-        if kind == "different" and half is not None:
-            kind = _within(a, b, tolerance(a, half, float(noise[index]), level))
-            rounded |= kind == "rounded" and not _is_printed(a, half)
-        if kind == "different":
-            return Outcome(kind, 0, index, a, b)
-        if kind == "undecided" and doubt is None:
-            doubt = Outcome(kind, 0, index, a, b)
-    return doubt or Outcome("equal", rounded=rounded)
+    level = level_of(expected)
+
+    def entry(index: tuple[int, ...]) -> Outcome:
+        a, b, half = yours[index], expected[index], half_units[index]
+        kind, rounded = _pair(a, b), False
+        if kind == "different" and half is not None:  # just at the edge of its room counts
+            off = abs(a - b) > tolerance(a, half, float(noise[index]), level)
+            kind, rounded = (kind, False) if off else ("equal", not _is_printed(a, half))
+        return Outcome(kind, 0, index, a, b, rounded)
+
+    return _first_of(map(entry, np.ndindex(expected.shape)))
 
 
-def _within(yours: arb, expected: arb, allowed: arb) -> str:
-    """Whether a typed number lies off by no more than its room; just at its edge counts."""
-    off = abs(yours - expected)
-    return "different" if off > allowed else "rounded"
+def level_of(values: Array) -> arb:
+    """The size of the largest entry."""
+    return max((abs(ball.mid()) for ball in values.flat), default=arb(0))
 
 
 def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
@@ -239,7 +204,7 @@ def floats(at: At) -> Array | None:
     """The answer at a point as floats; None where it is not made of finite numbers."""
     try:
         with precision(BITS[0]):
-            values = at(BITS[0])
+            values: Value = at(BITS[0])
     except GradcheckError:
         return None
     if isinstance(values, arb):
@@ -247,10 +212,3 @@ def floats(at: At) -> Array | None:
         return np.array(number) if math.isfinite(number) else None
     numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
     return numbers if np.all(np.isfinite(numbers)) else None
-
-
-def sides(values: Sequence[arb]) -> Iterator[int]:
-    """On which side of zero numbers lie; those that touch it lie on none."""
-    for value in values:
-        if value > 0 or value < 0:
-            yield 1 if value > 0 else -1

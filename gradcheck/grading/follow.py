@@ -5,7 +5,7 @@ program by the closed form, it gives what this student should have got. Where a 
 for it, at every point; numbers speak for the given point alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,9 +13,9 @@ from flint import arb
 
 from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, tolerance
-from gradcheck.grading.formulas.values import Readings, box, readings
-from gradcheck.grading.judgement import FAILURES, Judgement
+from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
+from gradcheck.grading.formula import Readings, box, readings
+from gradcheck.grading.judgement import FAILURES, Judgement, found_right
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
@@ -24,8 +24,6 @@ from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from
 from gradcheck.problem.record import Part, Problem
 from gradcheck.values import Array, Params, Value
-
-Answered = Callable[[Spot, int], Array]
 
 FOLLOWS = "follow-through"
 SHARP = 0.01  # of the largest entry: how far rounded numbers may leave open what follows from them
@@ -42,7 +40,7 @@ class Among:
 
 @dataclass(frozen=True, eq=False)
 class Wrong:
-    """A wrong part nearer to the loss, ready to be evaluated; perhaps it follows from another."""
+    """A part's answer, ready to be evaluated; perhaps it follows from another."""
 
     key: Key
     name: str
@@ -52,8 +50,7 @@ class Wrong:
     @property
     def varies(self) -> bool:
         """Whether it is a function of what varies from point to point."""
-        inputs = self.key.scope.inputs
-        return any(inputs[name].varies for name in self.ready.names & inputs.keys())
+        return self.ready.varies(self.key.scope)
 
     def exactly(self, spot: Spot, bits: int) -> Array:
         """What was answered, at a point."""
@@ -62,16 +59,14 @@ class Wrong:
     def round_off(self, spot: Spot, bits: int) -> Array:
         """The same as balls, each of all that may have been rounded to what was typed."""
         found = self.exactly(spot, bits)
-        rooms = self.rooms(found)
-        pairs = zip(found.flat, rooms.flat, strict=True)
+        pairs = zip(found.flat, self.rooms(found).flat, strict=True)
         return box([arb(ball.mid(), room) for ball, room in pairs], found.shape)
 
     def rooms(self, found: Array) -> Array:
         """How far each entry may be off that was typed as a number."""
-        noise = np.broadcast_to(np.asarray(self.key.noise(self.name)), found.shape)
+        noise = np.broadcast_to(self.key.noise(self.name), found.shape)
         halves = np.broadcast_to(self.ready.half_units, found.shape)
-        level = max((abs(ball.mid()) for ball in found.flat), default=arb(0))
-        entries = zip(found.flat, halves.flat, noise.flat, strict=True)
+        level, entries = level_of(found), zip(found.flat, halves.flat, noise.flat, strict=True)
         typed = [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
         return box(typed, found.shape)
 
@@ -98,88 +93,62 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     Nothing follows where there is no number at a point, or no shape that fits.
     """
     try:
-        return _follow_wrong(key, part, answer, judged)
+        wrong = [w for name in answer.beside if (w := _wrong(key, name, answer.beside))]
+        own = _evaluable(key, part.name, answer.answer)
+        for count in range(len(wrong), 0, -1) if own else ():
+            # who got back on the track went on from an earlier one
+            assert own is not None
+            used = wrong[:count]
+            exact = own.varies and all(each.varies for each in used)
+            if not (_everywhere(key, own, used) if exact else _here(key, own, used)):
+                continue
+            name = [each.name for each in used if not each.follows][-1]
+            tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
+            words = f"follows by the chain rule from the answer to `{name}`"
+            right, remarks = found_right(judged, tags=tags), (*judged.remarks, words)
+            return replace(right, remarks=remarks, follows=name)
     except FAILURES:
-        return None
-
-
-def _follow_wrong(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement | None:
-    """The same; raises what the evaluation of answers may raise."""
-    wrong = wrong_parts(key, answer)
-    own = evaluable(key, part.name, answer.answer)
-    if not wrong or own is None:
-        return None
-    for count in range(len(wrong), 0, -1):  # who got back on the track went on from an earlier one
-        if (found := _from(key, own, wrong[:count])) is not None:
-            return _right(judged, *found)
+        pass
     return None
 
 
-def _from(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> tuple[str, tuple[str, ...]] | None:
-    """The part that an answer follows from, and its tags; None where it does not follow."""
-    exact = own.varies and all(each.varies for each in wrong)
-    if not (_everywhere(key, own, wrong) if exact else _here(key, own, wrong)):
-        return None
-    name = [each.name for each in wrong if not each.follows][-1]
-    return name, (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
-
-
-def _right(judged: Judgement, name: str, tags: tuple[str, ...]) -> Judgement:
-    """The judgement of an answer that follows from a part."""
-    remarks = (*judged.remarks, f"follows by the chain rule from the answer to `{name}`")
-    right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
-    return replace(right, remarks=remarks, tags=tags, follows=name)
-
-
-def wrong_parts(key: Key, answer: Among) -> list[Wrong]:
-    """The wrong parts that an answer stands among, the nearest to the loss first."""
-    return [each for name in answer.beside for each in _wrong(key, name, answer.beside)]
-
-
-def _wrong(key: Key, name: str, given: Params) -> list[Wrong]:
+def _wrong(key: Key, name: str, given: Params) -> Wrong | None:
     """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
     if part is None:
-        return []
+        return None
     judged = judge(key, part, given[name], diagnose=False)
-    ready = evaluable(key, name, given[name]) if judged.verdict in WRONG else None
-    if ready is None:
-        return []
+    ready = _evaluable(key, name, given[name]) if judged.verdict in WRONG else None
     own = among(key.problem, name, given)
-    follows = follow(key, part, own, judged) if isinstance(own, Among) else None
-    return [replace(ready, follows=follows.follows if follows else "")]
+    follows = follow(key, part, own, judged) if ready and isinstance(own, Among) else None
+    return replace(ready, follows=follows.follows) if ready and follows else ready
 
 
-def evaluable(key: Key, name: str, answer: Value) -> Wrong | None:
+def _evaluable(key: Key, name: str, answer: Value) -> Wrong | None:
     """An answer ready to be evaluated; None where it is no number and no formula."""
     part = key.problem.part(name)
-    if part is None:
-        return None
-    read = key.read(part, answer)
+    read = Plain(None) if part is None else key.read(part, answer)
     return None if isinstance(read, Plain) else Wrong(key, name, readings(key.scope, read))
 
 
 def _everywhere(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
-    given = [(each.name, each.exactly) for each in wrong]
-    due = [following(key.problem, own.name, given, spot) for spot in key.spots]
-    outcome = compare([own.ready.at(spot) for spot in key.spots], due)
-    return outcome.kind == "equal" and not all(map(_vanishes, due))
-
-
-def _vanishes(due: At) -> bool:
+    given = {each.name: each.exactly for each in wrong}
+    due = [_following(key.problem, own.name, given, spot) for spot in key.spots]
+    if compare([own.ready.at(spot) for spot in key.spots], due).kind != "equal":
+        return False
     with precision(BITS[0]):
-        return all(0 in ball for ball in np.asarray(due(BITS[0]), dtype=object).flat)
+        found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
+        return not all(0 in ball for values in found for ball in values.flat)
 
 
 def _here(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = key.spots[0], BITS[0]
-    given = [(each.name, each.round_off) for each in wrong]
+    given = {each.name: each.round_off for each in wrong}
     with precision(bits):
-        due = np.asarray(following(key.problem, own.name, given, spot)(bits), dtype=object)
-        mine = own.exactly(spot, bits)
-        level = max((abs(ball.mid()) for ball in due.flat), default=arb(0))
+        due = np.asarray(_following(key.problem, own.name, given, spot)(bits), dtype=object)
+        mine, level = own.exactly(spot, bits), level_of(due)
         if mine.shape != due.shape or not level > 0:
             return False
         entries = zip(mine.flat, due.flat, own.rooms(mine).flat, strict=True)
@@ -189,12 +158,14 @@ def _here(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
         )
 
 
-def following(problem: Problem, part: str, given: Sequence[tuple[str, Answered]], spot: Spot) -> At:
+def _following(
+    problem: Problem, part: str, given: Mapping[str, Callable[[Spot, int], Array]], spot: Spot
+) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""
 
     def at(bits: int) -> Values:
         try:
-            cotangents = [(name, answered(spot, bits)) for name, answered in given]
+            cotangents = [(name, answered(spot, bits)) for name, answered in given.items()]
         except NoValue as error:
             raise GradcheckError(f"an answer to go on with has no value: {error}") from None
         if any(g.shape != problem.inputs[name].shape for name, g in cotangents):

@@ -17,24 +17,24 @@ from gradcheck.answers import Plain, read_answer
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
 from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, floats
-from gradcheck.grading.formulas.knots import distant_spots, further_sides, unseen
-from gradcheck.grading.formulas.values import NotNumbers, Readings, readings
+from gradcheck.grading.formula import NotNumbers, Readings, readings
 from gradcheck.grading.judgement import (
     FAILURES,
     Judgement,
     Witness,
     conclude,
+    explained,
+    found_right,
     nearest,
     share,
-    share_of_right,
     to_plain,
 )
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.knots import distant_spots, further_sides, unseen
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import precision
-from gradcheck.problem.record import Known
 from gradcheck.values import Array, Value
 
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
@@ -63,13 +63,12 @@ class Compared:
 
 def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
     """Numbers at the given point; formulas at every point, and where their pieces change."""
-    varies = _varies(key, ready)
+    varies, spots = ready.varies(key.scope), key.spots
     if not varies and key.problem.form != "formula":
-        return _numbers(key, part, ready)
-    answers = [ready.at(spot) for spot in key.spots]
-    references = key.due(part)
+        return _compare_numbers(key, part, ready)
+    answers, references = [ready.at(spot) for spot in spots], key.due(part)
     outcome = compare(answers, references)
-    spots = key.spots
+    known = tuple(floats(at) for at in answers[:DIAGNOSTIC] if outcome.kind != "equal")
     if outcome.kind == "equal":
         more = further_sides(key, ready)
         spots = (*spots, *more)
@@ -79,16 +78,12 @@ def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
         for spot in distant_spots(key, ready) if outcome.kind == "equal" else ():
             there = compare([ready.at(spot)], [spot.gradient(part)])
             if there.kind == "different":  # what cannot be seen there says nothing
-                return Compared(replace(there, point=len(spots)), (*spots, spot), _known(answers))
-        outcome = _doubt(outcome, key, ready, spots)
-        return Compared(outcome, spots)
+                known = tuple(map(floats, answers[:DIAGNOSTIC]))
+                return Compared(replace(there, point=len(spots)), (*spots, spot), known)
+        return Compared(_doubt(outcome, key, ready, spots), spots)
     if outcome.kind == "different" and _is_tolerated(key.problem.tolerance, answers, references):
         return Compared(Outcome("equal", rounded=True), spots)
-    return Compared(outcome, spots, _known(answers), varies=varies)
-
-
-def _known(answers: Sequence[At]) -> tuple[Array | None, ...]:
-    return tuple(floats(at) for at in answers[:DIAGNOSTIC])
+    return Compared(outcome, spots, known, varies=varies)
 
 
 def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[At]) -> bool:
@@ -102,19 +97,6 @@ def _is_tolerated(tolerance: float, answers: Sequence[At], references: Sequence[
     return bool(tolerance)
 
 
-def _varies_itself(key: Key, part: str) -> bool:
-    """Whether a gradient that is one number is another one at some other point."""
-    found = map(floats, key.due(part))
-    known = [float(g) for g in found if g is not None and not g.shape]
-    return len(known) > 1 and not np.allclose(known, known[0])
-
-
-def _varies(key: Key, ready: Readings) -> bool:
-    """Whether an answer mentions what has other values at other points."""
-    inputs = key.scope.inputs
-    return any(inputs[name].varies for name in ready.names & inputs.keys())
-
-
 def _doubt(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...]) -> Outcome:
     """Equal; unless the points could not have shown a difference."""
     if outcome.kind != "equal":
@@ -125,21 +107,21 @@ def _doubt(outcome: Outcome, key: Key, ready: Readings, spots: tuple[Spot, ...])
     return Outcome("undecided", why=f"`{piece}` is too far out to be seen") if piece else outcome
 
 
-def _numbers(key: Key, part: str, ready: Readings) -> Compared:
+def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
     """An answer that says nothing about other points than the given one."""
-    answer = ready.at(key.spots[0])
-    noise = np.asarray(key.noise(part))
-    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
+    answer, noise, units = ready.at(key.spots[0]), key.noise(part), ready.half_units
+    halves = np.broadcast_to(units, units.shape or noise.shape)
     outcome = compare_numbers(answer, halves, key.due(part)[0], noise)
-    unknown = (None,) * (min(DIAGNOSTIC, len(key.points)) - 1)
-    units = ready.half_units
-    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
     near = _is_tolerated(key.problem.tolerance, [answer], key.due(part)[:1])
     if outcome.kind == "different" and near:
         outcome = Outcome("equal", rounded=True)
-    exact = ready.half_units.shape == () and ready.half_units.item() is None
-    alone = exact and outcome.kind == "equal" and _varies_itself(key, part)
-    values = (floats(answer), *unknown)
+    slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
+    alone = False
+    if outcome.kind == "equal" and units.shape == () and units.item() is None:
+        found = map(floats, key.due(part))
+        known = [float(g) for g in found if g is not None and not g.shape]
+        alone = len(known) > 1 and not np.allclose(known, known[0])
+    values = (floats(answer), *(None,) * (min(DIAGNOSTIC, len(key.points)) - 1))
     return Compared(outcome, key.spots, values, slack, varies=False, alone=alone)
 
 
@@ -153,40 +135,26 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
         return conclude(base, "needs-review", str(error))
     except FAILURES as error:
         return conclude(base, "needs-review", f"{OURS}: {error}")
-    judged = _from_outcome(base, key, found)
-    wanted = diagnose and judged.verdict == "wrong"
-    return _diagnose(judged, key, part, ready, found) if wanted else judged
-
-
-def _from_outcome(base: Judgement, key: Key, found: Compared) -> Judgement:
-    """The verdict, its tags and its witness; what a right answer earns."""
     outcome = found.outcome
     if outcome.kind == "equal":
         found_to_be = {"rounded": outcome.rounded, "one-point": found.alone}
         tags = tuple(tag for tag, holds in found_to_be.items() if holds)
-        score = base.points * share_of_right(key, tags)
-        return replace(base, verdict="right", score=score, tags=tags)
+        return found_right(base, tags=tags, credit=key.problem.credit)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return conclude(base, "needs-review", why)
     tags = (outcome.kind,) if outcome.kind in ("narrower", "shape") else ()
-    return replace(
-        base,
-        verdict="wrong",
-        score=base.points * share(key.problem.credit, tags, None),
-        witness=_witness(found),
-        remarks=(*base.remarks, *_outcome_words(key, outcome), *_form_words(key, found)),
-        tags=tags,
-    )
-
-
-def _diagnose(
-    judged: Judgement, key: Key, part: str, ready: Readings, found: Compared
-) -> Judgement:
-    """A wrong answer with what gives just it, and what that leaves of the points."""
-    diagnosis = _diagnosis(key, part, ready, found)
-    left = share(key.problem.credit, judged.tags, diagnosis)
-    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    remarks = (*base.remarks, *_words(key, found))
+    score = base.points * share(key.problem.credit, tags, None)
+    judged = replace(base, verdict="wrong", score=score, remarks=remarks, tags=tags)
+    if outcome.expected is not None:
+        given = found.spots[outcome.point].given
+        at = {name: to_plain(value) for name, value in given.items()}
+        yours, expected = _finite(outcome.yours), _finite(outcome.expected)
+        judged = replace(judged, witness=Witness(at, yours, expected, outcome.index))
+    if not diagnose:
+        return judged
+    return explained(judged, _diagnosis(key, part, ready, found), key.problem.credit)
 
 
 def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosis:
@@ -226,17 +194,14 @@ def _where_letters_move(key: Key, part: str, ready: Readings) -> Diagnosis | Non
 
 def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
-    moving = (
-        part in key.problem.select_inputs(key.problem.inputs) and not key.problem.inputs[part].shape
-    )
-    for k in range(len(key.spots[:DIAGNOSTIC])) if moving and ready.lines and ready.names else ():
-        yield _slope(*(_ball(ready, spot) for spot in _beside(key, k, part)))
-
-
-def _slope(above: arb | None, below: arb | None) -> float | None:
-    """The slope between two values, where there are both."""
-    with precision(FINE):
-        return None if above is None or below is None else middle((above - below) / WIDTH)
+    own = key.problem.select_inputs(key.problem.inputs)
+    if part not in own or own[part].shape or not ready.lines or not ready.names:
+        return
+    for k in range(len(key.spots[:DIAGNOSTIC])):
+        above, below = (_ball(ready, spot) for spot in _beside(key, k, part))
+        with precision(FINE):
+            known = above is not None and below is not None
+            yield middle((above - below) / WIDTH) if known else None  # type: ignore[operator]
 
 
 def _ball(ready: Readings, spot: Spot) -> arb | None:
@@ -250,42 +215,31 @@ def _ball(ready: Readings, spot: Spot) -> arb | None:
 
 
 @lru_cache(maxsize=256)
-def _beside(key: Key, k: int, name: str) -> tuple[Spot, Spot]:
+def _beside(key: Key, k: int, name: str) -> tuple[Spot, ...]:
     """The points on both sides of point k; the last ones are known, with their arbs."""
-    spot = key.spots[k]
-    return _shift(spot, name, STEP), _shift(spot, name, -STEP)
+    point = key.points[k]
+    moved = (np.array(point[name].item() + step, dtype=object) for step in (STEP, -STEP))
+    return tuple(Spot(key.problem, {**point, name: each}) for each in moved)
 
 
-def _shift(spot: Spot, name: str, step: Fraction) -> Spot:
-    moved = np.array(spot.point[name].item() + step, dtype=object)
-    return Spot(spot.problem, {**spot.point, name: moved})
-
-
-def _outcome_words(key: Key, outcome: Outcome) -> tuple[str, ...]:
-    if outcome.kind == "narrower":
-        return (f"right where it has a value, but {outcome.why} where the gradient has one",)
-    if outcome.kind == "different" and outcome.yours is None and outcome.why:
-        return (f"{outcome.why} at any point that was tried",)
-    usual = outcome.point < len(key.spots)  # far out a whole term may be so little
-    if usual and outcome.yours is not None and outcome.expected is not None:
-        apart = abs(outcome.yours - outcome.expected)
-        if apart < FLOAT * abs(outcome.expected):
-            return (ROUNDED,)
-    return (outcome.why,) if outcome.why else ()
-
-
-def _form_words(key: Key, found: Compared) -> tuple[str, ...]:
-    """That a number stands where the problem wants a formula."""
-    wanted = key.problem.form == "formula" and not found.varies
-    return ("a formula is due: a number for one point does not do",) if wanted else ()
-
-
-def _witness(found: Compared) -> Witness | None:
+def _words(key: Key, found: Compared) -> Iterator[str]:
+    """What is to be said of how a wrong answer differs."""
     outcome = found.outcome
-    if outcome.expected is None:
-        return None
-    at = {name: to_plain(value) for name, value in found.spots[outcome.point].given.items()}
-    return Witness(at, _finite(outcome.yours), _finite(outcome.expected), outcome.index)
+    usual = outcome.point < len(key.spots)  # far out a whole term may be so little
+    if outcome.kind == "narrower":
+        yield f"right where it has a value, but {outcome.why} where the gradient has one"
+    elif outcome.kind == "different" and outcome.yours is None and outcome.why:
+        yield f"{outcome.why} at any point that was tried"
+    elif usual and outcome.yours is not None and _is_rounding(outcome.yours, outcome.expected):
+        yield ROUNDED
+    elif outcome.why:
+        yield outcome.why
+    if key.problem.form == "formula" and not found.varies:
+        yield "a formula is due: a number for one point does not do"
+
+
+def _is_rounding(yours: arb, expected: arb | None) -> bool:
+    return expected is not None and bool(abs(yours - expected) < FLOAT * abs(expected))
 
 
 def _finite(ball: arb | None) -> float | None:
@@ -301,9 +255,17 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
 
     A number is compared at the given point.
     """
-    found = (row for row, other in _taught(key, part) if _equal(key, ready, other, varies))
-    row = next(found, None)
-    return Diagnosis("unique", (Hypothesis(row, None),)) if row else None
+    for row, other in _taught(key, part):
+        with suppress(*FAILURES):
+            here, first = [ready.at(spot) for spot in key.spots], other.at(key.spots[0])
+            if varies:
+                found = compare(here, [*map(other.at, key.spots)])
+            else:
+                noise = np.zeros(ready.half_units.shape)
+                found = compare_numbers(here[0], ready.half_units, first, noise)
+            if found.kind == "equal":
+                return Diagnosis("unique", (Hypothesis(row, None),))
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -315,23 +277,7 @@ def _taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
             answer = each.answer.get(part)
             read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions)
             if not isinstance(read, Plain):
-                found.append((_mistake(each), readings(key.scope, read)))
+                says = each.says.replace("{", "{{").replace("}", "}}")
+                row = Mistake(each.id, "known", lambda right: (), says, Example("", each.answer))
+                found.append((row, readings(key.scope, read)))
     return found
-
-
-def _equal(key: Key, ready: Readings, other: Readings, varies: bool) -> bool:
-    try:
-        if not varies:
-            first = key.spots[0]
-            noise = np.zeros(ready.half_units.shape)
-            found = compare_numbers(ready.at(first), ready.half_units, other.at(first), noise)
-        else:
-            found = compare([*map(ready.at, key.spots)], [*map(other.at, key.spots)])
-    except FAILURES:
-        return False
-    return found.kind == "equal"
-
-
-def _mistake(each: Known) -> Mistake:
-    says = each.says.replace("{", "{{").replace("}", "}}")
-    return Mistake(each.id, "known", lambda right: (), says, Example("", each.answer))

@@ -10,18 +10,17 @@ import numpy as np
 from gradcheck.answers import Entries, Formula, NumberList, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import Key
 from gradcheck.values import Array, Params, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
 # `credit:` has the last word. A mistake that is not here earns nothing; nor does one that nobody
-# could name.
-# `slip` and `misconception` stand for all mistakes of their kind that it does not name.
-SLIP, MISCONCEPTION = "slip", "misconception"
+# could name. `slip` and `misconception` stand for all mistakes of their kind that it does not name.
 CREDIT: Mapping[str, float] = {
     "rounded": 1.0,  # within half a unit of the last typed digit
     "narrower": 0.5,  # right, but without a value where the gradient has one
 }
+# A verdict stands whatever happens to its explanation: nothing stops a batch.
+FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis | None) -> float:
@@ -39,13 +38,9 @@ def share(credit: Mapping[str, float], tags: Sequence[str], diagnosis: Diagnosis
 
 def _credit_of(table: Mapping[str, float], hypothesis: Hypothesis) -> float:
     """Two mistakes made together cost both shares."""
-    kind = SLIP if hypothesis.mistake.slip else MISCONCEPTION
+    kind = "slip" if hypothesis.mistake.slip else "misconception"
     left = table.get(hypothesis.mistake.id, table.get(kind, 0.0))
     return left * _credit_of(table, hypothesis.with_) if hypothesis.with_ else left
-
-
-# A verdict stands whatever happens to its explanation: nothing stops a batch.
-FAILURES = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -85,14 +80,31 @@ class Judgement:
     line: int | None = None
     formula: Formula | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def named(self) -> bool:
+        """Whether a mistake is named in it."""
+        return self.diagnosis is not None and bool(self.diagnosis.hypotheses)
+
 
 def conclude(base: Judgement, verdict: str, remark: str) -> Judgement:
     return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
 
 
-def share_of_right(key: Key, tags: tuple[str, ...]) -> float:
-    """What a right answer earns: all, unless it was rounded."""
-    return share(key.problem.credit, ("rounded",), None) if "rounded" in tags else 1.0
+def found_right(
+    base: Judgement, *, tags: tuple[str, ...] = (), credit: Mapping[str, float] | None = None
+) -> Judgement:
+    """A right answer, which earns all unless it was rounded."""
+    left = share(credit or {}, ("rounded",), None) if "rounded" in tags else 1.0
+    score = base.points * left
+    return replace(base, verdict="right", score=score, tags=tags, witness=None, diagnosis=None)
+
+
+def explained(
+    judged: Judgement, diagnosis: Diagnosis | None, credit: Mapping[str, float]
+) -> Judgement:
+    """A wrong answer with what gives just it, and what that leaves of the points."""
+    score = judged.points * share(credit, judged.tags, diagnosis)
+    return replace(judged, diagnosis=diagnosis, score=score)
 
 
 def to_plain(value: Array) -> Value:
@@ -110,11 +122,12 @@ def understood(read: Formula | NumberList | Plain | Entries) -> str:
     """A formula in canonical spelling, numbers as decimals, anything else as it is."""
     if isinstance(read, Formula):
         return read.understood
+    if isinstance(read, Plain):
+        return str(read.value)
     if isinstance(read, Entries):
         return _nest([f.understood for f in read.formulas], read.shape)
-    if isinstance(read, NumberList):
-        return _nest([_decimal(value) for value in read.values], read.shape)
-    return str(read.value)
+    whole = (str(v.numerator) if v.denominator == 1 else repr(nearest(v)) for v in read.values)
+    return _nest(list(whole), read.shape)
 
 
 def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
@@ -126,10 +139,6 @@ def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
     step = len(entries) // shape[0] if shape[0] else 0
     rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
     return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
-
-
-def _decimal(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else repr(nearest(value))
 
 
 def nearest(value: Fraction) -> float:

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator, Set
 from dataclasses import replace
-from functools import partial
 
 from gradcheck.answers import Formula, Plain, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.formulas.line import Line
-from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.formula import Line, readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, Judgement, conclude, notes, share, understood
-from gradcheck.grading.key import Key
-from gradcheck.grading.names import GRADIENT
+from gradcheck.grading.judgement import (
+    FAILURES,
+    Judgement,
+    conclude,
+    explained,
+    found_right,
+    notes,
+    understood,
+)
+from gradcheck.grading.key import GRADIENT, Key
 from gradcheck.grading.outputs import of_a_run, read_output
 from gradcheck.grading.pieces import Floats
 from gradcheck.mistakes import typing
@@ -21,20 +26,6 @@ from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
 from gradcheck.training.student import read_program
 from gradcheck.values import Value
-
-
-def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
-    """The formula with other brackets, where a look at floats does not rule it out."""
-    looks = key.looks(part)[:1]
-    for other in rebracket(formula):
-        if all(Floats(other.tree.body, each.point, each.due).is_near() for each in looks):
-            yield other
-
-
-def brackets_missing(formula: Formula, right: Other) -> Diagnosis:
-    texts = {"typed": right.typed, "u": formula.understood}
-    return Diagnosis("unique", (Hypothesis(typing.brackets_missing, None, texts=texts),))
-
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
@@ -53,39 +44,38 @@ def judge(
     formula = judged.formula
     if judged.verdict != "wrong" or formula is None:
         return judged
-    unnamed = diagnose and not _is_named(judged)
+    unnamed = diagnose and not judged.named
     for other in other_readings(formula):
         found = _as_it_stands(key, part, other, student, diagnose=unnamed)
-        if found.verdict == "right" or _is_named(found):
+        if found.verdict == "right" or found.named:
             return replace(found, answer=answer, formula=formula)
-    return _try_brackets(key, part, formula, judged) if kind or diagnose else judged
-
-
-def _is_named(judged: Judgement) -> bool:
-    return judged.diagnosis is not None and bool(judged.diagnosis.hypotheses)
-
-
-def _try_brackets(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
-    """A wrong answer, unless other brackets make it right and the problem is kind about them."""
-    for other in with_other_brackets(key, part, formula):
-        read = replace(formula, tree=other.tree, doubts=())
+    for again in with_other_brackets(key, part, formula) if kind or diagnose else ():
+        read = replace(formula, tree=again.tree, doubts=())
         if _as_it_stands(key, part, read, diagnose=False).verdict == "right":
-            return _heal_brackets(key, judged, brackets_missing(formula, other))
+            return _heal_brackets(key, judged, formula, again)
     return judged
 
 
-def _heal_brackets(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
+def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
+    """The formula with other brackets, where a look at floats does not rule it out."""
+    looks = key.looks(part)[:1]
+    for other in rebracket(formula):
+        if all(Floats(other.tree.body, each.point, each.due).is_near() for each in looks):
+            yield other
+
+
+def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) -> Judgement:
     """What becomes of a wrong answer that other brackets make right."""
+    texts = {"typed": right.typed, "u": formula.understood}
+    missing = Hypothesis(typing.brackets_missing, None, texts=texts)
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
-    if acts:  # a usual mistake as it stands is not healed; nobody can tell which of both it is
-        diagnosis = replace(diagnosis, certainty="torn", hypotheses=(*acts, *diagnosis.hypotheses))
-    elif key.problem.brackets == "kind":
-        remarks = (*judged.remarks, words(diagnosis.hypotheses[0]))
-        right = replace(judged, verdict="right", score=judged.points, witness=None, diagnosis=None)
-        return replace(right, remarks=remarks, tags=("brackets-missing",))
-    left = share(key.problem.credit, judged.tags, diagnosis)
-    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    if key.problem.brackets == "kind" and not acts:
+        judged = replace(judged, remarks=(*judged.remarks, words(missing)))
+        return replace(found_right(judged), tags=("brackets-missing",))
+    # a usual mistake as it stands is not healed; nobody can tell which of both it is
+    diagnosis = Diagnosis("torn" if acts else "unique", (*acts, missing))
+    return explained(judged, diagnosis, key.problem.credit)
 
 
 def _as_it_stands(
@@ -94,11 +84,11 @@ def _as_it_stands(
     """Judge one answer to one part by its usual reading."""
     worth, drawn = key.problem.points * part.weight, key.problem.variant
     typed = answer.text if isinstance(answer, Formula) else answer
-    blank = partial(Judgement, student, key.problem.id, part.name, typed, variant=drawn)
+    base = Judgement(student, key.problem.id, part.name, typed, "", 0.0, worth, variant=drawn)
     if answer is None:
-        return blank("missing", 0.0, worth)
+        return replace(base, verdict="missing")
     if key.run is not None:
-        base = blank("", 0.0, worth, formula=_formula_of(key, part, answer))
+        base = replace(base, formula=_formula_of(key, part, answer))
         try:
             return of_a_run(base, key, part, answer, diagnose)
         except FAILURES as error:
@@ -108,15 +98,14 @@ def _as_it_stands(
         ready = None if isinstance(read, Plain) else readings(key.scope, read)
         _not_the_answer_itself(key, part, frozenset() if ready is None else ready.names)
     except TextError as error:
-        return blank("invalid", 0.0, worth, remarks=(str(error),))
-    base = blank("", 0.0, worth, understood=understood(read), remarks=notes(read))
-    if isinstance(read, Formula):
-        base = replace(base, formula=read)
+        return conclude(base, "invalid", str(error))
+    formula = read if isinstance(read, Formula) else None
+    base = replace(base, understood=understood(read), remarks=notes(read), formula=formula)
     if ready is None:
         return conclude(base, "wrong", "a number or a formula is due, no other kind of value")
-    if isinstance(read, Formula) and not isinstance(ready.pieces, Line):
+    if formula is not None and not isinstance(ready.pieces, Line):
         shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
-        if fault := misfit(read.tree, shapes):
+        if fault := misfit(formula.tree, shapes):
             return conclude(base, "wrong", f"the answer cannot be evaluated: {fault}")
     return of_gradient(base, key, part.name, ready, diagnose)
 
@@ -132,8 +121,6 @@ def _formula_of(key: Key, part: Part, answer: Value) -> Formula | None:
 
 def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
     """Refuse a gradient that is no nearer to the value than the one that is asked for."""
-    if mentioned.isdisjoint(key.gradients_named):
-        return
     nearer = key.problem.nearer(part.name)
     for name, other in key.gradients_named.items():
         if name in mentioned and other not in nearer:

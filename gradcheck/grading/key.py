@@ -1,51 +1,38 @@
-"""The key to a problem: its points, the verdict at each, and the gradients at any precision."""
+"""The key to a problem: its points, the verdict at each, and the gradients at any precision.
 
+Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*h*(1 - h**2)*x`),
+and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
+"""
+
+import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
-from gradcheck.answers import (
-    Entries,
-    Formula,
-    NumberList,
-    Plain,
-    read_answer,
-)
+from gradcheck import answers, training
 from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values, floats
-from gradcheck.grading.names import (
-    assigned_names,
-    gradients_named,
-    program_values,
-    with_named_values,
-)
-from gradcheck.language.kinds import FORMULAS
-from gradcheck.numbers.ball import arbs, middle
+from gradcheck.language.kinds import FORMULAS, VOCABULARY
+from gradcheck.numbers.ball import arbs, balls, middle
 from gradcheck.numbers.run import precision
+from gradcheck.numbers.scalars import Scalar, Scalars
 from gradcheck.opinions.differences import differences
-from gradcheck.opinions.opinion import Case, NotScalar, Opinion
+from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import gradients_at, symbolic
-from gradcheck.problem.draw import (
-    SMALL,
-    far_points,
-    further_points,
-    given_point,
-    path_at,
-    points_near,
-)
-from gradcheck.problem.record import Part, Point, Problem, is_training
-from gradcheck.training import Reference
-from gradcheck.training.preparing import elsewhere, further, programs, run_and_judge
-from gradcheck.training.questions import GradientQuestion, question, with_written_leaves
-from gradcheck.values import Array, Params, Value
+from gradcheck.ops import BY_SPELLING
+from gradcheck.problem import draw
+from gradcheck.problem.record import Input, Part, Point, Problem, is_training
+from gradcheck.training import preparing, questions
+from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
 LOOK = 128  # bits, for a look at floats
@@ -55,6 +42,13 @@ FAR = 3
 RESERVE = 24
 DIAGNOSTIC = 4
 GOOD = ("agree", "unstable-forward")
+GRADIENT = "d"  # before the name of a value: its gradient's
+NUMBERS = (np.ndarray, np.floating)
+BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
+
+
+class NoKey(GradcheckError):
+    """A problem whose own gradient is not beyond doubt is not graded."""
 
 
 class Look(NamedTuple):
@@ -65,27 +59,15 @@ class Look(NamedTuple):
     due: float
 
 
-class NoKey(GradcheckError):
-    """A problem whose own gradient is not beyond doubt is not graded."""
-
-
 class _Known(dict[str, Array]):
     """The inputs, and what a program makes of them: run when the first such name is looked up."""
 
-    def __init__(
-        self,
-        inputs: Mapping[str, Array],
-        further: Callable[[], Mapping[str, Array]],
-        gradients: Mapping[str, Callable[[], Array]],
-    ):
-        """`further` gives the values that the program names, `gradients` what has its own name."""
+    def __init__(self, inputs: Mapping[str, Array], find: Callable[[str], Mapping[str, Array]]):
         super().__init__(inputs)
-        self.further, self.gradients = further, gradients
+        self.find = find
 
     def __missing__(self, name: str) -> Array:
-        if name in self.gradients:
-            return self.setdefault(name, self.gradients[name]())
-        for each, value in self.further().items():
+        for each, value in self.find(name).items():
             self.setdefault(each, value)
         if name not in self:
             raise GradcheckError(
@@ -101,25 +83,23 @@ class Spot:
     problem: Problem
     point: Point
     inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
-    gradients: dict[int, Mapping[str, Values]] = field(default_factory=dict)
+    gradients: dict[int, Mapping[str, Array]] = field(default_factory=dict)
 
     def arbs(self, bits: int) -> dict[str, Array]:
         """The inputs as object arrays of arbs, at the precision that is set.
 
         Values that the program names are among them once they are looked up.
         """
-        if bits not in self.inputs:
-            values = {name: arbs(value) for name, value in self.given.items()}
-            further = partial(program_values, self.problem, self.point)
-            parts = gradients_named(self.problem).items()
-            gradients = {name: partial(self._gradient, part, bits) for name, part in parts}
-            self.inputs[bits] = _Known(values, further, gradients)
-        return self.inputs[bits]
 
-    def _gradient(self, part: str, bits: int) -> Array:
-        found = np.empty(self.problem.inputs[part].shape, dtype=object)
-        found[...] = self.gradient(part)(bits)
-        return found
+        def find(name: str) -> Mapping[str, Array]:
+            part = gradients_named(self.problem).get(name)
+            if part is None:
+                return program_values(self.problem, self.point)
+            return {name: np.asarray(self.gradient(part)(bits), dtype=object)}
+
+        if bits not in self.inputs:
+            self.inputs[bits] = _Known({n: arbs(v) for n, v in self.given.items()}, find)
+        return self.inputs[bits]
 
     def values_of(self, words: Collection[str], bits: int) -> dict[str, Array]:
         """Of some words those that are values here: inputs, and names of the program."""
@@ -145,19 +125,20 @@ class Spot:
         return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
 
     def gradient(self, part: str) -> At:
-        """The part's gradient here, as a function of the number of bits."""
+        """The part's gradient here, as a function of the number of bits: a bare arb of a number."""
 
         def at(bits: int) -> Values:
             if bits not in self.gradients:
-                self.gradients[bits] = _bare(gradients_at(self.problem.case(self.point), bits))
-            return self.gradients[bits][part]
+                self.gradients[bits] = gradients_at(self.problem.case(self.point), bits)
+            found: Array = self.gradients[bits][part]
+            return found if found.shape else found.item()
 
         return at
 
     @cached_property
     def inside(self) -> bool:
         """Whether the point lies in the program's domain and at no kink."""
-        return path_at(self.problem, self.point, write=False) is not None
+        return draw.path_at(self.problem, self.point, write=False) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +148,7 @@ class Key:
     problem: Problem
     points: tuple[Point, ...]
     verdicts: tuple[Verdict, ...]
-    run: Reference | None = None
-    questions: dict[str, "Key | None"] = field(default_factory=dict)
+    run: training.Reference | None = None
 
     def case(self, k: int) -> Case:
         """The question at point k."""
@@ -187,19 +167,27 @@ class Key:
     @cached_property
     def reserve(self) -> tuple[Spot, ...]:
         """More points, on all scales, for answers whose pieces change their rule somewhere."""
-        usual = further_points(self.problem, POINTS + RESERVE)[POINTS:]
-        far = far_points(self.problem, RESERVE)[FAR:]
+        usual = draw.further_points(self.problem, POINTS + RESERVE)[POINTS:]
+        far = draw.far_points(self.problem, RESERVE)[FAR:]
         return tuple(Spot(self.problem, point) for point in (*far, *usual))
 
     def near(self, numbers: Sequence[Fraction]) -> Iterator[Spot]:
         """Points close to numbers that an answer mentions, perhaps outside the domain."""
-        for point in points_near(self.problem, numbers):
-            yield Spot(self.problem, point)
+        return (Spot(self.problem, point) for point in draw.points_near(self.problem, numbers))
 
     @cached_property
     def scope(self) -> Problem:
-        """The problem as answers see it: the values that the program names are inputs too."""
-        return with_named_values(self.problem, self.points[0])
+        """The problem as answers see it: the values that its program names are inputs too.
+
+        A declared input comes first. What is made of a gradient is no name: it is the answer.
+        """
+        problem, names = self.problem, frozenset(assigned_names(self.problem))
+        sizes = _shapes(problem, self.points[0]) if names else {}
+        sizes = {name: sizes[name] for name in names & sizes.keys()}
+        sizes |= {n: problem.inputs[part].shape for n, part in self.gradients_named.items()}
+        more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
+        own = problem.select_inputs(problem.inputs)
+        return replace(problem, inputs={**more, **own}) if more else problem
 
     @cached_property
     def gradients_named(self) -> Mapping[str, str]:
@@ -224,28 +212,16 @@ class Key:
                 found.append(Look(k, spot.floats, float(value)))
         return tuple(found)
 
-    def values(self, part: Part) -> Iterator[Array]:
-        """Values, derivatives and slopes that the program has there, but for constant ones."""
-        at = [look.k for look in self.looks(part)]
-        for line in self.mistaken.alone:
-            if not line.scalar or part.name not in line.shapes or max(at) >= len(line.x):
-                continue
-            for k, tangent in enumerate(line.tangents):
-                derivative = () if tangent is None else (tangent[:, 0],)
-                for each in (line.y[k], *derivative, *line.f[k]):
-                    if np.all(np.isfinite(each)) and np.ptp(each):
-                        yield each[at]
-
     def read(self, part: Part, answer: Value) -> Answer:
         """How an answer to a part is read; raises TextError at the place where it is not.
 
         What was read already stays as it is.
         """
-        if isinstance(answer, Formula | NumberList | Entries | Plain):
+        if isinstance(answer, Answer):
             return answer
         inputs = self.problem.inputs
         asked = self.run is None and part.name in inputs
-        return read_answer(
+        return answers.read_answer(
             answer,
             names=self.scope.inputs,
             functions=FORMULAS.functions,
@@ -256,26 +232,34 @@ class Key:
     @property
     def single(self) -> bool:
         """Of a question in a program with events: whether its gradient went back at once."""
-        return isinstance(self.problem, GradientQuestion) and self.problem.events == 1
+        return isinstance(self.problem, questions.GradientQuestion) and self.problem.events == 1
 
     @property
     def exact(self) -> bool:
         """Whether the closed form proves more than the digits of a float."""
-        return not isinstance(self.problem, GradientQuestion) or self.problem.exact
+        return not isinstance(self.problem, questions.GradientQuestion) or self.problem.exact
 
+    @lru_cache(maxsize=64)  # noqa: B019 - a key is as short-lived as its problem
     def gradient(self, part: Part) -> "Key | None":
         """Of a part that reads a gradient: the key to it as a question of its own, if it has one.
 
         Its only part is named after the leaf.
         """
-        if part.name not in self.questions:
-            self.questions[part.name] = _question_key(self.problem, part, self.points[0])
-        return self.questions[part.name]
+        found = questions.question(self.problem, part, self.points[0])
+        try:
+            return None if found is None else _formula_key(found, self.points[0])
+        except (GradcheckError, NotScalar):
+            return None
 
     @cached_property
-    def further(self) -> tuple[Reference, ...]:
+    def further(self) -> tuple[training.Reference, ...]:
         """What is read at the end of a program with events, at further points."""
-        return tuple(further(self.problem, POINTS))
+        return tuple(preparing.further(self.problem, POINTS))
+
+    @cached_property
+    def elsewhere(self) -> tuple[training.Reference, ...]:
+        """What is asked of a program with events, at further points."""
+        return tuple(preparing.elsewhere(self.problem))
 
     def stands_at_one_point(self, part: Part) -> bool:
         """Whether a part could be answered by a formula, and that would be seen at one point.
@@ -287,11 +271,6 @@ class Key:
             return False
         numeric = isinstance(self.run.trace.values[part.name], np.ndarray)
         return numeric and self.gradient(part) is None and not self.further
-
-    @cached_property
-    def elsewhere(self) -> tuple[Reference, ...]:
-        """What is asked of a program with events, at further points."""
-        return tuple(elsewhere(self.problem))
 
     @cached_property
     def moved(self) -> "Key | None":
@@ -306,7 +285,7 @@ class Key:
         if not letters or self.run is not None:
             return None
         freed = replace(self.problem, inputs={**self.problem.inputs, **letters})
-        points = further_points(freed, DIAGNOSTIC)
+        points = draw.further_points(freed, DIAGNOSTIC)
         return Key(freed, tuple(points), ()) if len(points) == DIAGNOSTIC else None
 
     @cached_property
@@ -314,12 +293,15 @@ class Key:
         """Every mistake made on purpose at the first few points."""
         return prepare([self.case(k) for k in range(min(DIAGNOSTIC, len(self.points)))])
 
-    def noise(self, part: str) -> Value:
+    def noise(self, part: str) -> Array:
         """What float64 loses on each entry at the given point."""
         opinion = self.verdicts[0].opinions["reverse"]
         if opinion.abstains:
             return np.zeros(self.problem.inputs[part].shape)
-        return np.nan_to_num(opinion.gradients[part].error, posinf=0.0)
+        return np.asarray(np.nan_to_num(opinion.gradients[part].error, posinf=0.0))
+
+
+# -- making one ------------------------------------------------------------------------------------
 
 
 def key(problem: Problem) -> Key:
@@ -328,37 +310,11 @@ def key(problem: Problem) -> Key:
     A formula is compared where the opinions agree; a further point that turns out to be a kink, or
     undecided, is left out. The given point must stand.
     """
-    if is_training(problem):
-        return _of_a_run(problem)
-    return _formula_key(problem, given_point(problem))
-
-
-def _question_key(problem: Problem, part: Part, point: Point) -> Key | None:
-    """The key to the gradient that a part reads; None where it is no question of its own."""
-    found = question(problem, part, point)
-    try:
-        return None if found is None else _formula_key(found, point)
-    except (GradcheckError, NotScalar):
-        return None
-
-
-def _formula_key(problem: Problem, first: Point) -> Key:
-    """The key to gradients that are functions of the inputs, with the given point."""
-    points, verdicts = [first], [_consult_given(problem, first)]
-    usual, far = further_points(problem, POINTS - 1), far_points(problem, FAR)
-    for is_far, point in ((is_far, p) for is_far, ps in ((False, usual), (True, far)) for p in ps):
-        verdict = _consult_further(problem, point, len(points) == 1, is_far)
-        if verdict.verdict in GOOD:
-            points.append(point)
-            verdicts.append(verdict)
-    return Key(problem, tuple(points), tuple(verdicts))
-
-
-def _of_a_run(problem: Problem) -> Key:
-    """The key to a program that goes back by itself: one point, a verdict for each event."""
-    found = run_and_judge(problem)
-    if not programs(problem):
-        problem = with_written_leaves(problem, found.point)
+    if not is_training(problem):
+        return _formula_key(problem, draw.given_point(problem))
+    found = preparing.run_and_judge(problem)
+    if not preparing.programs(problem):
+        problem = questions.with_written_leaves(problem, found.point)
         written = [entry for entry in problem.inputs.values() if entry.written is not None]
         values = {entry.name: entry.value for entry in written if entry.value is not None}
         found = replace(found, problem=problem, point={**found.point, **values})
@@ -369,14 +325,20 @@ def _of_a_run(problem: Problem) -> Key:
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 
-def _consult_given(problem: Problem, point: Point) -> Verdict:
-    """The verdict at the given point, which must be good."""
-    verdict = consult(problem.case(point), write=False)
-    silent = verdict.opinions["symbolic"].abstains
-    if verdict.verdict not in GOOD or silent:
-        why = "; ".join(e.why for e in verdict.entries[:2] if e.why) or silent
-        raise NoKey(f"{problem.id}: {verdict.verdict} at the given point: {why}")
-    return verdict
+def _formula_key(problem: Problem, first: Point) -> Key:
+    """The key to gradients that are functions of the inputs, with the given point."""
+    points, verdicts = [first], [consult(problem.case(first), write=False)]
+    given, silent = verdicts[0], verdicts[0].opinions["symbolic"].abstains
+    if given.verdict not in GOOD or silent:
+        why = "; ".join(e.why for e in given.entries[:2] if e.why) or silent
+        raise NoKey(f"{problem.id}: {given.verdict} at the given point: {why}")
+    usual, far = draw.further_points(problem, POINTS - 1), draw.far_points(problem, FAR)
+    for k, point in enumerate(chain(usual, far)):
+        verdict = _consult_further(problem, point, len(points) == 1, k >= len(usual))
+        if verdict.verdict in GOOD:
+            points.append(point)
+            verdicts.append(verdict)
+    return Key(problem, tuple(points), tuple(verdicts))
 
 
 def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> Verdict:
@@ -386,13 +348,12 @@ def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> 
     reverse mode. Far away float64 may overflow: there the closed form is held against differences.
     """
     case = problem.case(point)
-    if far and case.size() > SMALL:
-        return _consult_quickly(case)
+    if case.size() > draw.SMALL and (far or not fully):
+        quick = read(case, [reverse(case), symbolic(case, write=False)])
+        if far or quick.verdict in GOOD:
+            return quick
     if far:
         return read(case, [symbolic(case, write=False), differences(case)])
-    quick = None if fully or case.size() <= SMALL else _consult_quickly(case)
-    if quick is not None and quick.verdict in GOOD:
-        return quick
     verdict = consult(case, write=False)
     if verdict.verdict == "dissent":
         why = "; ".join(e.why for e in verdict.entries[:2])
@@ -400,11 +361,77 @@ def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> 
     return verdict
 
 
-def _consult_quickly(case: Case) -> Verdict:
-    opinions: list[Opinion] = [reverse(case), symbolic(case, write=False)]
-    return read(case, opinions)
+# -- names in answers ------------------------------------------------------------------------------
 
 
-def _bare(gradients: Params) -> dict[str, Values]:
-    """Gradients as object arrays of arbs; a single number as a bare arb."""
-    return {name: g if g.shape else g.item() for name, g in gradients.items()}
+def gradients_named(problem: Problem) -> dict[str, str]:
+    """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
+    if not problem.made:  # of most problems, at every point of a curve
+        return {}
+    taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
+    if GRADIENT in taken:  # then `dz` is a product
+        return {}
+    names = {f"{GRADIENT}{part}": part for part in problem.made}
+    return {name: part for name, part in names.items() if name not in taken}
+
+
+def assigned_names(problem: Problem) -> Iterator[str]:
+    """The names that a program assigns, but for those of functions and those made of gradients."""
+    nodes = list(ast.walk(problem.program.tree))
+    made, before = set(BACKWARD), 0
+    while before < len(made):
+        before = len(made)
+        for node in nodes:
+            match node:
+                case ast.Assign(targets, source):
+                    pass
+                case ast.AugAssign(target, _, source) | ast.AnnAssign(target, _, source):
+                    targets = [target]
+                case ast.For(target, source):
+                    targets = [target]
+                case _:
+                    continue
+            if source is not None and _mentions(source, made):
+                inside = (each for target in targets for each in ast.walk(target))
+                made |= {each.id for each in inside if isinstance(each, ast.Name)}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
+            declared = node.id in problem.inputs and node.id not in problem.made
+            if not function and not declared and node.id not in made:
+                yield node.id
+
+
+def _mentions(source: ast.AST, names: set[str]) -> bool:
+    """Whether a piece reads one of some names, or an attribute that gradients come from."""
+    return any(
+        (isinstance(node, ast.Name) and node.id in names)
+        or (isinstance(node, ast.Attribute) and node.attr in BACKWARD)
+        for node in ast.walk(source)
+    )
+
+
+def _shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
+    """The shapes of the numbers that a program's names have at its end."""
+    try:
+        if is_training(problem):
+            found = questions.numbers_named(problem, point)
+            return {name: np.shape(value) for name, value in found.items()}
+        inputs = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
+        known = problem.outcome_on("float", inputs).names
+        return {name: value.shape for name, value in known.items() if isinstance(value, NUMBERS)}
+    except GradcheckError:
+        return {}
+
+
+def program_values(problem: Problem, point: Point) -> dict[str, Array]:
+    """The numbers that a program's names have at its end, as arbs at the precision that is set.
+
+    Raises GradcheckError where the program does not run, or a comparison cannot be decided.
+    """
+    if is_training(problem):
+        found = questions.balls_named(problem, point)
+        return {name: arbs(value) for name, value in found.items()}
+    named = problem.outcome_on("ball", {n: balls(value) for n, value in point.items()}).names
+    kinds = (Scalar, Scalars, *NUMBERS)
+    return {name: arbs(value) for name, value in named.items() if isinstance(value, kinds)}

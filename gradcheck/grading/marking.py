@@ -5,7 +5,7 @@ from dataclasses import replace
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, follow
-from gradcheck.grading.judgement import Judgement, conclude, share
+from gradcheck.grading.judgement import Judgement, conclude, explained
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.pieces import find_slip
@@ -28,15 +28,13 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     if judged.verdict == "wrong" and isinstance(answer, Among):
         follows = follow(key, part, answer, judged)
         judged = follows or judge(key, part, typed, student)
-    if judged.verdict not in ("right", "wrong") or judged.follows:
-        return judged
     formula = judged.formula
-    if formula is None:
+    if judged.verdict not in ("right", "wrong") or judged.follows or formula is None:
         return judged
     judged = _explain(key, part, formula, judged)
     if len(formula.steps) < 2:
         return judged
-    if judged.verdict == "right" and (fault := find_unread(key, formula.steps)):
+    if judged.verdict == "right" and (fault := find_unread(formula.steps)):
         return replace(conclude(judged, "invalid", str(fault)), score=0.0, understood="", tags=())
     return _explain_working(key, part, formula, judged)
 
@@ -48,35 +46,25 @@ def mark_all(key: Key, given: Params) -> dict[str, Judgement]:
 
 
 def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
-    """A wrong answer that was diagnosed; where no single mistake gives it, by the slip in it."""
-    known = judged.diagnosis and not _doubtful(judged.diagnosis)
-    if judged.verdict != "wrong" or known or "narrower" in judged.tags:  # right as far as it goes
-        return judged
-    slip = find_slip(key, part, formula)
-    return judged if slip is None else _with(key, judged, _beside_the_slip(judged, slip))
+    """A wrong answer that was diagnosed; where no single mistake gives it, by the slip in it.
 
-
-def _doubtful(found: Diagnosis) -> bool:
-    """Whether what was found may as well be a slip in the answer: the simpler story."""
-    return not found.hypotheses or any(
+    Beside the slip stands the one misconception that gives the same answer, if there is one.
+    """
+    known = judged.diagnosis.hypotheses if judged.diagnosis else ()
+    doubtful = not known or any(
         h.rank >= VAGUE
         or (h.with_ is not None and h.with_.span != h.span)  # two mistakes at two places
         or (h.common <= RARE and not h.mistake.slip)
-        for h in found.hypotheses
+        for h in known
     )
-
-
-def _beside_the_slip(judged: Judgement, slip: Diagnosis) -> Diagnosis:
-    """The slip, and the one misconception that gives the same answer, if there is one."""
-    known = judged.diagnosis.hypotheses if judged.diagnosis else ()
+    if judged.verdict != "wrong" or not doubtful or "narrower" in judged.tags:  # right so far
+        return judged
+    slip = find_slip(key, part, formula)
+    if slip is None:
+        return judged
     others = [h for h in known if h.with_ is None and not h.mistake.slip]
-    return Diagnosis("torn", (*slip.hypotheses, *others)) if others else slip
-
-
-def _with(key: Key, judged: Judgement, diagnosis: Diagnosis) -> Judgement:
-    """The same verdict, explained otherwise."""
-    left = share(key.problem.credit, judged.tags, diagnosis)
-    return replace(judged, diagnosis=diagnosis, score=judged.points * left)
+    both = Diagnosis("torn", (*slip.hypotheses, *others)) if others else slip
+    return explained(judged, both, key.problem.credit)
 
 
 def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -100,4 +88,5 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     there = None
     if not found.taken:
         there = _explain(key, part, step, judge(key, part, step)).diagnosis
-    return _with(key, told, there or find_slip(key, part, step) or Diagnosis("unnamed"))
+    there = there or find_slip(key, part, step) or Diagnosis("unnamed")
+    return explained(told, there, key.problem.credit)

@@ -11,15 +11,22 @@ from itertools import islice
 
 import numpy as np
 
-from gradcheck.answers import Entries, Formula, NumberList, Plain
+from gradcheck.answers import Formula, Plain
 from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import floats
-from gradcheck.grading.formulas.knots import distant_points
-from gradcheck.grading.formulas.values import Readings, readings
+from gradcheck.grading.formula import Readings, readings
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import Judgement, Witness, notes, share, share_of_right, to_plain
+from gradcheck.grading.judgement import (
+    Judgement,
+    Witness,
+    explained,
+    found_right,
+    notes,
+    to_plain,
+)
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.knots import distant_points
 from gradcheck.problem.record import Part
 from gradcheck.training import Output
 from gradcheck.training.judging import judge_program
@@ -65,62 +72,52 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: boo
         found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
         return _conclude_run(replace(base, answer=_as_read(base.answer)), key, found, diagnose)
     found, read = judge_output(key, part, answer)
-    if read is None or read.ready is None:
-        if read is not None and found.verdict == "wrong" and diagnose:
-            found = replace(found, diagnosis=_of_numbers(key, part, read))
+    if read is None:
         return _conclude_run(base, key, found, diagnose)
-    ready, question = read.ready, key.gradient(part)
-    if question is None or not question.exact:
+    question, ready = key.gradient(part), read.ready
+    if ready is not None and question is not None and question.exact:
+        # a formula for a gradient that a program reads, held against that gradient everywhere
+        base = replace(base, understood=found.understood, remarks=found.remarks)
+        judged = of_gradient(base, question, question.problem.parts[0].name, ready, diagnose)
+        if judged.diagnosis is None or (question.single and judged.named):
+            return judged
+        said = explain_by_loop(key, part.name, ready)
+        return explained(judged, said, key.problem.credit) if said.hypotheses else judged
+    if ready is not None:
         tree = base.formula.tree if base.formula else None
         found = at_further_points(key, part.name, ready, found, tree)
-        if found.verdict == "wrong" and diagnose:
-            said = explain_by_loop(key, part.name, ready)
-            if question is not None and (question.single or not said.hypotheses):
-                said = _of_floats(question, ready) or said
-            found = replace(found, diagnosis=said)
-        return _conclude_run(base, key, found, diagnose)
-    base = replace(base, understood=found.understood, remarks=found.remarks)
-    return _of_a_formula(base, key, question, part, ready, diagnose)
+    if found.verdict == "wrong" and diagnose:
+        asked = _of_numbers if ready is None else _of_floats
+        found = replace(found, diagnosis=asked(key, part, read, question))
+    return _conclude_run(base, key, found, diagnose)
 
 
-def _of_numbers(key: Key, part: Part, read: OutputRead) -> Diagnosis:
+def _of_numbers(key: Key, part: Part, read: OutputRead, question: Key | None) -> Diagnosis:
     """What gives these numbers at the given point: a mistake of a gradient, or of the loop."""
     assert key.run is not None
     said = key.run.mistaken.explain(part.name, read.value, read.slack)
-    question = key.gradient(part) if isinstance(read.value, np.ndarray) else None
-    if question is not None and question.single and isinstance(read.value, np.ndarray):
-        unknown = (None,) * (min(DIAGNOSTIC, len(question.points)) - 1)
-        leaf = question.problem.parts[0].name
-        found = explain(question.mistaken, leaf, (read.value, *unknown), slack=read.slack)
-        return join_diagnoses(found, said) if found.hypotheses else said
-    return said
-
-
-def _of_floats(question: Key, ready: Readings) -> Diagnosis | None:
-    """What gives a formula's values where they are known as floats only, if anything does."""
+    if question is None or not question.single or not isinstance(read.value, np.ndarray):
+        return said
+    unknown = (None,) * (min(DIAGNOSTIC, len(question.points)) - 1)
     leaf = question.problem.parts[0].name
-    answers = [floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
-    found = explain(question.mistaken, leaf, answers)
-    return found if found.hypotheses else None
+    found = explain(question.mistaken, leaf, (read.value, *unknown), slack=read.slack)
+    return join_diagnoses(found, said) if found.hypotheses else said
 
 
-def _of_a_formula(  # noqa: PLR0917 - a key and the question in it
-    base: Judgement, key: Key, question: Key, part: Part, ready: Readings, diagnose: bool
-) -> Judgement:
-    """A formula for a gradient that a program reads, held against that gradient everywhere.
+def _of_floats(key: Key, part: Part, read: OutputRead, question: Key | None) -> Diagnosis:
+    """What gives a formula's values where they are known as floats only.
 
     Of what went back once the mistakes are those of any gradient; of several, first of all those
     of the loop.
     """
-    leaf = question.problem.parts[0].name
-    judged = of_gradient(base, question, leaf, ready, diagnose)
-    if judged.diagnosis is None or (question.single and judged.diagnosis.hypotheses):
-        return judged
+    ready = read.ready
+    assert ready is not None
     said = explain_by_loop(key, part.name, ready)
-    if not said.hypotheses:
-        return judged
-    left = share(key.problem.credit, judged.tags, said)
-    return replace(judged, diagnosis=said, score=judged.points * left)
+    if question is None or (said.hypotheses and not question.single):
+        return said
+    answers = [floats(ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    found = explain(question.mistaken, question.problem.parts[0].name, answers)
+    return found if found.hypotheses else said
 
 
 def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
@@ -135,7 +132,7 @@ def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) 
         places=found.places,
     )
     if found.verdict == "right":
-        return replace(judged, score=base.points * share_of_right(key, found.tags))
+        return found_right(judged, tags=found.tags, credit=key.problem.credit)
     if found.expected is not None:
         point = key.run.point if found.point is None else found.point
         at = {name: to_plain(value) for name, value in point.items()}
@@ -143,8 +140,7 @@ def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) 
         judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))
     if found.verdict != "wrong" or not diagnose:
         return judged
-    left = share(key.problem.credit, found.tags, found.diagnosis)
-    return replace(judged, diagnosis=found.diagnosis, score=base.points * left)
+    return explained(judged, found.diagnosis, key.problem.credit)
 
 
 def _as_read(answer: Value) -> Value:
@@ -161,25 +157,16 @@ def judge_output(key: Key, part: Part, answer: Value) -> tuple[Comparison, Outpu
     Never raises on what a student typed.
     """
     assert key.run is not None
-    due = key.run.trace.values[part.name]
     try:
         read = read_output(key, part, answer)
     except TextError as error:
         return Comparison("invalid", remarks=(str(error),)), None
     except GradcheckError as error:
         return Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",)), None
-    found = compare_values(read.value, due, key.run.noise[part.name], read.half)
+    due, noise = key.run.trace.values[part.name], key.run.noise[part.name]
+    found = compare_values(read.value, due, noise, read.half)
     found = replace(found, understood=read.understood, remarks=(*read.remarks, *found.remarks))
     return found, read
-
-
-def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
-    """How an answer to what a program is asked at its end is read.
-
-    Raises TextError where it cannot be, GradcheckError where it has no value.
-    """
-    assert key.run is not None
-    return _read(key, part, key.run.trace.values[part.name], answer)
 
 
 def at_further_points(
@@ -190,11 +177,9 @@ def at_further_points(
         return here
     for other in key.further:
         value = floats(ready.at(Spot(key.problem, other.point)))
-        due = other.trace.values[part]
-        if value is None:
-            lost = Comparison("wrong", remarks=("it has no finite value at another point",))
-            return replace(lost, understood=here.understood, point=other.point)
-        found = compare_values(value, due, other.noise[part])
+        found = Comparison("wrong", remarks=("it has no finite value at another point",))
+        if value is not None:
+            found = compare_values(value, other.trace.values[part], other.noise[part])
         if found.verdict != "right":
             return replace(found, understood=here.understood, point=other.point)
     for point in islice(distant_points(key, [tree] if tree else []), DISTANT):
@@ -203,11 +188,9 @@ def at_further_points(
             found = compare_values(value, far.trace.values[part], far.noise[part])
             if found.verdict != "right":
                 return replace(found, understood=here.understood, point=point)
-    return (
-        here
-        if key.further
-        else replace(here, tags=(*here.tags, ONE_POINT), remarks=(*here.remarks, ONLY_HERE))
-    )
+    if key.further:
+        return here
+    return replace(here, tags=(*here.tags, ONE_POINT), remarks=(*here.remarks, ONLY_HERE))
 
 
 def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
@@ -220,16 +203,12 @@ def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
         if same(value, each.trace.values[part]):
             continue
         said = each.mistaken.explain(part, value)
-        found = said if found is None else _both(found, said)
+        named = {hypothesis.mistake for hypothesis in said.hypotheses}
+        found = found or said
+        found = _of(found, tuple(each for each in found.hypotheses if each.mistake in named))
         if not found.hypotheses:
             return found
     return found or Diagnosis("unnamed")
-
-
-def _both(one: Diagnosis, other: Diagnosis) -> Diagnosis:
-    """What two points have in common."""
-    named = {hypothesis.mistake for hypothesis in other.hypotheses}
-    return _of(one, tuple(each for each in one.hypotheses if each.mistake in named))
 
 
 def join_diagnoses(one: Diagnosis, other: Diagnosis) -> Diagnosis:
@@ -248,6 +227,15 @@ def _of(diagnosis: Diagnosis, hypotheses: tuple[Hypothesis, ...]) -> Diagnosis:
 # -- reading -------------------------------------------------------------------------------------
 
 
+def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
+    """How an answer to what a program is asked at its end is read.
+
+    Raises TextError where it cannot be, GradcheckError where it has no value.
+    """
+    assert key.run is not None
+    return _read(key, part, key.run.trace.values[part.name], answer)
+
+
 def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
     if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
@@ -262,28 +250,22 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     if isinstance(found, Plain):
         value = found.value
         return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value))
-    return _numbers(key, found)
+    ready = readings(key.scope, found)
+    values = floats(ready.at(Spot(key.problem, key.points[0])))
+    if values is None:
+        raise GradcheckError("it has no finite value")
+    half = np.array([0.0 if h is None else float(h) for h in ready.half_units.flat])
+    halves = np.broadcast_to(half.reshape(ready.half_units.shape), values.shape)
+    echoed = found.understood if isinstance(found, Formula) else str(values.tolist())
+    function = ready if ready.names & key.scope.inputs.keys() else None
+    return OutputRead(values, halves, echoed, function, notes(found))
 
 
 def _shape(answer: Value) -> tuple[int, ...] | None:
     """`[2, 3]`, `(2, 3)`, `torch.Size([2, 3])`, `2`; None where it is no shape."""
     if isinstance(answer, str) and (size := SIZE.fullmatch(answer)):
         answer = [int(each) for each in re.findall(r"\d+", size[1])]
-    if isinstance(answer, int) and not isinstance(answer, bool):
+    if type(answer) is int:
         answer = [answer]
     whole = isinstance(answer, list | tuple) and all(type(each) is int for each in answer)
     return tuple(answer) if whole else None
-
-
-def _numbers(key: Key, found: Formula | NumberList | Entries) -> OutputRead:
-    """Numbers, or formulas at the given point."""
-    ready = readings(key.scope, found)
-    values = floats(ready.at(Spot(key.problem, key.points[0])))
-    if values is None:
-        raise GradcheckError("it has no finite value")
-    half = [0.0 if h is None else float(h) for h in np.asarray(ready.half_units).flat]
-    shaped = np.array(half).reshape(np.shape(ready.half_units))
-    echoed = found.understood if isinstance(found, Formula) else str(values.tolist())
-    function = ready if ready.names & key.scope.inputs.keys() else None
-    halves = np.broadcast_to(shaped, values.shape)
-    return OutputRead(values, halves, echoed, function, notes(found))

@@ -24,7 +24,7 @@ from gradcheck.answers import Formula, echo
 from gradcheck.answers.echo import PRODUCT, bracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
-from gradcheck.grading.formulas.values import readings
+from gradcheck.grading.formula import readings
 from gradcheck.grading.gradients import compare_answer
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key
@@ -429,10 +429,23 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         if step is not None and step.tree is not None:
             formula = formula.piece(step.tree)
         looks = _look(key, part, formula)
-        found = find_changes(key, looks, list(key.values(part))) if len(looks) > 1 else []
+        found = find_changes(key, looks, list(_values(key, part))) if len(looks) > 1 else []
         return _blame(found, formula) if found else None
     except (TextError, *FAILURES):
         return None
+
+
+def _values(key: Key, part: Part) -> Iterator[Array]:
+    """Values, derivatives and slopes that the program has there, but for constant ones."""
+    at = [look.k for look in key.looks(part)]
+    for line in key.mistaken.alone:
+        if not line.scalar or part.name not in line.shapes or max(at) >= len(line.x):
+            continue
+        for k, tangent in enumerate(line.tangents):
+            derivative = () if tangent is None else (tangent[:, 0],)
+            for each in (line.y[k], *derivative, *line.f[k]):
+                if np.all(np.isfinite(each)) and np.ptp(each):
+                    yield each[at]
 
 
 def _place(node: ast.expr) -> Place:

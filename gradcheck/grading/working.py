@@ -6,7 +6,7 @@ is not read is passed over, but not a link of a chain: only what is proven diffe
 """
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from gradcheck.answers.calls import UNTAKEN
 from gradcheck.answers.characters import clip
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
-from gradcheck.grading.formulas.values import Readings, box, budget, readings
+from gradcheck.grading.formula import box, budget, readings
 from gradcheck.grading.judgement import FAILURES
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language import check_expression
@@ -49,24 +49,24 @@ class Broken:
     @property
     def chained(self) -> bool:
         """Whether an equals sign claims what does not hold."""
-        before = self.before
-        return self.step.chained or (before is not None and before.chained)
+        return self.step.chained or (self.before is not None and self.before.chained)
 
     @property
     def words(self) -> str:
         """Which line, and how it and the one before are read."""
-        said = f"line {self.step.line}: `{self._brief(self.step)}` is not equal to "
+
+        def brief(step: WorkingStep) -> str:
+            return clip(" ".join(self.typed[step.start : step.end].split()), 60)
+
+        said = f"line {self.step.line}: `{brief(self.step)}` is not equal to "
         if self.before is None:
             return said + "the derivative"
         same = self.before.line == self.step.line
         where = "what stands before it" if same else f"line {self.before.line}"
-        return f"{said}{where}, `{self._brief(self.before)}`"
-
-    def _brief(self, step: WorkingStep) -> str:
-        return clip(" ".join(self.typed[step.start : step.end].split()), 60)
+        return f"{said}{where}, `{brief(self.before)}`"
 
 
-def find_unread(key: Key, steps: Sequence[WorkingStep]) -> TextError | None:
+def find_unread(steps: Sequence[WorkingStep]) -> TextError | None:
     """Why a link of a chain is not read: its line is refused, and not just its end taken."""
     return next((step.fault for step in steps if step.fault and step.chained), None)
 
@@ -127,34 +127,27 @@ def _ready(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     formula = Formula(text, ast.Expression(named.visit(copy_tree(tree))), ())
     more = {name: Input(name, None, (), requires_grad=False) for name in named.found}
     ready = readings(replace(scope, inputs={**scope.inputs, **more}), formula)
-    inner = {name: _inner(key.problem, text, *each) for name, each in named.found.items()}
-    return [_at(spot, ready, inner) for spot in key.spots], bool(inner)
+    inner = {name: derivative(key.problem, *each) for name, each in named.found.items()}
+
+    def step_at(spot: Spot) -> At:
+        def value(bits: int) -> Values:
+            known = spot.arbs(bits)
+            known |= {name: box([each(spot, bits)], ()) for name, each in inner.items()}
+            try:
+                return ready.at(spot)(bits)
+            finally:
+                for name in inner:
+                    del known[name]
+
+        return value
+
+    return list(map(step_at, key.spots)), bool(inner)
 
 
-def _inner(problem: Problem, text: str, body: ast.expr, variable: str) -> Inner:
-    """A derivative that is not yet taken."""
-    return derivative(problem, Formula(text, ast.Expression(body), ()), variable)
-
-
-def _at(spot: Spot, ready: Readings, inner: Mapping[str, Inner]) -> At:
-    """A step at a point, where its derivatives have values too."""
-
-    def value(bits: int) -> Values:
-        known = spot.arbs(bits)
-        known |= {name: box([each(spot, bits)], ()) for name, each in inner.items()}
-        try:
-            return ready.at(spot)(bits)
-        finally:
-            for name in inner:
-                del known[name]
-
-    return value
-
-
-def derivative(problem: Problem, formula: Formula, variable: str) -> Inner:
+def derivative(problem: Problem, body: ast.expr, variable: str) -> Inner:
     """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
     inputs = problem.select_inputs(problem.inputs)
-    program = check_expression(formula.tree, declared=inputs, vocabulary=FORMULAS)
+    program = check_expression(ast.Expression(body), declared=inputs, vocabulary=FORMULAS)
     nodes = (node for node in ast.walk(program.tree) if isinstance(node, ast.Name))
     names = frozenset(node.id for node in nodes) & inputs.keys()
     if variable not in inputs or inputs[variable].shape:

@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.answers import Plain, read_answer
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import floats
-from gradcheck.grading.formulas.values import Readings, readings
+from gradcheck.grading.formula import Readings, readings
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar

@@ -15,9 +15,7 @@ from flint import arb
 
 from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import sides
-from gradcheck.grading.formulas.line import Line, line_from_tree
-from gradcheck.grading.formulas.values import Readings
+from gradcheck.grading.formula import Line, Readings, line_from_tree
 from gradcheck.grading.key import Key, Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle
@@ -32,7 +30,7 @@ MOST = 12
 CROSSINGS, HALVINGS = 3, 20
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
-Side = tuple[int, int]
+Sides = dict[int, int]  # of knots, numbered through several lines: 1 or -1
 
 
 def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
@@ -40,52 +38,66 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     lines = [line for line in ready.lines if line.knotted]
     if not lines:
         return ()
-    beyond = _unseen_sides(key, lines)
-    close = dict.fromkeys(_close(lines, [*key.spots, *beyond]))
-    return (*beyond, *[spot for spot in list(close)[:MOST] if spot.inside])
-
-
-def _unseen_sides(key: Key, lines: Sequence[Line]) -> tuple[Spot, ...]:
-    """Points on those sides of the answer's knots where none of the usual points lies."""
-    seen = {side for spot in key.spots for side in _sides_at(lines, spot)}
+    seen = {side for spot in key.spots for side in _sides_at(lines, spot).items()}
     wanted = {(knot, -side) for knot, side in seen} - seen
     beyond: list[Spot] = []
     for spot in _candidates(key, lines) if wanted else ():
-        new = set(_sides_at(lines, spot)) - seen
+        new = set(_sides_at(lines, spot).items()) - seen
         if new and spot.inside:
             beyond.append(spot)
             seen |= new
             wanted -= new
         if not wanted or len(beyond) == MOST:
             break
-    return tuple(beyond)
+    close = dict.fromkeys(_close(lines, [*key.spots, *beyond]))
+    return (*beyond, *[spot for spot in list(close)[:MOST] if spot.inside])
+
+
+def _sides_at(lines: Sequence[Line], spot: Spot) -> Sides:
+    """On which side of each knot a point lies; of one that it touches it lies on none."""
+    found, first = {}, 0
+    for line in lines:
+        with suppress(GradcheckError), precision(BITS):
+            for n, value in enumerate(line.knots(spot.arbs(BITS), BITS), first):
+                if value > 0 or value < 0:
+                    found[n] = 1 if value > 0 else -1
+        first += len(line.knotted)
+    return found
+
+
+def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
+    """The problem's reserve, then points close to the numbers that the answer mentions."""
+    yield from key.reserve
+    typed = {abs(number) for line in lines for number in _typed_in(line)}
+    numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})[:MOST]
+    yield from key.near(numbers)
+    for number, step in product(numbers, (BESIDE, -BESIDE)):
+        yield Spot(key.problem, _all_at(key, number + step))
+
+
+def _typed_in(line: Line) -> list[Fraction]:
+    return [number for number in line.numbers.values() if isinstance(number, Fraction)]
 
 
 def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
-    """On both sides of each knot, close to it: it may lie a little beside the gradient's own."""
+    """On both sides of each knot, close to it: it may lie a little beside the gradient's own.
+
+    A millionth as far apart as the points between which it was seen.
+    """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
-    sided = [(spot, dict(_sides_at(lines, spot))) for spot in ordered]
+    sided = [(spot, _sides_at(lines, spot)) for spot in ordered]
     for knot in range(sum(len(line.knotted) for line in lines)):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
         for a, b, side in across[:CROSSINGS]:
-            yield from _bisect(lines, knot, a, b, side)
-
-
-def _bisect(lines: Sequence[Line], knot: int, a: Spot, b: Spot, side: int) -> tuple[Spot, Spot]:
-    """Two points on either side of a knot, a millionth as far apart as they were."""
-    for _ in range(HALVINGS):
-        middle = _between(a, b)
-        there = dict(_sides_at(lines, middle)).get(knot)
-        if there is None:
-            break
-        a, b = (middle, b) if there == side else (a, middle)
-    return a, b
-
-
-def _between(a: Spot, b: Spot) -> Spot:
-    halfway = {name: np.asarray((value + b.point[name]) / 2) for name, value in a.point.items()}
-    return Spot(a.problem, halfway)
+            for _ in range(HALVINGS):
+                halfway = {n: np.asarray((v + b.point[n]) / 2) for n, v in a.point.items()}
+                between = Spot(a.problem, halfway)
+                there = _sides_at(lines, between).get(knot)
+                if there is None:
+                    break
+                a, b = (between, b) if there == side else (a, between)  # noqa: PLW2901
+            yield from (a, b)
 
 
 def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
@@ -100,35 +112,24 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
                 break
         if left:
             return min(left)
-    far_out = [x for x in ready.lines if any(abs(number) >= LARGEST for number in x.numbers)]
-    for line in far_out:
-        seen = {side for spot in spots for side in _sides_at([line], spot)}
-        if any((knot, -side) not in seen for knot, side in seen):
-            return line.text
+        if any(abs(number) >= LARGEST for number in _typed_in(line)):
+            seen = {side for spot in spots for side in _sides_at([line], spot).items()}
+            if any((knot, -side) not in seen for knot, side in seen):
+                return line.text
+    nodes = [node for tree in ready.trees for node in ast.walk(tree)]
     tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
-    knots = filter(_is_knotted, (node for tree in ready.trees for node in ast.walk(tree)))
+    knots = filter(_is_knotted, nodes)
     far = (piece for knot in knots for piece, value in _fold(knot) if abs(value) >= LARGEST)
     return next((echo(node) for node in (*tiny, *far)), "")
 
 
-def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
-    """The problem's reserve, then points close to the numbers that the answer mentions."""
-    yield from key.reserve
-    typed = {number for line in lines for number in line.numbers}
-    numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})
-    yield from key.near(numbers[:MOST])
-    for number, step in product(numbers[:MOST], (BESIDE, -BESIDE)):
-        yield Spot(key.problem, _all_at(key, number + step))
-
-
 def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Point:
     """The given point with every input that varies moved to one number, perhaps to and fro."""
-    inputs = key.problem.inputs
     moved: dict[str, Array] = {}
     for name, value in key.points[0].items():
         away = np.full(value.size, number, dtype=object)
         away[len(moved) % 2 :: 2] *= -1 if turned else 1
-        moved[name] = away.reshape(value.shape) if inputs[name].varies else value
+        moved[name] = away.reshape(value.shape) if key.problem.inputs[name].varies else value
     return moved
 
 
@@ -159,8 +160,7 @@ def distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     """Points beside the numbers that formulas mention where their rule changes."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
     numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
-    knots = _typed(filter(_is_knotted, nodes))
-    numbers += [n for n in knots if n not in COMMON]
+    numbers += [n for n in _typed(filter(_is_knotted, nodes)) if n not in COMMON]
     for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
         yield _all_at(key, sign * number * factor, turned=turned)
 
@@ -189,24 +189,10 @@ def _row_of(node: ast.AST) -> Op | None:
 
 def _fold(node: ast.AST) -> Iterator[tuple[ast.AST, arb]]:
     """The largest pieces without a name in them, and their values."""
-    line = line_from_tree(ast.Expression(node), "", {}) if isinstance(node, ast.expr) else None
+    line = line_from_tree(node, "", {}) if isinstance(node, ast.expr) else None
     if line is None:
         for piece in ast.iter_child_nodes(node):
             yield from _fold(piece)
         return
     with suppress(GradcheckError, Undecided), precision(BITS):
         yield node, line.value({}, BITS)
-
-
-def _sides_at(lines: Sequence[Line], spot: Spot) -> Iterator[Side]:
-    """Each knot of the lines, numbered, with the side of it that a point lies on."""
-    first = 0
-    for line in lines:
-        try:
-            with precision(BITS):
-                values = line.knots(spot.arbs(BITS), BITS)
-        except GradcheckError:
-            values = []
-        for n, value in enumerate(values):
-            yield from ((first + n, side) for side in sides([value]))
-        first += len(line.knotted)
