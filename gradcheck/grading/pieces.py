@@ -100,40 +100,38 @@ class Floats:
         """What is due in a node's place; None where that is not one number."""
         if id(node) not in self.dues:
             above = self.above[id(node)]
-            due = self.due(above)
-            found = None if due is None else self._solve(above, node, due)
+            due, found = self.due(above), None
+            if due is not None:
+                with suppress(*NO_VALUE):
+                    found = self._solve(above, node, due)
             self.dues[id(node)] = None if isinstance(found, complex) else found
         return self.dues[id(node)]
 
     def _solve(self, above: ast.expr, node: ast.expr, due: float) -> float | None:
         """What is due for a piece of a node for which a number is due."""
-        try:
-            match above:
-                case ast.BinOp(left, ast.Add(), right):
-                    return due - self.value(right if node is left else left)
-                case ast.BinOp(left, ast.Sub(), right):
-                    return due + self.value(right) if node is left else self.value(left) - due
-                case ast.BinOp(left, ast.Mult(), right):
-                    return due / self.value(right if node is left else left)
-                case ast.BinOp(left, ast.Div(), right):
-                    return due * self.value(right) if node is left else self.value(left) / due
-                case ast.BinOp(left, ast.Pow(), right):
-                    return self._solve_power(left, right, node is left, due)
-                case ast.UnaryOp(op, _):
-                    return -due if isinstance(op, ast.USub) else due
-                case ast.Call(ast.Name(name), [_]) if name in INVERSE:
-                    return float(INVERSE[name](due))
-        except NO_VALUE:
-            return None
+        match above:
+            case ast.BinOp(left, op, right):
+                first = node is left
+                other = self.value(right if first else left)
+                match op:
+                    case ast.Add():
+                        return due - other
+                    case ast.Sub():
+                        return due + other if first else other - due
+                    case ast.Mult():
+                        return due / other
+                    case ast.Div():
+                        return due * other if first else other / due
+                    case ast.Pow() if first:
+                        root = math.copysign(abs(due) ** (1 / other), self.value(left))
+                        return root if _is(root**other, due) else None
+                    case ast.Pow():
+                        return math.log(due) / math.log(other)
+            case ast.UnaryOp(op, _):
+                return -due if isinstance(op, ast.USub) else due
+            case ast.Call(ast.Name(name), [_]) if name in INVERSE:
+                return float(INVERSE[name](due))
         return None
-
-    def _solve_power(self, left: ast.expr, right: ast.expr, base: bool, due: float) -> float | None:
-        """What is due for the base or the exponent of a power."""
-        a, b = self.value(left), self.value(right)
-        if not base:
-            return math.log(due) / math.log(a)
-        root = math.copysign(abs(due) ** (1 / b), a)
-        return root if _is(root**b, due) else None
 
     def value(self, node: ast.expr) -> float:
         """The value of a piece."""
@@ -144,22 +142,18 @@ class Floats:
 
     def _evaluate(self, node: ast.expr, changed: ast.expr | None = None, new: float = 0.0) -> float:
         """The value of a node from those of its pieces, one of which may be changed."""
-        if isinstance(node, ast.BinOp):
-            a = new if node.left is changed else self.value(node.left)
-            b = new if node.right is changed else self.value(node.right)
-            return BINARY[type(node.op)](a, b)  # type: ignore[no-any-return]
         if isinstance(node, ast.Name):
             return self.point[node.id] if node.id in self.point else CONSTANTS[node.id]
         if isinstance(node, ast.Constant):
             return float(node.value)  # type: ignore[arg-type]
         values = [new if piece is changed else self.value(piece) for piece in _operands(node)]
         match node:
+            case ast.BinOp(_, op, _) | ast.Compare(_, [op], _):
+                return BINARY[type(op)](*values)  # type: ignore[no-any-return]
             case ast.UnaryOp(op):
                 return -values[0] if isinstance(op, ast.USub) else values[0]
             case ast.Call(ast.Name(name), _, []):
                 return _function(name)(*values)  # type: ignore[no-any-return]
-            case ast.Compare(_, [op], _):
-                return BINARY[type(op)](*values)  # type: ignore[no-any-return]
         raise LookupError(node)
 
 
@@ -183,7 +177,7 @@ def _operands(node: ast.expr) -> Sequence[ast.expr]:
 
 @cache
 def _function(name: str) -> Routine:
-    """A function of floats; of one that the math module lacks what the op's row says."""
+    """A function on floats, by its name in formulas; LookupError where there is none."""
     if name in FUNCTIONS:
         return FUNCTIONS[name]
     row = TABLE[FORMULAS.function(name) or name]
@@ -221,7 +215,6 @@ KINDS = (
     "rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing", "ratio",
     "value", "square", "factor",
 )  # fmt: skip
-LIKELY = {kind: k for k, kind in enumerate(KINDS)}
 
 
 class Replacement(NamedTuple):
@@ -245,8 +238,14 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
         return None
     if near and _is_short(looks[0]):
         near = [change for change in near if change.kind == "rounding"]
-    slip = next((change for change in near if _makes_right(key, part, formula, change)), None)
-    return slip and _diagnosis(formula, slip)
+    for change in near:
+        assert change.new is not None
+        tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(change.node): change.new}))
+        with suppress(TextError, *FAILURES):
+            ready = readings(key.scope, replace(formula, tree=tree))
+            if compare_answer(key, part.name, ready).outcome.kind == "equal":
+                return _diagnosis(formula, change, change.new)
+    return None
 
 
 def _look(key: Key, part: Part, formula: Formula) -> list[Floats]:
@@ -265,9 +264,8 @@ def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> l
         looks[0].value(looks[0].body)
     inputs = key.problem.select_inputs(key.scope.inputs)
     names = [name for name, entry in inputs.items() if not entry.shape]
-    sums = [node for node in nodes if _is_sum(node)]
-    terms = {id(looks[0].body), *(id(term) for node in sums for term in _operands(node))}
-    tried = [
+    terms = {id(looks[0].body), *(id(t) for n in nodes if _is_sum(n) for t in _operands(n))}
+    tried = [  # all of them are kept: values are known by the identity of pieces
         Replacement(kind, node, new)
         for node in nodes
         for kind, new in _changes(looks[0], node, id(node) in terms, names)
@@ -275,35 +273,21 @@ def find_changes(key: Key, looks: Sequence[Floats], known: Sequence[Array]) -> l
     near = [c for c in tried if c.new and all(look.fits(c.node, c.new) for look in looks)]
     for node in nodes if known else ():
         near += [Replacement(kind, node, None) for kind in _of_values(looks, node, known)]
-    return sorted(near, key=lambda change: LIKELY[change.kind])
+    return sorted(near, key=lambda change: KINDS.index(change.kind))
 
 
 def _is_short(look: Floats) -> bool:
     """Whether a formula has so few pieces with a name in them that a change is another answer."""
-    nodes = look.pieces
-    named = {id(node) for node in nodes if isinstance(node, ast.Name)}
-    for node in reversed(nodes):
+    named = {id(node) for node in look.pieces if isinstance(node, ast.Name)}
+    for node in reversed(look.pieces):
         named |= {id(node)} if any(id(piece) in named for piece in _operands(node)) else set()
-    return sum(id(node) in named for node in nodes if _operands(node)) < FEWEST
+    return sum(id(node) in named for node in look.pieces if _operands(node)) < FEWEST
 
 
-def _makes_right(key: Key, part: Part, formula: Formula, change: Replacement) -> bool:
-    """Whether the changed formula would be judged right."""
-    assert change.new is not None
-    tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(change.node): change.new}))
-    try:
-        ready = readings(key.scope, replace(formula, tree=tree))
-        return compare_answer(key, part.name, ready).outcome.kind == "equal"
-    except (TextError, *FAILURES):
-        return False
-
-
-def _diagnosis(formula: Formula, slip: Replacement) -> Diagnosis:
+def _diagnosis(formula: Formula, slip: Replacement, new: ast.expr) -> Diagnosis:
     """The slip, with its place in what was typed, and what belongs there."""
-    node, new = slip.node, slip.new
-    assert isinstance(new, ast.expr)
-    (start, end), now = _place(node), echo(new)
-    match node:
+    (start, end), now = _place(slip.node), echo(new)
+    match slip.node:
         case ast.BinOp(left, ast.Mult(), right) if slip.kind == "too much":
             (start, end), now = _place(right if new is left else left), ""
         case ast.BinOp(left, ast.Add() | ast.Sub()) if isinstance(new, ast.BinOp):
@@ -313,8 +297,8 @@ def _diagnosis(formula: Formula, slip: Replacement) -> Diagnosis:
     text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
     now = now if "**" in formula.text else now.replace("**", "^")
     cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
-    texts = {"cure": cure, "text": text}
     row = SLIPS["number" if slip.kind == "rounding" else slip.kind]
+    texts = {"cure": cure, "text": text}
     return Diagnosis("unique", (Hypothesis(row, (end - len(text), end), texts=texts),))
 
 
@@ -333,9 +317,9 @@ def _changes(
         case ast.UnaryOp(ast.USub(), inner):
             yield "sign", inner
         case ast.Call(ast.Name(id), args):
-            for other in next((family for family in FAMILIES if id in family), ()):
-                if other != id:
-                    yield "function", ast.Call(_name(other), [*args], [])
+            others = next((family for family in FAMILIES if id in family), ())
+            calls = (ast.Call(_name(other), [*args], []) for other in others if other != id)
+            yield from (("function", call) for call in calls)
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
             turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
             yield "sign", ast.BinOp(left, turned, right)
@@ -344,15 +328,10 @@ def _changes(
             if isinstance(op, ast.Mult):
                 yield "too much", right
     yield from (("bracket", new) for new in _regroup(node))
-    if is_term:
-        yield from _term_changes(node, names)
-
-
-def _term_changes(node: ast.expr, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
-    """The other sign before a term; a factor that is missing, above or below."""
-    if not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
+    if is_term and not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
         yield "sign", ast.UnaryOp(ast.USub(), node)
-    for factor in (*map(_name, names), ast.Constant(2), ast.Constant(3)):
+    factors = (*map(_name, names), ast.Constant(2), ast.Constant(3)) if is_term else ()
+    for factor in factors:  # one that is missing, above or below
         yield "missing", ast.BinOp(factor, ast.Mult(), node)
         yield "missing", ast.BinOp(node, ast.Div(), factor)
 
@@ -458,20 +437,20 @@ def _length(place: Place) -> int:
 
 def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
-    kind = found[0].kind
-    blamed = [_blamed(change) for change in found if change.kind == kind]
+    kind, blamed = found[0].kind, []
+    for change in found:
+        match change:
+            case Replacement("sign", ast.BinOp(_, ast.Add() | ast.Sub(), right), ast.BinOp()):
+                node = right  # of a sign between two terms the second one
+            case _:
+                node = change.node
+        blamed += [node] if change.kind == kind else []
     if kind not in OF_A_TERM:
         return min(map(_place, blamed), key=_length)
     term = _terms(formula.tree.body)
-    return _with_sign(formula.text, max((_place(term[id(n)]) for n in blamed), key=_length))
-
-
-def _blamed(change: Replacement) -> ast.expr:
-    """The piece that a change is about: of a sign between two terms the second one."""
-    match change:
-        case Replacement("sign", ast.BinOp(_, ast.Add() | ast.Sub(), right), ast.BinOp()):
-            return right
-    return change.node
+    start, end = max((_place(term[id(n)]) for n in blamed), key=_length)
+    before = formula.text[:start].rstrip()  # a term with the sign before it
+    return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
 
 def _terms(body: ast.expr) -> dict[int, ast.expr]:
@@ -525,9 +504,3 @@ def _is_sum(node: ast.expr) -> bool:
 
 def _same(a: Array, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
-
-
-def _with_sign(text: str, place: Place) -> Place:
-    """A term with the sign before it."""
-    before = text[: place[0]].rstrip()
-    return (len(before) - 1, place[1]) if before.endswith(("+", "-")) else place

@@ -1,13 +1,12 @@
 """A set tests itself: its `right:` entries must be judged right, its `wrong:` ones be named."""
 
-from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
 from gradcheck.problem.section import mistake_ids
-from gradcheck.values import Params, Value
+from gradcheck.values import Value
 
 UNNAMED = "unnamed"
 
@@ -28,44 +27,24 @@ class Fault:
 
 
 def faults(ready: Key) -> list[Fault]:
-    """The self-tests of one prepared problem that do not come out."""
-    entries = [(entry, None) for entry in ready.problem.right]
-    return [f for entry, id in [*entries, *ready.problem.wrong] for f in _entry(ready, entry, id)]
+    """The self-tests of one prepared problem that do not come out.
 
-
-def _entry(ready: Key, entry: Params, mistake: str | None) -> Iterator[Fault]:
-    """The faults of one entry; without a mistake it is to be right."""
-    judged = mark_all(ready, entry)
-    own = {each.id for each in ready.problem.known_answers}
-    yield from _not_right(judged) if mistake is None else _not_named(judged, mistake, own)
-
-
-def _not_right(judged: Mapping[str, Judgement]) -> Iterator[Fault]:
-    """Every part of a right answer is right."""
-    for said in judged.values():
-        if said.verdict != "right":
-            yield _fault(said, "right")
-
-
-def _not_named(
-    judged: Mapping[str, Judgement], mistake: str, own: Collection[str]
-) -> Iterator[Fault]:
-    """A wrong answer is wrong in at least one part, and the mistake is named wherever it is.
-
-    The mistake `unnamed` stands for none: the answer is wrong, and no mistake may be named.
+    Every part of a right answer is right. A wrong one is wrong in at least one part, and the
+    mistake is named wherever it is; `unnamed` stands for none: no mistake may be named.
     """
-    expected = f"wrong: {mistake}{'' if mistake in own else _unknown(mistake)}"
-    if judged and all(said.verdict == "right" for said in judged.values()):
-        yield _fault(next(iter(judged.values())), expected)
-    for said in judged.values():
-        if said.verdict != "right" and mistake not in _ids_of(said):
-            yield _fault(said, expected)
-
-
-def _unknown(mistake: str) -> str:
-    """What to say of a mistake that no catalogue has."""
-    known = mistake == UNNAMED or mistake in mistake_ids()
-    return "" if known else " (no mistake is called so: see `gradcheck mistakes`)"
+    found: list[Fault] = []
+    for entry in ready.problem.right:
+        said = mark_all(ready, entry).values()
+        found += [_fault(each, "right") for each in said if each.verdict != "right"]
+    known = {UNNAMED, *mistake_ids(), *(each.id for each in ready.problem.known_answers)}
+    for entry, mistake in ready.problem.wrong:
+        judged = list(mark_all(ready, entry).values())
+        unknown = " (no mistake is called so: see `gradcheck mistakes`)"
+        expected = f"wrong: {mistake}{'' if mistake in known else unknown}"
+        wrong = [said for said in judged if said.verdict != "right"]
+        off = [said for said in wrong if mistake not in _ids_of(said)] if wrong else judged[:1]
+        found += [_fault(said, expected) for said in off]
+    return found
 
 
 def _fault(said: Judgement, expected: str) -> Fault:
