@@ -24,23 +24,18 @@ ALIKE = 0.85  # of the letters: one is wrong in seven
 
 @dataclass
 class Strangers:
-    """Names of what nobody asked (each with its table, where it is a column): where they were met.
+    """Names of what nobody asked (each with its table, where it is a column), and the files."""
 
-    `first` is the file in which a name was met first, `count` in how many it was.
-    """
-
-    first: dict[tuple[str, str], str] = field(default_factory=dict)
-    count: Counter[tuple[str, str]] = field(default_factory=Counter)
+    met: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     untold: int = 0
 
     def meet(self, read: Submission, name: str) -> None:
         """Remember a name."""
         key = (read.table, name[:LONGEST])
-        if key not in self.first and len(self.first) >= MOST:
+        if key in self.met or len(self.met) < MOST:
+            self.met.setdefault(key, []).append(read.file)
+        else:
             self.untold += 1
-            return
-        self.first.setdefault(key, read.file)
-        self.count[key] += 1
 
     def list_notices(
         self, ungraded: Collection[str], asked: Collection[str]
@@ -49,13 +44,12 @@ class Strangers:
 
         `ungraded` are problems whose own key is in doubt.
         """
-        for (table, name), file in self.first.items():
-            place = f"{table}: the column" if table else f"{file}:"
+        for (table, name), files in self.met.items():
+            place = f"{table}: the column" if table else f"{files[0]}:"
             if any(name == id or name.startswith(f"{id}.") for id in ungraded):
                 yield f"{place} `{name}` is not graded", False
                 continue
-            others = 0 if table else self.count[table, name] - 1
-            more = f", nor in {others:,} more" if others else ""
+            more = f", nor in {len(files) - 1:,} more" if len(files) > 1 and not table else ""
             near = get_close_matches(name, asked, 1, ALIKE)
             hint = f"; `{near[0]}` was" if near else ""
             yield f"{place} `{name}` was not asked{more}{hint}", bool(near)

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import correlation, fmean
@@ -32,13 +31,7 @@ class ProblemFacts:
     wrong: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
     here: list[float] = field(default_factory=list)
     elsewhere: list[float] = field(default_factory=list)
-    choices: tuple[str, ...] = ()
     shares: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-
-    def add_variant(self, variant: Mapping[str, Any], share: float) -> None:
-        """Count a student's share of the points beside each value that was drawn."""
-        for name, value in variant.items():
-            self.shares.setdefault((name, str(value)), []).append(share)
 
     @property
     def by_value(self) -> list[tuple[str, list[tuple[str, int, float]]]]:
@@ -96,16 +89,10 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     """Everything that is told of a class, read from the ledger."""
     about = ledger.problems()
     anonymous = ledger.fact("anonymous") == "yes"
-    problems = {
-        id: ProblemFacts(
-            id,
-            each["title"],
-            each["program"],
-            sum(part["points"] for part in each["parts"]),
-            choices=tuple(each.get("choices", ())),
-        )
-        for id, each in about.items()
-    }
+    problems = {}
+    for id, each in about.items():
+        possible = sum(part["points"] for part in each["parts"])
+        problems[id] = ProblemFacts(id, each["title"], each["program"], possible)
     found = ClassFacts(problems, anonymous=anonymous)
     shared: dict[tuple[str, str], list[tuple[str, Any]]] = {}
     for student in everything(ledger):
@@ -141,7 +128,7 @@ def points(student: Student) -> dict[str, float]:
 
 
 def _count(found: ClassFacts, student: Student) -> None:
-    """Add a student's points to those of the class."""
+    """Add a student's points to those of the class, and to those of who drew the same values."""
     own = points(student)
     total = sum(own.values())
     review = sum(marked.verdict == "needs-review" for marked in student.judged)
@@ -149,11 +136,14 @@ def _count(found: ClassFacts, student: Student) -> None:
     for marked in student.judged:
         found.problems[marked.problem].verdicts[marked.verdict] += 1
     for id, got in own.items():
-        found.problems[id].here.append(got)
-        found.problems[id].elsewhere.append(round(total - got, 9))
-        if found.problems[id].choices and found.problems[id].possible:
-            variant = next(m.to_record().get("variant") for m in student.judged if m.problem == id)
-            found.problems[id].add_variant(variant or {}, got / found.problems[id].possible)
+        problem = found.problems[id]
+        problem.here.append(got)
+        problem.elsewhere.append(round(total - got, 9))
+        first = next(marked for marked in student.judged if marked.problem == id)
+        if problem.possible and '"variant": {' in first.line:
+            for name, value in first.to_record()["variant"].items():
+                shares = problem.shares.setdefault((name, str(value)), [])
+                shares.append(got / problem.possible)
 
 
 def _keep(

@@ -48,9 +48,6 @@ class DocumentSpot(NamedTuple):
     width: int = 1
 
 
-Fault = tuple[DocumentSpot, str, str]  # where, what is wrong, and the cure
-
-
 class DocumentNode(NamedTuple):
     """A value with its spot, its text as written, and the nodes inside it."""
 
@@ -63,12 +60,10 @@ class DocumentNode(NamedTuple):
 
     def entry(self, step: str | int) -> "DocumentNode | None":
         """The node under one key or index, None where there is none."""
-        entries = self.entries
-        if isinstance(entries, dict):
-            return entries.get(str(step))
-        if entries and isinstance(step, int) and 0 <= step < len(entries):
-            return entries[step]
-        return None
+        if isinstance(self.entries, dict):
+            return self.entries.get(str(step))
+        listed = self.entries or ()
+        return listed[step] if isinstance(step, int) and 0 <= step < len(listed) else None
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,7 @@ class Document:
         """The node at a path, or the deepest one on the way to what is missing."""
         node = self.root
         for step in path:
-            inner = node.entry(step)
-            if inner is None:
+            if (inner := node.entry(step)) is None:
                 break
             node = inner
         return node
@@ -102,18 +96,14 @@ class Document:
     def origin(self, path: Path) -> tuple[int, int]:
         """Where the first character of the text at a path stands, inside quotes or a block."""
         node = self.node(path)
-        line, column, _ = node.spot
-        if node.style in ("|", ">"):
-            return line + 1, 1 + self._margin(line, node.written)
-        return line, column + len(node.style or "")
-
-    def _margin(self, header: int, text: str) -> int:
-        """By how many columns the block under a header line is indented."""
-        for below, content in enumerate(text.split("\n")):
-            if content.strip() and header + below < len(self.lines):
-                line = self.lines[header + below]
-                return len(line) - len(line.lstrip(" ")) - len(content) + len(content.lstrip(" "))
-        return 0
+        header, column, _ = node.spot
+        if node.style not in ("|", ">"):
+            return header, column + len(node.style or "")
+        for line, content in zip(self.lines[header:], node.written.split("\n"), strict=False):
+            if content.strip():  # the file's line has the block's margin more
+                margin = len(line) - len(line.lstrip(" "))
+                return header + 1, 1 + margin - len(content) + len(content.lstrip(" "))
+        return header + 1, 1
 
     def complaint(
         self, path: Path, message: str, cure: str = "", *, key: bool = False
@@ -139,15 +129,8 @@ def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Docu
         raise TextError([Complaint(words, "split the file", file, 1, 1)])
     text = text if isinstance(text, str) else decode(text, file)
     text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)
-    reader = _Reader(text.removeprefix("\ufeff"))
-    root = reader.document()
-    if reader.faults:
-        raise TextError([_complaint(file, reader.lines, *fault) for fault in reader.faults])
-    return Document(root, file, reader.lines)
-
-
-class _Stopped(Exception):
-    """Reading on makes no sense."""
+    reader = _Reader(text.removeprefix("\ufeff"), file)
+    return Document(reader.document(), file, reader.lines)
 
 
 class _Reader:
@@ -156,13 +139,13 @@ class _Reader:
     PyYAML's own nodes forget anchors, and it makes them without a limit of depth.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text, self.lines = text, tuple(LINE_END.split(text))
-        self.faults: list[Fault] = []
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file, self.lines = text, file, tuple(LINE_END.split(text))
+        self.faults: list[Complaint] = []
         self.values = 0
 
     def document(self) -> DocumentNode:
-        """The one document of the text; not all of it where a fault hides the rest."""
+        """The one document of the text."""
         root = DocumentNode(None, DocumentSpot(1, 1))
         try:
             self.events = LOADER(self.text)
@@ -172,14 +155,15 @@ class _Reader:
                 self.events.get_event()
                 if not isinstance(event := self.events.get_event(), yaml.StreamEndEvent):
                     cure = "one file holds one: remove `---`"
-                    self.complain(_spot(event), "a second document", cure)
+                    self._complain(_spot(event), "a second document", cure)
         except (yaml.YAMLError, UnicodeEncodeError) as error:
-            self.faults.append(self._syntax(error))
-        except _Stopped:
-            pass
+            self._complain(*self._describe(error), stop=True)
+        if self.faults:
+            raise TextError(self.faults)
         return root
 
-    def _syntax(self, error: Exception) -> Fault:
+    def _describe(self, error: Exception) -> tuple[DocumentSpot, str, str]:
+        """Where the parser stopped, what it says, and the cure."""
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         if "end of stream" in problem or "expected ':'" in problem:  # it begins before
@@ -192,11 +176,11 @@ class _Reader:
             spot = DocumentSpot(mark.line + 1, mark.column + 1)
         return spot, f"not readable as YAML: {problem}", cure
 
-    def complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
-        """Note a fault; past the most that anybody reads, stop."""
-        self.faults.append((spot, message, cure))
+    def _complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
+        """Note a fault; where the rest makes no sense, or nobody would read more, it is the end."""
+        self.faults.append(_complaint(self.file, self.lines, spot, message, cure))
         if stop or len(self.faults) >= COMPLAINTS:
-            raise _Stopped
+            raise TextError(self.faults)
 
     def _node(self, depth: int) -> DocumentNode:
         """The next node, with all that is in it."""
@@ -204,13 +188,18 @@ class _Reader:
         spot = _spot(event)
         self.values += 1
         if self.values > VALUES:
-            self.complain(spot, f"more than {VALUES:,} values", "split the file", stop=True)
+            self._complain(spot, f"more than {VALUES:,} values", "split the file", stop=True)
         if depth > DEPTH:
-            self.complain(spot, f"more than {DEPTH} levels deep", "flatten it", stop=True)
+            self._complain(spot, f"more than {DEPTH} levels deep", "flatten it", stop=True)
         self._check_properties(event, spot)
         match event:
             case yaml.ScalarEvent(value=text, style=style):
-                return DocumentNode(text if style else self._plain(text, spot), spot, text, style)
+                value: Value = text
+                try:
+                    value = text if style else plain_value(text)
+                except ValueError as error:
+                    self._complain(spot, str(error), "put it in quotes if it is meant as text")
+                return DocumentNode(value, spot, text, style)
             case yaml.SequenceStartEvent():
                 nodes = []
                 while not self._ends(yaml.SequenceEndEvent):
@@ -225,13 +214,6 @@ class _Reader:
     def _ends(self, end: type) -> bool:
         return self.events.check_event(end) and bool(self.events.get_event())
 
-    def _plain(self, text: str, spot: DocumentSpot) -> Value:
-        try:
-            return plain_value(text)
-        except ValueError as error:
-            self.complain(spot, str(error), "put it in quotes if it is meant as text")
-            return text
-
     def _check_properties(self, event: Any, spot: DocumentSpot) -> None:
         """Refuse aliases, anchors and tags."""
         what = ""
@@ -241,27 +223,26 @@ class _Reader:
         elif getattr(event, "tag", None) is not None:
             what = f"the tag `{event.tag}`"
         if what:
-            self.complain(spot, what, "write it out, or put the text in quotes if it is a text")
+            self._complain(spot, what, "write it out, or put the text in quotes if it is a text")
 
     def _entries(self, depth: int) -> dict[str, DocumentNode]:
         """The nodes of a mapping by their keys, which are texts as they were written."""
         nodes: dict[str, DocumentNode] = {}
         while not self._ends(yaml.MappingEndEvent):
-            spot, key = _spot(self.events.peek_event()), self._key(depth)
+            event = self.events.peek_event()
+            spot = _spot(event)
+            if isinstance(event, yaml.ScalarEvent):
+                self._check_properties(self.events.get_event(), spot)
+                key = str(event.value)
+            else:
+                self._complain(spot, "a key that is no plain text", "write `key: value`")
+                key = self._node(depth).written
             if first := nodes.get(key):
                 line = first.key.line if first.key else 0
                 cure = f"it first stands in line {line}: keep one"
-                self.complain(spot, f"the key `{key}` stands here twice", cure)
+                self._complain(spot, f"the key `{key}` stands here twice", cure)
             nodes[key] = self._node(depth)._replace(key=spot)
         return nodes
-
-    def _key(self, depth: int) -> str:
-        event = self.events.peek_event()
-        if isinstance(event, yaml.ScalarEvent):
-            self._check_properties(self.events.get_event(), _spot(event))
-            return str(event.value)
-        self.complain(_spot(event), "a key that is no plain text", "write `key: value`")
-        return self._node(depth).written
 
 
 def _spot(event: Any) -> DocumentSpot:
@@ -271,17 +252,11 @@ def _spot(event: Any) -> DocumentSpot:
     return DocumentSpot(start.line + 1, start.column + 1, max(width, 1))
 
 
-# -- the core schema: which value a scalar without quotes has -------------------------------------
-
-
 def plain_value(text: str) -> Value:
-    """The value of a scalar without quotes; ValueError says why a number is refused."""
+    """The value, by the core schema, of a scalar without quotes; ValueError refuses a number."""
     if text and text[0] not in STARTS:
         return text
-    for pattern, value in CORE:
-        if pattern.fullmatch(text):
-            return value(text)
-    return text
+    return next((value(text) for pattern, value in CORE if pattern.fullmatch(text)), text)
 
 
 def _integer(text: str) -> int:
@@ -290,7 +265,6 @@ def _integer(text: str) -> int:
 
 
 def _not_finite(text: str) -> NoReturn:
-    """There is nothing to differentiate at infinity, or at NaN."""
     raise ValueError(f"`{text}` is not a finite number")
 
 
