@@ -176,7 +176,7 @@ class Calls(Operands):
         if self.sees(","):
             self.at = stop
             self.note(f"`{self.text(start)}` is left out")
-        self.closes(opening, ")")
+        self.closes(opening)
         return found
 
     def size(self, token: Token) -> ast.expr | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gradcheck.answers import tokens
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
 from gradcheck.answers.shapes import Shape, Shapes, is_square
@@ -20,7 +21,7 @@ DEPTH = 64
 FACTORS = frozenset(["number", "word"])
 OPENERS = frozenset(["(", "{", "[", "⟦", "⦃", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
-CLOSING = {"(": ")", "[": "]", "{": "}", "|(": "|)", "⟨": "⟩", "‖": "‖", "⟦": "⟧", "⦃": "⟧"}
+CLOSING = {**tokens.CLOSING, "|(": "|)", "‖": "‖"}
 SHOWN = {
     **{"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"},
     **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"},
@@ -74,7 +75,6 @@ class Operands:
         self.at = self.depth = self.bars = 0
         self.in_norm = False
         self.slices = False  # whether a colon parts an index
-        self.blanks = False  # whether blanks part what is read
         self.equates = False  # whether an equals sign compares
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.beside: Shape | None = None  # of what stands before a sign of addition
@@ -129,12 +129,10 @@ class Operands:
             return token.kind in FACTORS
         if token.text == "‖":
             return not self.in_norm
-        return token.text in OPENERS or (token.text == "|" and (not self.bars or self.bar_opens()))
-
-    def bar_opens(self) -> bool:
-        """Whether a bar inside of bars opens others: in doubt where a factor follows it."""
+        if token.text != "|" or not self.bars:
+            return token.text in OPENERS or token.text == "|"
         goes_on = self.look(1).kind in FACTORS or self.sees("(", "{", ahead=1)
-        return goes_on and not self.doubt(usual=True)
+        return goes_on and not self.doubt(usual=True)  # a bar inside of bars
 
     def doubt(self, usual: bool) -> bool:
         """Decide what is in doubt: as usual, or turned."""
@@ -190,7 +188,8 @@ class Operands:
             message = f"more than {DEPTH} levels of brackets, signs and powers"
             raise self.fault(self.tokens[self.at], message, "simplify it first")
 
-    def closes(self, opening: Token, closing: str) -> None:
+    def closes(self, opening: Token) -> None:
+        closing = CLOSING[opening.text]
         if self.takes(closing):
             return
         shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
@@ -231,19 +230,15 @@ class Operands:
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
-        if "e" in text.lower() and "." not in text:
-            self.check_multiple(token)
-        return self.node(constant(text), token.start)
-
-    def check_multiple(self, token: Token) -> None:
-        letter = "e" if "e" in token.text else "E"
-        mantissa, _, exponent = token.text.partition(letter)
-        if letter in self.words.names:
+        letter = "e" if "e" in text else "E"
+        mantissa, _, exponent = text.partition(letter) if "." not in text else (text, "", "")
+        if exponent and letter in self.words.names:
             tail = exponent if exponent[0] in "+-" else f"*{exponent}"
             cure = f"write {mantissa}*{letter}{tail} or {mantissa}*10^{exponent}"
-            raise self.fault(token, f"is {token.text} a number or a multiple of {letter}?", cure)
-        if self.words.meaning(letter):
-            self.note(f"{token.text} is read as {mantissa}*10^{exponent}")
+            raise self.fault(token, f"is {text} a number or a multiple of {letter}?", cure)
+        if exponent and self.words.meaning(letter):
+            self.note(f"{text} is read as {mantissa}*10^{exponent}")
+        return self.node(constant(text), token.start)
 
     def indicator_comes(self, ahead: int = 0) -> bool:
         """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
@@ -266,17 +261,17 @@ class Operands:
         parting: Sequence[str] = (",", ";"),
     ) -> tuple[list[ast.expr], bool]:
         """What stands in brackets, the first of which was read, and whether a sign parts it."""
-        closing, parted = CLOSING[opening.text], False
+        parted = False
         outside, self.bars = self.bars, 0
         found: list[ast.expr] = []
-        while not (parted and self.sees(closing)):
+        while not (parted and self.sees(CLOSING[opening.text])):
             entry = item()
             found += [] if entry is None else [entry]
             if not self.sees(*parting):
                 break
             self.at, parted = self.at + 1, True
         self.bars = outside
-        self.closes(opening, closing)
+        self.closes(opening)
         return found, parted
 
     def group(self) -> ast.expr:
@@ -289,15 +284,15 @@ class Operands:
     def in_brackets(self) -> ast.expr:
         opening = self.step()
         inner = self.factor(0)
-        self.closes(opening, CLOSING[opening.text])
+        self.closes(opening)
         return inner
 
     def list_(self) -> ast.expr:
         """A list of values, perhaps of rows, which semicolons or line breaks part."""
         opening, closing = self.tokens[self.at], CLOSING[self.tokens[self.at].text]
         blanks = not self.single and is_of_blanks(self.in_bracket(self.at))
-        outside = self.bars, self.slices, self.blanks
-        self.bars, self.slices, self.blanks = 0, False, blanks
+        outside = self.bars, self.slices
+        self.bars, self.slices = 0, False
         self.at += 1
         rows: list[list[ast.expr]] = [[]]
         while not self.sees(closing) and self.tokens[self.at].kind != "end":
@@ -310,8 +305,8 @@ class Operands:
                 rows.append([])
             if not (parts or ends or blanks):
                 break
-        self.bars, self.slices, self.blanks = outside
-        self.closes(opening, closing)
+        self.bars, self.slices = outside
+        self.closes(opening)
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
         found = rows[0] if len(rows) == 1 else [row[0] for row in rows]
@@ -326,7 +321,7 @@ class Operands:
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
         self.at += len(inside)
-        self.closes(opening, CLOSING[opening.text])
+        self.closes(opening)
         return found
 
     def absolute(self) -> ast.expr:

@@ -160,7 +160,8 @@ def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
     return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
 
 
-OPENING, CLOSING = frozenset("([{⟨⟦⦃"), frozenset(")]}⟩⟧")
+CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧"}
+OPENS, CLOSES = frozenset(CLOSING), frozenset(CLOSING.values())
 LINKS = frozenset(["=", "=>", "≈"])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
@@ -171,7 +172,7 @@ def levels(tokens: Iterable[Token]) -> Iterator[int]:
     level = 0
     for token in tokens:
         if token.kind == "op":
-            level += (token.text in OPENING) - (token.text in CLOSING)
+            level += (token.text in OPENS) - (token.text in CLOSES)
         yield level
 
 
@@ -237,9 +238,9 @@ class Commas(NamedTuple):
         parting, at = [False], 0  # of each open bracket
         while at < len(tokens):
             token, stop = tokens[at], at + 1
-            if token.kind == "op" and token.text in OPENING:
+            if token.kind == "op" and token.text in OPENS:
                 parting.append(self.is_list(tokens, at, parting[-1]))
-            elif token.kind == "op" and token.text in CLOSING and parting[1:]:
+            elif token.kind == "op" and token.text in CLOSES and parting[1:]:
                 parting.pop()
             elif token.text == "," and parting[1:]:
                 parting[-1] = True

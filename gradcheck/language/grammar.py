@@ -50,15 +50,16 @@ def remade(node: NODE, **parts: Value) -> NODE:
 class Walk(NameWalk):
     def rebuild(self, node: ast.AST) -> Value:
         """A plain kind of node; where `break` may stand, Python's compiler knows."""
-        made = remade(node, **{name: self._part(held) for name, held in ast.iter_fields(node)})
+        parts = dict(ast.iter_fields(node))
+        for name, held in parts.items():
+            if isinstance(held, list):
+                parts[name] = self.all(held)
+            elif isinstance(held, ast.expr | ast.stmt):
+                parts[name] = self.visit(held)
+        made = ast.copy_location(type(node)(**parts), node)
         if type(node) in TESTED:
             made.test = call_at(made.test, f"guard.{TESTED[type(node)]}", made.test)  # type: ignore[attr-defined]
         return made
-
-    def _part(self, held: Value) -> Value:
-        if isinstance(held, list):
-            return self.all(held)
-        return self.visit(held) if isinstance(held, ast.expr | ast.stmt) else held
 
     visit_Expr = visit_If = visit_While = visit_Return = visit_Pass = visit_Break = rebuild
     visit_Continue = visit_UnaryOp = visit_BoolOp = visit_IfExp = visit_Tuple = visit_List = rebuild

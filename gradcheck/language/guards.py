@@ -82,7 +82,10 @@ class Guards:
             and not (isinstance(b, list | tuple) or shape_of(b))
         ):
             raise TypeError("what is added to a list has to be a list - write `list(...)`")
-        a, b = self._as_arrays(a, b)
+        if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
+            self.meter.measure(a)  # a list beside an array is one, as NumPy has it
+            self.meter.measure(b)
+            a, b = join(a), join(b)
         first, second = shape_of(a), shape_of(b)
         if not (first and second):
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
@@ -102,13 +105,6 @@ class Guards:
         if name == "matmul":
             self.meter.work(multiplications((a, b), made))
         return made
-
-    def _as_arrays(self, a: Value, b: Value) -> tuple[Value, Value]:
-        if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
-            self.meter.measure(a)
-            self.meter.measure(b)
-            return join(a), join(b)
-        return a, b
 
     def integers(self, name: str, a: int, b: int) -> Value:
         """An operator between integers: exact, where Python would leave them for floats."""
@@ -305,10 +301,10 @@ class Guards:
         self.meter.charge(made)
         return made
 
-    def sort_items(self, values: Iterable[Value], reverse: bool) -> list[Value]:
+    def sort_items(self, values: Iterable[Value], reverse: Value = False) -> list[Value]:
         items = self.list_items(values)
         self.meter.measure(items)
-        return sorted(items, reverse=reverse)
+        return sorted(items, reverse=bool(reverse))
 
     def absolute(self, value: Value) -> Value:
         return abs(value) if isinstance(value, int | float) else self.find("abs")(value)
@@ -416,7 +412,7 @@ BUILTIN: dict[str, Routine] = {
     "bool": lambda own, value=False: bool(value),
     "list": Guards.list_items,
     "tuple": lambda own, values=(): tuple(own.list_items(values)),
-    "sorted": lambda own, values, reverse=False: own.sort_items(values, bool(reverse)),
+    "sorted": Guards.sort_items,
     "reversed": lambda own, values: own.list_items(values)[::-1],
 }
 TYPE: dict[str, type] = {"float": float, "int": int, "bool": bool} | (
