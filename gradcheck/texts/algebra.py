@@ -5,9 +5,10 @@ is no work of single entries (a product of matrices, a sum over an axis, an inde
 new atom, known by its text and the shape that NumPy gives that.
 """
 
+import operator
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import prod
 
 import sympy
@@ -100,6 +101,21 @@ def natural(expr: sympy.Expr) -> Shape:
     return broadcast(*(atom.shape for atom in expr.atoms(Atom)))
 
 
+def _join(combine: Callable[[Value, Value], Value]) -> Callable[["Form", Value], "Form"]:
+    """An operation entry by entry, of a result that is finite and not too long."""
+
+    def joined(self: "Form", other: Value) -> "Form":
+        other = other if isinstance(other, Form) else Form(other)
+        expr = combine(self.expr, other.expr)
+        if not expr.is_finite and expr.is_number:
+            raise NoText("no finite number")
+        if expr.count_ops() > LARGEST:
+            raise NoText("too long to be written out")
+        return Form(expr, broadcast(self.shape, other.shape))
+
+    return joined
+
+
 @dataclass(frozen=True)
 class Form:
     """An expression, and the shape of the array, to which its text may have to be broadcast."""
@@ -107,33 +123,14 @@ class Form:
     expr: Value
     shape: Shape = ()
 
-    def __add__(self, other: "Form | int") -> "Form":
-        return self._with(other, lambda a, b: a + b)
-
-    def __sub__(self, other: "Form | int") -> "Form":
-        return self._with(other, lambda a, b: a - b)
-
-    def __mul__(self, other: "Form | int") -> "Form":
-        return self._with(other, lambda a, b: a * b)
-
-    def __truediv__(self, other: "Form") -> "Form":
-        return self._with(other, lambda a, b: a / b)
-
-    def __pow__(self, other: "Form | sympy.Rational") -> "Form":
-        return self._with(other, lambda a, b: a**b)
+    __add__ = _join(operator.add)
+    __sub__ = _join(operator.sub)
+    __mul__ = _join(operator.mul)
+    __truediv__ = _join(operator.truediv)
+    __pow__ = _join(operator.pow)
 
     def __neg__(self) -> "Form":
         return Form(-self.expr, self.shape)
-
-    def _with(self, other: Value, combine: Callable[[Value, Value], Value]) -> "Form":
-        if not isinstance(other, Form):
-            other = Form(other)
-        expr = combine(self.expr, other.expr)
-        if not expr.is_finite and expr.is_number:
-            raise NoText("no finite number")
-        if expr.count_ops() > LARGEST:
-            raise NoText("too long to be written out")
-        return Form(expr, broadcast(self.shape, other.shape))
 
     @property
     def natural(self) -> Shape:
@@ -207,18 +204,15 @@ def at(expr: sympy.Expr, binding: int) -> str:
 
 def _sum_text(expr: sympy.Expr) -> tuple[str, int]:
     """What is positive comes first, numbers last."""
-    terms = [(*_positive(term), term) for term in expr.args]
-    terms.sort(key=lambda t: (t[0], t[2].is_number, write(t[1])[0].casefold(), write(t[1])[0]))
-    first, *others = terms
-    text = at(first[2], MULTIPLY)
-    for negative, term, _ in others:
-        text += f" {'-' if negative else '+'} {at(term, MULTIPLY)}"
+    signed = [(bool(term.as_coeff_Mul()[0] < 0), term) for term in expr.args]
+    terms = [(negative, term, write(-term if negative else term)) for negative, term in signed]
+    terms.sort(key=lambda t: (t[0], t[1].is_number, t[2][0].casefold(), t[2][0]))
+    (_, first, _), *others = terms
+    text = at(first, MULTIPLY)
+    for negative, _, (written, binding) in others:
+        bare = written if binding >= MULTIPLY else f"({written})"
+        text += f" {'-' if negative else '+'} {bare}"
     return text, ADD
-
-
-def _positive(term: sympy.Expr) -> tuple[bool, sympy.Expr]:
-    negative = bool(term.as_coeff_Mul()[0] < 0)
-    return negative, -term if negative else term
 
 
 def _is_below(factor: sympy.Expr) -> bool:
@@ -342,11 +336,12 @@ def index(form: Form, places: str, shape: Shape) -> Form:
 
 def column(form: Form) -> Form:
     """A vector as a column, `form[:, None]`; a product factor by factor."""
-    shape, atoms = (*form.shape, 1), form.expr.atoms(Atom)
-    if form.expr.has(sympy.Add) or len([a for a in atoms if a.shape]) != 1:
+    shape, atoms = (*form.shape, 1), [a for a in form.expr.atoms(Atom) if a.shape]
+    if form.expr.has(sympy.Add) or len(atoms) != 1:
         return index(form, COLUMN, shape)
-    turned = {a: index(Form(a, a.shape), COLUMN, (*a.shape, 1)).expr for a in atoms if a.shape}
-    return Form(form.expr.xreplace(turned), shape)
+    (only,) = atoms
+    turned = index(Form(only, only.shape), COLUMN, (*only.shape, 1)).expr
+    return Form(form.expr.xreplace({only: turned}), shape)
 
 
 def pick_entries(expr: sympy.Expr) -> sympy.Expr:
@@ -355,8 +350,7 @@ def pick_entries(expr: sympy.Expr) -> sympy.Expr:
     for term in sympy.Add.make_args(expr):
         parts = sympy.Mul.make_args(term)
         rows = next((f for f in parts if getattr(f, "head", "").startswith(PICK)), None)
-        chosen = parts if rows is None else [_pick_entry(f, rows) for f in parts]
-        found.append(term if rows is None else sympy.Mul(*chosen))
+        found.append(term if rows is None else sympy.Mul(*(_pick_entry(f, rows) for f in parts)))
     return sympy.Add(*found)
 
 
@@ -445,25 +439,24 @@ def matmul(a: Form, b: Form) -> Form:
     shape = (*a.shape[:-1], *b.shape[1:])
     if a.is_zero or b.is_zero:
         return number(0, shape)
+
+    def stays(form: Form, axis: int) -> bool:  # along an axis that is longer than one
+        return form.shape[axis] != 1 and constant_along(form.natural, axis, len(form.shape))
+
     (numbers, one), (more, other) = split(a), split(b)
     front = numbers * more
     minus = front.expr.as_coeff_Mul()[0] < 0 and other.expr.is_Add
     if minus and any(term.as_coeff_Mul()[0] < 0 for term in other.expr.args):
         front, other = -front, -other
-    if _stays(other, 0):
+    if stays(other, 0):
         summed = add_up(one, [len(a.shape) - 1])
         summed = column(summed) if len(shape) == MATRIX else summed
         found = summed * _row(other, 0)
-    elif _stays(one, len(a.shape) - 1):
+    elif stays(one, len(a.shape) - 1):
         found = _row(one, len(a.shape) - 1) * add_up(other, [0])
     else:
         found = chain([*_links(one), *(_links(other) if len(b.shape) == MATRIX else [other])])
     return (front * found).as_shape(shape)
-
-
-def _stays(form: Form, axis: int) -> bool:
-    """Whether nothing in it changes along an axis that is longer than one."""
-    return form.shape[axis] != 1 and constant_along(form.natural, axis, len(form.shape))
 
 
 def constant_along(shape: Shape, axis: int, rank: int) -> bool:
@@ -493,9 +486,9 @@ def chain(links: Sequence[Form]) -> Form:
     for k, part in enumerate(parts):
         atom = atom_of(part)
         if atom is not None and atom.head == "outer" and len(parts[-1].shape) == MATRIX:
-            left = _multiply([*parts[:k], atom.parts[0]])
+            left = reduce(matmul, [*parts[:k], atom.parts[0]])
             back = [transpose(p) for p in reversed(parts[k + 1 :])]
-            return outer(left, _multiply([*back, atom.parts[1]]))
+            return outer(left, reduce(matmul, [*back, atom.parts[1]]))
     flat = [
         link
         for k, p in enumerate(parts)
@@ -505,13 +498,6 @@ def chain(links: Sequence[Form]) -> Form:
     last = flat[-1].natural[-1:] if len(flat[-1].shape) > 1 else ()
     made = Atom(text, (*flat[0].natural[:-1], *last), MULTIPLY, "@", tuple(flat))
     return Form(made, (*flat[0].shape[:-1], *flat[-1].shape[1:]))
-
-
-def _multiply(parts: Sequence[Form]) -> Form:
-    found = parts[0]
-    for part in parts[1:]:
-        found = matmul(found, part)
-    return found
 
 
 def outer(a: Form, b: Form) -> Form:

@@ -229,11 +229,10 @@ class Writing:
     @cached_property
     def changing(self) -> frozenset[str]:
         """Names that stand for several values in turn."""
-        tree = self.run.problem.program.tree
-        nodes = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
-        names = [n.id for n in nodes if isinstance(n.ctx, ast.Store)]
-        loops = (n.target for n in ast.walk(tree) if isinstance(n, ast.For))
-        turns = {n.id for each in loops for n in ast.walk(each) if isinstance(n, ast.Name)}
+        nodes = list(ast.walk(self.run.problem.program.tree))
+        targets = [n for each in nodes if isinstance(each, ast.For) for n in ast.walk(each.target)]
+        turns = {n.id for n in targets if isinstance(n, ast.Name)}
+        names = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         again = {n for n in names if names.count(n) > 1 or n in self.run.tape.leaves}
         return frozenset(again | turns)
 
@@ -471,22 +470,23 @@ def elsewhere(here: RecordedRun) -> RecordedRun | None:
 def gradients_of(run: RecordedRun) -> dict[str, Array]:
     """The gradients by inputs and by the program's own values, in numbers."""
     known = {**run.variables, **run.tape.leaves}
-    steps = {n: known[n]._step() for n in run.problem.wrt if isinstance(known.get(n), Tensor)}
+    asked = {n: known[n] for n in run.problem.wrt if isinstance(known.get(n), Tensor)}
     with np.errstate(all="ignore"):
-        landed = run.tape.back(only=set(steps.values()))
+        landed = run.tape.back(only={t._step() for t in asked.values()})
     return {
-        n: np.asarray(landed.get(step, np.zeros(known[n].shape)), dtype=np.float64)
-        for n, step in steps.items()
+        name: np.asarray(landed.get(t._step(), np.zeros(t.shape)), dtype=np.float64)
+        for name, t in asked.items()
     }
 
 
 def _resize(problem: Problem, longer: Mapping[int, int]) -> Problem:
     inputs = {
-        name: replace(entry, shape=tuple(longer.get(n, n) for n in entry.shape))
+        name: entry
+        if entry.value is not None
+        else replace(entry, shape=tuple(longer.get(n, n) for n in entry.shape))
         for name, entry in problem.inputs.items()
-        if entry.value is None
     }
-    return replace(problem, inputs={**problem.inputs, **inputs})
+    return replace(problem, inputs=inputs)
 
 
 def _beside(here: RecordedRun) -> Point:

@@ -27,33 +27,23 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
     """The derivative by each number of a scalar program, in the program's names where shorter."""
     if problem.cotangent is not None or problem.has_rows or problem.made:
         return {}
-    closed = verdict.opinions["symbolic"].closed
-    forms = {n: np.asarray(closed.get(n), dtype=object) for n in problem.wrt}
+    symbolic = verdict.opinions["symbolic"]
+    forms = {n: np.asarray(symbolic.closed.get(n), dtype=object) for n in problem.wrt}
     single = {n: f.item() for n, f in forms.items() if f.shape == () and f.item() is not None}
     if not single:
         return {}
-    where = conditions(verdict.opinions["symbolic"])
-    named = _in_own_names(problem, point, verdict)
-    own = {name: spell(shortest(form)) for name, form in single.items()}
-    return {
-        name: PathForm(_shorter(own[name], named.get(name, "") if form.free_symbols else ""), where)
-        for name, form in single.items()
-    }
+    where, named = conditions(symbolic), dict[str, str]()
+    if len(problem.program.tree.body) > 1 or not problem.inputs.keys() <= set(problem.wrt):
+        from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415 - for these alone
 
+        named = matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
 
-def _in_own_names(problem: Problem, point: Point, verdict: Verdict) -> Mapping[str, str]:
-    """The derivatives by what the program assigns, and by inputs that are not differentiated."""
-    if len(problem.program.tree.body) == 1 and problem.inputs.keys() <= set(problem.wrt):
-        return {}  # neither is there
-    from gradcheck.texts.forms import matrix_forms  # noqa: PLC0415 - for these alone
+    def write(name: str, form: sympy.Expr) -> str:
+        own, other = spell(shortest(form)), named.get(name, "") if form.free_symbols else ""
+        lengths = [len(Notation({}).write(text)) for text in (own, other)]
+        return other if other and lengths[1] + LEAST <= lengths[0] else own
 
-    return matrix_forms(problem, point, verdict.opinions["reverse"].gradients)
-
-
-def _shorter(own: str, named: str) -> str:
-    """The one in the program's names, where that saves a few letters."""
-    lengths = [len(Notation({}).write(text)) for text in (own, named)]
-    return named if named and lengths[1] + LEAST <= lengths[0] else own
+    return {name: PathForm(write(name, form), where) for name, form in single.items()}
 
 
 def conditions(closed: Opinion) -> str:
@@ -120,19 +110,25 @@ def _relation(expr: sympy.Expr, sign: str) -> str:
 def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
     """What has to hold for the value to exist, op by op, as relations to zero."""
     for node in nodes:
-        if node.row is None or node.row.undefined is None:
+        row = node.row
+        if row is None or row.undefined is None:
             continue
-        for i, bound in edges(node.row):
+        exponent = argument(node, 1) if row.name == "power" else None
+        whole = exponent is not None and bool(exponent.is_integer)
+        if exponent is not None and whole and exponent.is_nonnegative:
+            continue  # a polynomial
+        for i, bound in edges(row):
             arg = argument(node, i)
-            if arg is None or not arg.free_symbols or _is_polynomial(node):
+            if arg is None or not arg.free_symbols:
                 continue
+            at_bound = [arb(bound) if k == i else arb(1) for k in range(len(node.args))]
             inner = arg - number(Fraction(bound))
-            if inner.is_nonzero or (inner.is_nonnegative and not _is_excluded(node, i, bound)):
+            if inner.is_nonzero or (inner.is_nonnegative and not row.undefined(*at_bound)):
                 continue
-            if node.row.name in ("divide", "reciprocal") or _is_whole_power(node):
-                yield inner, "!="
-            else:
-                yield inner, ">" if _above(node, i, bound) else "<"
+            given = node.args[i]
+            above = (given.value if type(given) is Symbolic else given) >= bound
+            poles = row.name in ("divide", "reciprocal") or whole
+            yield inner, "!=" if poles else ">" if above else "<"
 
 
 def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
@@ -142,28 +138,6 @@ def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:
         arg = argument(node, 0) if words else None
         if arg is not None and arg.free_symbols:
             yield words.format(spell(arg))
-
-
-def _is_polynomial(node: Symbolic) -> bool:
-    return _is_whole_power(node) and bool(argument(node, 1).is_nonnegative)  # type: ignore[union-attr]
-
-
-def _is_whole_power(node: Symbolic) -> bool:
-    exponent = argument(node, 1) if node.row is not None and node.row.name == "power" else None
-    return exponent is not None and bool(exponent.is_integer)
-
-
-def _is_excluded(node: Symbolic, i: int, bound: float) -> bool:
-    given = [arb(1)] * len(node.args)
-    given[i] = arb(bound)
-    assert node.row is not None
-    assert node.row.undefined is not None
-    return bool(node.row.undefined(*given))
-
-
-def _above(node: Symbolic, i: int, bound: float) -> bool:
-    arg = node.args[i]
-    return bool((arg.value if type(arg) is Symbolic else arg) >= bound)
 
 
 def argument(node: Symbolic, i: int) -> sympy.Expr | None:
