@@ -46,10 +46,9 @@ class AxisLength(int):
 
 
 class Atom(sympy.Symbol):  # type: ignore[misc]
-    """One factor: its text, the shape that NumPy gives that, and what it is made of.
+    """One factor: its text, its shape in NumPy, and what it is made of.
 
-    `symmetric` says that it is its own transpose, `whole` along which axis its entries add to which
-    number.
+    `symmetric`: its own transpose; `whole`: along which axis its entries add to which number.
     """
 
     shape: Shape
@@ -167,13 +166,6 @@ def call(name: str, *forms: Form, shape: Shape | None = None, words: str = "") -
     return Form(Atom(text, own, ATOM, name, forms), whole)
 
 
-def compare(sign: str, a: Form, b: Form) -> Form:
-    """One where a condition holds, else zero."""
-    own = broadcast(a.natural, b.natural)
-    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", own, COMPARE, "<")
-    return Form(made, broadcast(a.shape, b.shape))
-
-
 # -- writing ---------------------------------------------------------------------------------------
 
 
@@ -187,7 +179,11 @@ def write(expr: sympy.Expr) -> tuple[str, int]:
     if expr.is_Mul or expr.is_Rational or (expr.is_Pow and _is_below(expr)):
         return _product_text(expr)
     if expr.is_Pow:
-        return _power_text(expr.base, expr.exp)
+        to = expr.exp
+        if to == sympy.Rational(1, 2):
+            return f"sqrt({write(expr.base)[0]})", ATOM
+        half = to.is_Rational and to.q == 2
+        return f"{at(expr.base, ATOM)} ** {repr(float(to)) if half else at(to, ATOM)}", POWER
     if expr.is_Function and not isinstance(expr, UNWRITTEN):
         name = str(expr.func)
         return f"{WORDS.get(name, name)}({', '.join(write(part)[0] for part in expr.args)})", ATOM
@@ -256,14 +252,6 @@ def _digits(value: sympy.Rational) -> tuple[str, str]:
     return str(value.p), str(value.q)
 
 
-def _power_text(base: sympy.Expr, to: sympy.Expr) -> tuple[str, int]:
-    if to == sympy.Rational(1, 2):
-        return f"sqrt({write(base)[0]})", ATOM
-    if to.is_Rational and to.q == 2:
-        return f"{at(base, ATOM)} ** {float(to)!r}", POWER
-    return f"{at(base, ATOM)} ** {at(to, ATOM)}", POWER
-
-
 # -- parts -----------------------------------------------------------------------------------------
 
 
@@ -280,16 +268,11 @@ def factor_terms(expr: sympy.Expr) -> sympy.Expr:
             shortest = min(ways, key=lambda way: len(write(way)[0]))
             less = sympy.Mul(*(f for f in rest if f not in (*over.args, over)), shortest)
             return factor_terms(less) if less.count_ops() < found.count_ops() else found
-        found = _with_number(found, rest, bracket)
-    return found
-
-
-def _with_number(found: sympy.Expr, rest: list[Value], bracket: sympy.Expr) -> sympy.Expr:
-    """The number of a product with a bracket: in it, where it makes fractions of what is in it."""
-    count = found.as_coeff_Mul()[0]
-    inside = [term.as_coeff_Mul()[0] for term in bracket.args]
-    if count.q != 1 and any(abs(each) != 1 for each in inside):
-        return sympy.Mul(*(f for f in rest if f != count), (count * bracket).expand(deep=False))
+        count = found.as_coeff_Mul()[0]  # in the bracket, where it makes fractions of what is there
+        inside = [term.as_coeff_Mul()[0] for term in bracket.args]
+        if count.q != 1 and any(abs(each) != 1 for each in inside):
+            others = [f for f in rest if f != count]
+            found = sympy.Mul(*others, (count * bracket).expand(deep=False))
     return found
 
 
@@ -410,8 +393,7 @@ def _transpose(atom: Atom) -> sympy.Expr:
     if not atom.shape or atom.symmetric:
         return atom
     if len(atom.shape) == 1:
-        return Atom(f"{at(atom, ATOM)}[{COLUMN}]", (*atom.shape, 1), ATOM, f"[{COLUMN}]",
-                    (Form(atom, atom.shape),))  # fmt: skip
+        return index(Form(atom, atom.shape), COLUMN, (*atom.shape, 1)).expr
     if atom.head in (".T", f"[{COLUMN}]"):
         return atom.parts[0].expr
     if atom.head == "inv" and is_symmetric(atom.parts[0]):
@@ -468,9 +450,7 @@ def constant_along(shape: Shape, axis: int, rank: int) -> bool:
 def _row(form: Form, axis: int) -> Form:
     """What does not change along an axis, at one place of that, as a factor of a product."""
     kept = tuple(n for k, n in enumerate(form.shape) if k != axis)
-    if axis == 0 or not form.natural:
-        return Form(form.expr, kept if axis == 0 else (*kept, 1)[: len(form.shape)])
-    return Form(form.expr, (*kept, 1)) if len(form.shape) == MATRIX else Form(form.expr, kept)
+    return Form(form.expr, kept if axis == 0 else (*kept, 1))
 
 
 def _links(form: Form) -> list[Form]:
@@ -516,10 +496,9 @@ def outer(a: Form, b: Form) -> Form:
 
 def count(shape: Shape, axes: Collection[int]) -> Form:
     """How many entries there are along some axes."""
-    found = number(1)
-    for n in (shape[k] for k in axes if shape[k] != 1):
-        found = found * (of_atom(n.text) if isinstance(n, AxisLength) else number(int(n)))
-    return found
+    lengths = (shape[k] for k in axes if shape[k] != 1)
+    named = (of_atom(n.text) if isinstance(n, AxisLength) else number(int(n)) for n in lengths)
+    return reduce(operator.mul, named, number(1))
 
 
 def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
@@ -562,8 +541,8 @@ def _reduce(own: Shape, shape: Shape, axes: Sequence[int], keepdims: bool) -> Sh
 
 def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool) -> Form | None:
     """The sum of one term, where it is more than a call of `sum`."""
-    own, rank = natural(term), len(shape)
-    still = [k for k in axes if constant_along(own, k, rank)]
+    rank = len(shape)
+    still = [k for k in axes if constant_along(natural(term), k, rank)]
     if still:
         left = [k for k in axes if k not in still]
         total = None if left or keepdims else _total_of_mean(term, shape, axes)

@@ -304,30 +304,28 @@ class Notation:
         return "" if self.of(right)[1] < POWER else " "
 
     def _call(self, name: str, args: list[ast.expr], tree: ast.expr) -> Written:
+        spelling = self.spelling
         match name, args:
             case "inv", [matrix]:
-                return self.spelling.raised(self._in(matrix, ATOM), "-1"), POWER
+                return spelling.raised(self._in(matrix, ATOM), "-1"), POWER
             case "outer", [a, b]:
                 return f"{self._in(a, POWER)} {self._transpose(b)}", PRODUCT
             case "trace", [matrix]:
-                return "tr" + self.spelling.group(self.of(matrix)[0]), POWER
-            case "norm", [inner]:
-                return self.spelling.fence("‖", self.of(inner)[0]), ATOM
-            case "abs" | "absolute", [inner]:
-                return self.spelling.fence("|", self.of(inner)[0]), ATOM
+                return "tr" + spelling.group(self.of(matrix)[0]), POWER
+            case "norm" | "abs" | "absolute", [inner]:
+                return spelling.fence("‖" if name == "norm" else "|", self.of(inner)[0]), ATOM
             case "sqrt", [inner]:
-                inside = self._in(inner, 0 if self.tex else ATOM)
-                return self.spelling.root(inside), POWER
+                return spelling.root(self._in(inner, 0 if self.tex else ATOM)), POWER
         inside = ", ".join(self.of(arg)[0] for arg in args)
-        return self.spelling.function(name) + self.spelling.group(inside), ATOM
+        return spelling.function(name) + spelling.group(inside), ATOM
 
     def _with_words(self, name: str, inner: ast.expr, words: list[ast.keyword]) -> Written:
         """Keywords are said as NumPy has them, but for rows that are kept as a column."""
-        plain, called = self.spelling.plain, self.spelling.function(name)
-        said = [ast.unparse(w) for w in words]
+        said, column = [ast.unparse(w) for w in words], ""
         if said == ["axis=1", "keepdims=True"] and rank(inner, self.axes) == 2:
-            return f"{called}({self.of(inner)[0]}, {plain(said[0])}){plain('[:, None]')}", ATOM
-        return f"{called}({', '.join([self.of(inner)[0], *map(plain, said)])})", ATOM
+            said, column = said[:1], self.spelling.plain("[:, None]")
+        inside = ", ".join([self.of(inner)[0], *map(self.spelling.plain, said)])
+        return f"{self.spelling.function(name)}({inside}){column}", ATOM
 
     def name(self, name: str) -> str:
         """`W1` as W₁, `sigma` as σ; a cotangent as ∂L/∂W₁."""
@@ -354,8 +352,12 @@ class Picture(Notation):
         """A tree, and how tightly its text binds."""
         match tree:
             case ast.Call(ast.Name("where"), [_, _, _], []):
-                rows = BREAK.join(self._row_of_cases(*each) for each in _cases(tree))
-                return rf"\begin{{cases}}{rows}\end{{cases}}", -1
+                rows = (
+                    f"{self.of(value)[0]} & "
+                    + (rf"\text{{if }} {self.of(test)[0]}" if test else r"\text{otherwise}")
+                    for value, test in _cases(tree)
+                )
+                return rf"\begin{{cases}}{BREAK.join(rows)}\end{{cases}}", -1
             case ast.Call(ast.Name("exp"), [inner], []):
                 return f"e^{{{self.of(inner)[0]}}}", POWER
             case ast.Call(ast.Name(name), args, words) if words or len(args) > 2:
@@ -371,9 +373,8 @@ class Picture(Notation):
                 return f"{self._in(inner, ATOM)}_{{{self.of(places)[0]}}}", ATOM
             case ast.List(parts) | ast.Tuple(parts):
                 inside = ", ".join(self.of(part)[0] for part in parts)
-                return inside if isinstance(tree, ast.Tuple) else self.spelling.bracket(
-                    inside
-                ), ATOM
+                whole = isinstance(tree, ast.Tuple)
+                return inside if whole else self.spelling.bracket(inside), ATOM
             case ast.Attribute(inner, "size" | "shape" as name):
                 return self.spelling.function(name) + self.spelling.group(self.of(inner)[0]), ATOM
             case ast.Compare(left, ops, others) if COMPARED.keys() >= set(map(type, ops)):
@@ -382,12 +383,6 @@ class Picture(Notation):
                 rest = (sign + side for sign, side in zip(signs, sides[1:], strict=True))
                 return sides[0] + "".join(rest), -1
         return super().of(tree)
-
-    def _row_of_cases(self, value: ast.expr, condition: ast.expr | None) -> str:
-        said = r"\text{otherwise}"
-        if condition is not None:
-            said = rf"\text{{if }} {self.of(condition)[0]}"
-        return f"{self.of(value)[0]} & {said}"
 
 
 def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -429,9 +424,7 @@ def sizes_in(texts: Iterable[str]) -> list[str]:
 
 def _is_size(tree: ast.AST) -> bool:
     match tree:
-        case ast.Attribute(attr="size"):
-            return True
-        case ast.Subscript(value=ast.Attribute(attr="shape")):
+        case ast.Attribute(attr="size") | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True
     return False
 

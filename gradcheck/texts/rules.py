@@ -14,17 +14,20 @@ import sympy
 from gradcheck.engine.tape import Node
 from gradcheck.ops.row import Composed, Op
 from gradcheck.texts.algebra import (
+    ADD,
+    COMPARE,
     MATRIX,
     PICK,
     UNWRITTEN,
+    Atom,
     Form,
     NoText,
     Shape,
     add_up,
     atom_of,
+    broadcast,
     call,
     column,
-    compare,
     count,
     index,
     length_text,
@@ -66,17 +69,24 @@ KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y
 """What slopes are often equal to, in terms of the value."""
 
 
+def _compare(sign: str, a: Form, b: Form) -> Form:
+    """One where a condition holds, else zero."""
+    own = broadcast(a.natural, b.natural)
+    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", own, COMPARE, "<")
+    return Form(made, broadcast(a.shape, b.shape))
+
+
 def _above(y: Form, a: Form, b: Form) -> Form:
     """`a > b`; `y > 0` where y has a name and is the larger of the two."""
     atom = atom_of(y)
-    return compare(">", y if b.is_zero and atom is not None and not atom.head else a, b)
+    return _compare(">", y if b.is_zero and atom is not None and not atom.head else a, b)
 
 
 ONE_SIDED: Mapping[str, tuple[Callable[..., Form], ...]] = {
     "relu": (lambda y, a: _above(y, a, number(0)),),
     "absolute": (lambda y, a: call("sign", a),),
     "maximum": (_above, lambda y, a, b: _above(y, b, a)),
-    "minimum": (lambda y, a, b: compare("<", a, b), lambda y, a, b: compare("<", b, a)),
+    "minimum": (lambda y, a, b: _compare("<", a, b), lambda y, a, b: _compare("<", b, a)),
     "softplus": (lambda y, a: call("sigmoid", a),),
 }
 """Rows that choose: their slope on either side of the kink, as a condition."""

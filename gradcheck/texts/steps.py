@@ -78,29 +78,29 @@ def derive(problem: Problem, point: Point) -> Steps:
 
 def _of_numbers(run: RecordedRun) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
-    tape, names = run.tape, _names(run.tape, run.variables)
-    landed = tape.back(only={*tape.nodes, *(leaf._step() for leaf in tape.leaves.values())})
+    tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
+    leaves = [leaf._step() for leaf in tape.leaves.values()]
+    landed = tape.back(only={*tape.nodes, *leaves})
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
-    writing, tail = Writing(run, named=names), nodes[-MOST:]
-    forward = tuple(
-        ChainStep(
-            names[node], _spell(value, node, (), writing.operands(node)), tape.given[node].value
-        )
-        for node in tail
-    )
-    users: dict[Step | None, list[tuple[Node, int]]] = {}
+    writing, tail, end = Writing(run, named=names), nodes[-MOST:], names[tape.root]
+    forward = [
+        ChainStep(names[n], _spell(value, n, (), writing.operands(n)), tape.given[n].value)
+        for n in tail
+    ]
+    terms: dict[Step | None, list[tuple[Node, int]]] = {}
     for node in nodes:
         for i, edge in enumerate(node.edges):
-            users.setdefault(edge, []).append((node, i))
-    end = names[tape.root]
-    leaves = [leaf._step() for leaf in tape.leaves.values()]
-    varying, backward = _varying(run), list[ChainStep]()
-    for step in (*reversed(tail), *leaves):
-        if step in landed and step in varying and step is not tape.root:
-            terms = [_term(writing, user, i, end) for user, i in users.get(step, [])]
-            name = f"d{end}/d{names[step]}"
-            backward.append(ChainStep(name, " + ".join(terms), np.array(landed[step])))
-    return Steps(forward, tuple(backward), left_out=len(nodes) - len(tail))
+            terms.setdefault(edge, []).append((node, i))
+    backward = [
+        ChainStep(
+            f"d{end}/d{names[step]}",
+            " + ".join(_term(writing, user, i, end) for user, i in terms.get(step, [])),
+            np.array(landed[step]),
+        )
+        for step in (*reversed(tail), *leaves)
+        if step in landed and step in varying and step is not tape.root
+    ]
+    return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
 
 
 def _spell(make: Callable[..., Form], *given: Value) -> str:
@@ -117,7 +117,11 @@ def _spell(make: Callable[..., Form], *given: Value) -> str:
 def _term(writing: Writing, user: Node, i: int, end: str) -> str:
     """`dloss/dy * 2*y`; nothing is multiplied by one."""
     given = writing.operands(user)
-    slope = _spell(_slope, user, i, given)
+
+    def slope_of() -> Form:
+        return pull_form(PullSite(i, number(1), value(user, (), given)), user, given)
+
+    slope = _spell(slope_of)
     if user is writing.run.tape.root:
         return slope
     upstream = f"d{end}/d{writing.named[user]}"
@@ -127,28 +131,30 @@ def _term(writing: Writing, user: Node, i: int, end: str) -> str:
     return f"{upstream} * {slope if simple and slope[:1] != '-' else f'({slope})'}"
 
 
-def _slope(node: Node, i: int, given: tuple[Form, ...]) -> Form:
-    return pull_form(PullSite(i, number(1), value(node, (), given)), node, given)
-
-
 # -- arrays ----------------------------------------------------------------------------------------
 
 
 def _of_arrays(run: RecordedRun) -> Steps:
     tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
-    forward = tuple(
-        ChainStep(names[n], _source(run.problem, n), tape.given[n].value, n.name() * (n in varying))
+
+    def source(node: Node) -> str:
+        if node.span is None:
+            return node.op.name
+        return " ".join(run.problem.program.source[slice(*node.span)].split())
+
+    forward = [
+        ChainStep(names[n], source(n), tape.given[n].value, n.name() * (n in varying))
         for n in tape.nodes
-    )
-    end, due = names[tape.root], {names[step] for step in varying}
+    ]
+    due = {names[step] for step in varying}
     cotangents = {n: s for n, s in _cotangents(tape, names).items() if n in due}
     backward = _chain(run, cotangents)
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
-    axes = {name: len(shape) for name, shape in known.items()}
-    axes |= {PREFIX + name: count for name, count in axes.items()}
+    axes = {before + n: len(shape) for before in ("", PREFIX) for n, shape in known.items()}
     sizes = sizes_named([step.text for step in backward], known)
-    return Steps(forward, backward, tuple(cotangents.values()), True, 0, end, axes, sizes)
+    every = tuple(cotangents.values())
+    return Steps(tuple(forward), backward, every, True, 0, names[tape.root], axes, sizes)
 
 
 def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainStep, ...]:
@@ -184,12 +190,6 @@ def _names(tape: Tape, variables: Params) -> dict[Step, str]:
     for count, node in enumerate((n for n in tape.nodes if n not in names), start=1):
         names[node] = f"v{count}"
     return names
-
-
-def _source(problem: Problem, node: Node) -> str:
-    if node.span is None:
-        return node.op.name
-    return " ".join(problem.program.source[node.span[0] : node.span[1]].split())
 
 
 def _cotangents(tape: Tape, names: Mapping[Step, str]) -> dict[str, ChainStep]:
