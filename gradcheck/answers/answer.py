@@ -92,19 +92,19 @@ def _as_list(formula: Formula, read: Reader) -> Answer:
     body = formula.tree.body
     if not isinstance(body, ast.List):
         return formula
-    found = _array(_pieces(body, formula), read)
+
+    def pieces(node: ast.expr) -> object:
+        if isinstance(node, ast.List):
+            return [pieces(entry) for entry in node.elts]
+        return formula.piece(node)
+
+    found = _array(pieces(body), read)
     if isinstance(found, NumberList):
         return replace(found, notes=formula.notes)
     if formula.notes:
         first = replace(found.formulas[0], notes=formula.notes)
         return replace(found, formulas=(first, *found.formulas[1:]))
     return found
-
-
-def _pieces(node: ast.expr, formula: Formula) -> object:
-    if isinstance(node, ast.List):
-        return [_pieces(entry, formula) for entry in node.elts]
-    return formula.piece(node)
 
 
 def _array(value: object, read: Reader) -> NumberList | Entries:
@@ -116,7 +116,11 @@ def _array(value: object, read: Reader) -> NumberList | Entries:
     numbers = [n for e in entries if (n := _bare(e) if isinstance(e, Formula) else e)]
     if len(numbers) == len(entries):
         return NumberList(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
-    return Entries(shape, tuple(_formula(entry, read) for entry in entries))
+    texts = [
+        e if isinstance(e, Formula) else str(e[0].numerator) if e[1] is None else decimal(e[0])
+        for e in entries
+    ]
+    return Entries(shape, tuple(read(e) if isinstance(e, str) else e for e in texts))
 
 
 def _shape(value: object) -> tuple[int, ...]:
@@ -185,13 +189,6 @@ def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
 def _bare(formula: Formula) -> Number | None:
     value = number(formula.tree.body)
     return None if value is None else (Fraction(value), formula.half_unit)
-
-
-def _formula(entry: Formula | Number, read: Reader) -> Formula:
-    if isinstance(entry, Formula):
-        return entry
-    value, half = entry
-    return read(str(value.numerator) if half is None else decimal(value))
 
 
 def _where(place: tuple[int, ...]) -> str:

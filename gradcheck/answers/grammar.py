@@ -5,9 +5,8 @@ a sign; powers, which group to the right. So `-x^2` is -(x^2), `2^3^2` is 2^(3^2
 (1/2)*x, as calculators, Python and most graders have it; textbooks that mean 1/(2x) draw a fraction
 bar. Each such rule is noted where it was applied.
 
-Where a reader cannot know what was meant (a bracket after such
-a function, bars around a vector, a dot, two square matrices side by side) the usual reading is
-taken and the place is kept among the `doubts`; read again with a doubt turned, it is the other one.
+Where a reader cannot know what was meant (bars around a vector, two square matrices side by side)
+the usual reading is taken and the place kept among the `doubts`, to be read again the other way.
 """
 
 import ast
@@ -40,8 +39,6 @@ COMPARED: dict[str, type[ast.cmpop]] = {
     "=": ast.Eq,
     "!=": ast.NotEq,
 }
-
-
 AND = frozenset(["and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
 SIZES = ("size", "ndim", "shape")

@@ -194,7 +194,9 @@ class Outline:
             dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
             if len(dollars) % 2:
                 raise self.fault(dollars[0], *NEVER["$"])
-            tokens = stream.without_columns([t for t in tokens if t not in dollars])
+            tokens = [t for t in tokens if t not in dollars] if dollars else tokens
+            if any(token.text == "&" for token in tokens):
+                tokens = stream.without_columns(tokens)
             tokens = stream.without_quotes(self.without_remark(tokens))
             tokens = self.pair_angles(tokens)
         tokens = stream.strip(tokens, LEADING, stream.TRAILING)
@@ -498,8 +500,10 @@ class Outline:
         name, tokens, _ = steps[-1]
         start = tokens[0].start
         place = start, tokens[-1].end, 1 + sum(at < start for at in lines)
-        inside = zip(tokens, stream.levels(tokens), strict=True)
-        tree = self.parse([t for t, level in inside if t.kind != "line" or level])
+        if lines:
+            inside = zip(tokens, stream.levels(tokens), strict=True)
+            tokens = [t for t, level in inside if t.kind != "line" or level]
+        tree = self.parse(tokens)
         self.steps.append(WorkingStep(tree, *place, name))
         return tree
 
