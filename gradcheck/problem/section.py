@@ -28,6 +28,7 @@ Place = tuple[str | int, ...]
 ERROR = "error"
 READABLE = ("recorded", ERROR)
 """What `ask` can read besides the variables."""
+WAYS = ("choose", "integers", "decimals")
 MOST = 1_000  # values of an input: more than any class has students
 NUMBERS = (np.ndarray, np.floating, int, float, Fraction)
 
@@ -66,27 +67,22 @@ class Section:
         cotangent = self.array(("cotangent",)) if model.cotangent is not None else None
         names = [part.name for part in parts]
         right = [self.by_part(("right", k), a, names) for k, a in enumerate(model.right)]
-        wrong = list(self.wrong(names))
-        known = list(self.known(names))
+        wrong, known = list(self.wrong(names)), list(self.known(names))
         domain = None
         if model.domain is not None:
             domain = self.program(("domain",), model.domain, tuple(inputs), valued=True)
         if self.complaints or program is None:
             raise TextError(self.complaints)
         own_credit = {each.id: asked.credit for each, asked in zip(known, model.known, strict=True)}
+        asis = ("id", "title", "prompt", "order", "jacobian", "points", "form")
         followed = model.follow_through
         problem = Problem(
-            id=model.id,
-            title=model.title,
-            prompt=model.prompt,
+            **{name: getattr(model, name) for name in asis},
             inputs=inputs,
             program=program,
             wrt=wrt,
             parts=parts,
             cotangent=cotangent,
-            order=model.order,
-            jacobian=model.jacobian,
-            points=model.points,
             credit={**_credit(whole.credit), **_credit(model.credit), **own_credit},
             brackets=model.brackets or whole.brackets,
             chain=model.chain or whole.chain,
@@ -94,7 +90,6 @@ class Section:
             right=tuple(right),
             wrong=(*wrong, *((each.answer, each.id) for each in known)),
             known_answers=tuple(known),
-            form=model.form,
             tolerance=_tolerance(model.tolerance),
             domain=domain,
             file=self.document.file,
@@ -106,10 +101,11 @@ class Section:
             words = "the given point lies outside of the domain"
             self.complain(("domain",), words, "move the point, or widen the domain")
         sizes = shapes(problem) if made and not self.complaints else {}
-        for k, name in enumerate(problem.wrt):
-            if name in made and name not in sizes and not self.complaints:
+        for name in made if not self.complaints else ():
+            if name not in sizes:
                 words = f"`{name}` is no number and no array of numbers"
-                self.complain(("wrt", k), words, "drop it here")
+                self.complain(("wrt", wrt.index(name)), words, "drop it here")
+                break
         if self.complaints:
             raise TextError(self.complaints)
         return with_made(problem, {name: sizes[name] for name in made}) if made else problem
@@ -176,12 +172,16 @@ class Section:
 
     def choice(self, name: str, value: "InputModel") -> Array:
         """The first of the values of which a student gets one; they are kept as choices."""
-        path: Place = ("inputs", name, "choose")
-        if value.choose is not None:
-            found = [self.array((*path, k)) for k in range(len(value.choose))]
-        else:
-            path = ("inputs", name, "integers" if value.integers is not None else "decimals")
-            found = _numbers_between(self.document.node((*self.at, *path)).value)
+        way = next(way for way in WAYS if getattr(value, way) is not None)
+        path: Place = ("inputs", name, way)
+        if way == "choose":
+            found = [self.array((*path, k)) for k in range(len(value.choose or ()))]
+        else:  # from the first number to the second, in steps of one, or of the last decimal place
+            given: Value = self.document.node((*self.at, *path)).value
+            low, high, *places = (exact_number(each) or Fraction() for each in given)
+            step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
+            count = min(MOST, int((high - low) // step)) + 1
+            found = [np.array(low + k * step, dtype=object) for k in range(count)]
         if len({each.shape for each in found}) > 1:
             self.complain(path, "the values have different shapes", "even them out")
         if len({str(each.tolist()) for each in found}) < len(found):
@@ -259,12 +259,9 @@ class Section:
         asking = _asking(program)
         parts = []
         for name, asked in asks.items():
-            if isinstance(asked, str):
-                read = self.program(("ask", name), asked, known, asking)
-                parts.append(Part(name, share[name], read))
-            else:
-                read = self.program(("ask", name, "read"), asked.read, known, asking)
-                parts.append(Part(name, share[name], read, asked.form))
+            text, at = (asked, ()) if isinstance(asked, str) else (asked.read, ("read",))
+            read = self.program(("ask", name, *at), text, known, asking)
+            parts.append(Part(name, share[name], read, getattr(asked, "form", "value")))
         return tuple(parts)
 
     def check_rows(self, has_own: bool, has_made: bool) -> None:
@@ -311,14 +308,6 @@ class Section:
         each = ", ".join(f"{name}: ..." for name in names)
         self.complain(path, "an answer to each part was expected", f"write {{{each}}}")
         return {}
-
-
-def _numbers_between(value: Value) -> list[Array]:
-    """From the first number to the second, in steps of one, or of the last decimal place."""
-    low, high, *places = (exact_number(each) or Fraction() for each in value)
-    step = Fraction(1, 10 ** int(places[0])) if places else Fraction(1)
-    count = min(MOST, int((high - low) // step)) + 1
-    return [np.array(low + k * step, dtype=object) for k in range(count)]
 
 
 def _asking(program: Program | None) -> Vocabulary:

@@ -5,6 +5,7 @@ ball difference of that one op along a random direction; then fitting and accumu
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -79,21 +80,24 @@ class Applied:
     arrived: Numbers
     pieces: Mapping[int, tuple[Numbers, Numbers]]
 
+    @property
+    def theirs(self) -> bool:
+        """Whether it is a `Function` with a backward of the user's own."""
+        return isinstance(self.node.y, Context)
+
 
 def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
-    suspects: dict[tuple[str, str], Suspect] = {}
-    excuses: dict[str, None] = {}
+    found: list[Suspect | str] = []
     with precision(BLAME_BITS), np.errstate(all="ignore"):
         applied, joins = _passes(case)
         for each in reversed(applied):
-            for found in _look_at(each):
-                if isinstance(found, Suspect):
-                    suspects.setdefault((found.op, found.cell), found)
-                else:
-                    excuses[found] = None
-    for suspect in joins:
-        suspects.setdefault((suspect.op, suspect.cell), suspect)
+            found += _look_at(each)
+    suspects: dict[tuple[str, str], Suspect] = {}
+    for suspect in (*found, *joins):
+        if isinstance(suspect, Suspect):
+            suspects.setdefault((suspect.op, suspect.cell), suspect)
+    excuses = dict.fromkeys(each for each in found if isinstance(each, str))
     return Blame(tuple(suspects.values()), tuple(reversed(excuses)))
 
 
@@ -144,17 +148,15 @@ def _joins(
             yield Suspect("engine", "accumulate", span, "paths that meet do not add up")
 
 
-def _look_at(applied: Applied) -> Iterator[Suspect | str]:
+def _look_at(applied: Applied) -> list[Suspect | str]:
     """What is found at one op; of one whose value is wrong nothing more is asked."""
-    theirs = isinstance(applied.node.y, Context)  # a `Function` with a backward of the user's own
-    for check in (_pulls,) if theirs else (_value, _pulls):
-        try:
-            found = list(check(applied))
-        except UNSUITED:  # an op that cannot be run by itself on exact numbers
-            continue
-        yield from found
+    found: list[Suspect | str] = []
+    for check in (_pulls,) if applied.theirs else (_value, _pulls):
+        with suppress(*UNSUITED):  # an op that cannot be run by itself on exact numbers
+            found += list(check(applied))
         if any(isinstance(each, Suspect) for each in found):
-            return
+            break
+    return found
 
 
 # -- the value of one op -------------------------------------------------------------------------
@@ -235,7 +237,7 @@ def _judge(
     applied: Applied, i: int, claimed: float, slope: arb, size: float
 ) -> Iterator[Suspect | str]:
     row, span = applied.node.op, applied.node.span
-    theirs = isinstance(applied.node.y, Context)
+    theirs = applied.theirs
     due = float(_floats([slope]).item())
     bar = radius(slope) + WRONG * abs(due) + (WRONG if theirs else ROUNDED) * size
     if not np.isfinite(claimed) and not slope.is_finite():
@@ -257,7 +259,7 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
     No number at a kink or a tie.
     """
     weights, given = np.broadcast_to(applied.arrived, applied.y.shape), applied.operands
-    if isinstance(applied.node.y, Context):
+    if applied.theirs:
         function = applied.node.op.function
         seen = scan(
             lambda h: float(

@@ -4,8 +4,7 @@ Values are compared first, for an additive slip in a forward vanishes under diff
 gradients, entry by entry, each within its own error bar.
 """
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,7 +17,7 @@ from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLE
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.verdict.blame import Blame, Suspect, blame
+from gradcheck.verdict.blame import Suspect, blame
 from gradcheck.verdict.directions import BROKEN, along_directions, locate_differences, power
 from gradcheck.verdict.entries import Entry, Scale, compare_entries, entry_of
 
@@ -60,6 +59,9 @@ class Verdict:
     notes: Sequence[str] = ()
 
 
+NO_PARTS: Mapping[str, PartVerdict] = MappingProxyType({})
+
+
 def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> Verdict:
     """Ask the three opinions about one case and read the pattern of their answers.
 
@@ -82,13 +84,19 @@ def read(
     """The verdict on opinions already formed; `known` are slopes of their gradients."""
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
+    value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
+    notes = power(case, given)
     if len(given) < 2 or _open(opinions):
-        why = "; ".join(_abstentions(opinions))
         parts = {name: _lonely_part(name, given) for name in case.parts}
-        grave = _gravest(["undecided", *(part.verdict for part in parts.values())])
+        grave = _gravest((), parts, "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
-        notes = (why, *power(case, given))
-        return Verdict(grave, _value(given), parts, by_name, broken, notes=notes)
+        reasons = dict.fromkeys(o.abstains for o in opinions if o.abstains)
+        silent = {why: [o.name for o in opinions if o.abstains == why] for why in reasons}
+        why = "; ".join(
+            f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
+            for reason, names in silent.items()
+        )
+        return Verdict(grave, value, parts, by_name, broken, notes=(why, *notes))
     values = {o.name: o.value for o in given if o.value is not None}
     scale, slope = _sizes(case, given)
     parts = {name: _part(name, given, slope) for name in case.parts}
@@ -97,22 +105,23 @@ def read(
         *(entry for part in parts.values() for entry in part.entries),
         *along_directions(given, known),
     )
-    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
-    return Verdict(grave, _value(given), parts, by_name, entries, notes=power(case, given))
+    return Verdict(_gravest(entries, parts), value, parts, by_name, entries, notes=notes)
 
 
 def _open(opinions: Sequence[Opinion]) -> bool:
     """Whether exact numbers leave a choice open on which all opinions that are given hang."""
-    left_open = any(o.abstains.startswith(Undecided.__name__) for o in opinions)
-    exact = (o.name == "symbolic" or o.method.startswith("balls") for o in opinions)
-    given = (not o.abstains for o in opinions)
-    return left_open and not any(map(operator.and_, exact, given))
+    exact = any(
+        (o.name == "symbolic" or o.method.startswith("balls")) and not o.abstains for o in opinions
+    )
+    return not exact and any(o.abstains.startswith(Undecided.__name__) for o in opinions)
 
 
-def _abstentions(opinions: Sequence[Opinion]) -> Iterator[str]:
-    for reason in dict.fromkeys(o.abstains for o in opinions if o.abstains):
-        names = [o.name for o in opinions if o.abstains == reason]
-        yield f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
+def _gravest(
+    entries: Iterable[Entry], parts: Mapping[str, PartVerdict] = NO_PARTS, least: str = "agree"
+) -> str:
+    """A whole is as grave as its gravest part."""
+    verdicts = (each.verdict for several in (entries, parts.values()) for each in several)
+    return max(least, *verdicts, "agree", key=VERDICTS.index)
 
 
 def _lonely_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
@@ -123,7 +132,7 @@ def _lonely_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
         for (part, index), slope in alone.slopes.items()
         if part == name and slope.kind in BROKEN
     )
-    grave = _gravest(["undecided", *(e.verdict for e in entries)])
+    grave = _gravest(entries, least="undecided")
     return PartVerdict(name, grave, alone.gradients.get(name), entries)
 
 
@@ -139,10 +148,29 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
     entries = compare_entries(name, gradients, slopes, Scale(level, value_size, tied))
-    return PartVerdict(name, _gravest(e.verdict for e in entries), best, entries)
+    return PartVerdict(name, _gravest(entries), best, entries)
+
+
+def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
+    """What counts as large for the value, and for a slope that vanishes: |value| / max(1, |x|).
+
+    What cancels to far less than the inputs, in a value or a slope, is zero.
+    """
+    level = max((o.value.largest for o in given if o.value is not None), default=0.0)
+    top = 1.0
+    if level < NOTHING or sum(bool(o.gradients) for o in given) > 1:
+        inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
+        top = max(map(size_of_largest, inputs), default=1.0)
+    least = NOTHING * min(1.0, top or 1.0)
+    scale = Scale(level, least, tied=any(o.ties for o in given))
+    return scale, max(level / max(1.0, top), least)
 
 
 # -- who is to blame -----------------------------------------------------------------------------
+
+
+def _lonely(verdict: Verdict) -> set[str]:
+    return {entry.lonely for entry in verdict.entries if entry.verdict == "dissent"}
 
 
 def _blame(case: Case, found: Verdict) -> Verdict:
@@ -153,25 +181,20 @@ def _blame(case: Case, found: Verdict) -> Verdict:
     if _lonely(found) == {"reverse"} and (left := found.opinions["reverse"].method):
         off = [e for e in found.entries if e.lonely == "reverse"]
         return _overrule(found, off, "undecided", f"{left}, and their gradient is lost")
-    rows = [case] if case.rows is None else case.each_row()
-    seen = [blame(row) for row in rows]
+    seen = [blame(row) for row in ([case] if case.rows is None else case.each_row())]
     guilty = next((each.suspects for each in seen if each.suspects), ())
     if guilty:
         found = _overrule(found, alone, "dissent")
-    elif _lonely(found) <= BLAMABLE and (why := _float64s_fault(case, seen)):
-        found = _overrule(found, alone, "unstable-forward", why)
+    elif _lonely(found) <= BLAMABLE:  # what float64 does to an op that is right, or cannot choose
+        why = next((each.excuses[0] for each in seen if each.excuses), "")
+        if not why and (words := open_in_floats(case)):
+            why = f"float64 may take another branch: {words}"
+        if why:
+            found = _overrule(found, alone, "unstable-forward", why)
     if found.verdict != "dissent":
         return found
-    return replace(
-        found, suspects=guilty, notes=(*found.notes, *locate_differences(case, found.opinions))
-    )
-
-
-def _float64s_fault(case: Case, seen: Sequence[Blame]) -> str:
-    """What float64 does to an op that is right, or a choice that it cannot make."""
-    excuse = next((each.excuses[0] for each in seen if each.excuses), "")
-    words = excuse or open_in_floats(case)
-    return words if excuse or not words else f"float64 may take another branch: {words}"
+    notes = (*found.notes, *locate_differences(case, found.opinions))
+    return replace(found, suspects=guilty, notes=notes)
 
 
 def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
@@ -186,11 +209,10 @@ def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: st
     parts = {}
     for name, part in found.parts.items():
         entries = judge(part.entries)
-        grave = _gravest(e.verdict for e in entries) if entries else part.verdict
+        grave = _gravest(entries) if entries else part.verdict
         parts[name] = replace(part, entries=entries, verdict=grave)
     entries = judge(found.entries)
-    grave = _gravest([e.verdict for e in entries] + [part.verdict for part in parts.values()])
-    return replace(found, verdict=grave, parts=parts, entries=entries)
+    return replace(found, verdict=_gravest(entries, parts), parts=parts, entries=entries)
 
 
 def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
@@ -212,33 +234,3 @@ def aside(case: Case) -> Case:
         for name, values in case.floats().items()
     }
     return replace(case, inputs={**case.inputs, **{name: moved[name] for name in case.wrt}})
-
-
-def _lonely(verdict: Verdict) -> set[str]:
-    return {entry.lonely for entry in verdict.entries if entry.verdict == "dissent"}
-
-
-# -- sizes ---------------------------------------------------------------------------------------
-
-
-def _gravest(verdicts: Iterable[str]) -> str:
-    return max(verdicts, key=VERDICTS.index, default="agree")
-
-
-def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
-    """What counts as large for the value, and for a slope that vanishes: |value| / max(1, |x|).
-
-    What cancels to far less than the inputs, in a value or a slope, is zero.
-    """
-    level = max((o.value.largest for o in given if o.value is not None), default=0.0)
-    top = 1.0
-    if level < NOTHING or sum(bool(o.gradients) for o in given) > 1:
-        inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
-        top = max(map(size_of_largest, inputs), default=1.0)
-    least = NOTHING * min(1.0, top or 1.0)
-    scale = Scale(level, least, tied=any(o.ties for o in given))
-    return scale, max(level / max(1.0, top), least)
-
-
-def _value(given: Sequence[Opinion]) -> Estimate | None:
-    return next((o.value for name in BEST_VALUE for o in given if o.name == name), None)

@@ -4,7 +4,7 @@ What the engine brought to the leaves must be the gradient that the opinions fin
 recorded. A value in the middle that a gradient was asked for is a variable of its own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -91,19 +91,16 @@ class JudgedPass:
 
 
 def judge_pass(call: BackwardPass, *, write: bool = True) -> JudgedPass:
-    """The three opinions on one pass; closed forms are written out where `write` says so."""
+    """The three opinions on one pass; closed forms are written out where `write` says so.
+
+    The leaves are asked about together; each intermediate value is a variable of its own.
+    """
+    leaves: list[Step] = [step for step in call.landed if isinstance(step, Leaf)]
+    alone: list[list[Step]] = [[step] for step in call.landed if not isinstance(step, Leaf)]
+    questions = [leaves, *alone] if leaves or not alone else alone
     with np.errstate(all="ignore"):
-        judged = [_judge(call, targets, write) for targets in _questions(call)]
+        judged = [_judge(call, targets, write) for targets in questions]
     return max(judged, key=lambda each: each.gravity)
-
-
-def _questions(call: BackwardPass) -> Iterator[Sequence[Step]]:
-    """The leaves together; each intermediate value as a variable of its own."""
-    leaves = [step for step in call.landed if isinstance(step, Leaf)]
-    others = [step for step in call.landed if not isinstance(step, Leaf)]
-    if leaves or not others:
-        yield leaves
-    yield from ([step] for step in others)
 
 
 def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPass:
