@@ -99,15 +99,17 @@ class PassRecorder:
         self.calls[line] += 1
         observer = self.observer
         enough = self.calls[line] - self.missed[line] > A_LINE or len(self.kept) >= ALTOGETHER
-        if enough or observer.idle:
-            self.missed[line] += observer.idle and not enough
-            observer.idle = enough and (observer.idle or observer.copied > IN_VAIN)
-            return
-        observer.copied = 0
-        arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
-        records = tuple((self.observer.record(step), bare(g)) for step, g in roots)
-        named = {step: names.of(step) for step in arrived}
-        self.kept.append(BackwardPass(line, records, arrived, named))
+        if enough:
+            observer.idle = observer.idle or observer.copied > IN_VAIN
+        elif observer.idle:  # this pass was not followed: the next of its line may be
+            self.missed[line] += 1
+            observer.idle = False
+        else:
+            observer.copied = 0
+            arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
+            records = tuple((observer.record(step), bare(g)) for step, g in roots)
+            named = {step: names.of(step) for step in arrived}
+            self.kept.append(BackwardPass(line, records, arrived, named))
 
 
 def judge(recorder: PassRecorder, tell: Callable[[str], None]) -> ScriptJudgement:

@@ -526,10 +526,10 @@ def _add_up(expr: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: bool)
     if together == 0:
         return found
     numbers, inner = split(Form(together, shape))
-    words = f"axis={axes[0] if len(axes) == 1 else tuple(axes)}"
-    words = "" if len(axes) == len(shape) and not keepdims else words
-    due = _reduce(inner.natural, shape, axes, keepdims)
+    some = keepdims or len(axes) < len(shape)
+    words = f"axis={axes[0] if len(axes) == 1 else tuple(axes)}" if some else ""
     words += ", keepdims=True" if keepdims else ""
+    due = _reduce(inner.natural, shape, axes, keepdims)
     return found + numbers * call("sum", inner, shape=due, words=words)
 
 
@@ -545,8 +545,7 @@ def _term_added(term: sympy.Expr, shape: Shape, axes: Sequence[int], keepdims: b
     still = [k for k in axes if constant_along(natural(term), k, rank)]
     if still:
         left = [k for k in axes if k not in still]
-        total = None if left or keepdims else _total_of_mean(term, shape, axes)
-        if total is not None:
+        if not (left or keepdims) and (total := _total_of_mean(term, shape, axes)):
             return total
         inner = Form(term, tuple(1 if k in still else n for k, n in enumerate(shape)))
         inner = add_up(inner, left, keepdims=True) if left else inner

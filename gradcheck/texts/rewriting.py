@@ -75,15 +75,13 @@ def _with_names(expr: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> symp
     if expr.is_Pow and _is_small(expr.exp):
         return _with_names(expr.base, named) ** expr.exp
     if isinstance(expr, sympy.exp):
-        return sympy.Mul(*(_exponential(each, named) for each in sympy.Add.make_args(expr.exp)))
+        found = []
+        for term in sympy.Add.make_args(expr.exp):
+            count, inner = term.as_coeff_Mul()
+            count, inner = (count, inner) if _is_small(count) else (1, term)
+            found.append(_name(sympy.exp(inner), named) ** count)
+        return sympy.Mul(*found)
     return expr if expr.is_Rational or expr.is_Symbol else _name(expr, named)
-
-
-def _exponential(of: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Expr:
-    count, inner = of.as_coeff_Mul()
-    if not _is_small(count):
-        return _name(sympy.exp(of), named)
-    return _name(sympy.exp(inner), named) ** count
 
 
 def _is_small(exponent: sympy.Expr) -> bool:
