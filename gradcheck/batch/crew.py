@@ -13,7 +13,7 @@ from typing import Any
 
 from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.work import Answer, Asking, Chunk, judge_chunk, leave_chunk, prepare_here
+from gradcheck.batch.work import Asking, Chunk, judge_chunk, leave_chunk, prepare_here
 from gradcheck.batch.workers import Worker, WorkerLost
 from gradcheck.errors import OURS
 
@@ -105,34 +105,29 @@ class Crew:
             left.remove(id)
         return None
 
-    def _collect(self, future: "Future[Any]", chunk: Chunk) -> Iterator[JudgedAnswer]:
-        """The judgements of a chunk; what came after the last one goes again."""
+    def _collect(self, future: "Future[Any]", chunk: Chunk) -> list[JudgedAnswer]:
+        """The judgements of a chunk; what came after the last one goes again.
+
+        Of the answers without one the first is at fault, or all, if the worker was at none of them.
+        """
         error = CancelledError() if future.cancelled() else future.exception()
         rows = getattr(error, "done", ()) if error else future.result()
-        for (number, *_), row in zip(chunk.answers, rows, strict=False):
-            yield JudgedAnswer(number, *row)
-        rest = chunk.answers[len(rows) :]
-        if error and rest:
-            yield from self._after(error, chunk.asking, rest)
-
-    def _after(
-        self, error: BaseException, asking: Asking, rest: Sequence[Answer]
-    ) -> list[JudgedAnswer]:
-        """Of the answers that are not judged the first is at fault.
-
-        Where the worker was not at an answer, all of them are.
-        """
-        culprit = rest
+        numbers = (number for number, *_ in chunk.answers)
+        found = [JudgedAnswer(n, *row) for n, row in zip(numbers, rows, strict=False)]
+        culprit = chunk.answers[len(rows) :]
+        if not error or not culprit:
+            return found
         if isinstance(error, WorkerLost) and error.inside:
-            culprit, after = rest[:1], rest[1:]
+            culprit, after = culprit[:1], culprit[1:]
             if after:
-                self.again.append(Chunk(asking, after))
+                self.again.append(Chunk(chunk.asking, after))
             if error.overtime:
-                return leave_chunk(asking, culprit, f"{TOO_SLOW}: {error}", error.seconds)
+                why = f"{TOO_SLOW}: {error}"
+                return found + leave_chunk(chunk.asking, culprit, why, error.seconds)
         first = culprit[0][0]
         if first in self.died:
-            ours = type(error) is RuntimeError
-            return leave_chunk(asking, culprit, f"{OURS}: {error}" if ours else GIVEN_UP)
+            why = f"{OURS}: {error}" if type(error) is RuntimeError else GIVEN_UP
+            return found + leave_chunk(chunk.asking, culprit, why)
         self.died.add(first)
-        self.again.append(Chunk(asking, culprit))
-        return []
+        self.again.append(Chunk(chunk.asking, culprit))
+        return found

@@ -58,21 +58,19 @@ class Batch:
                 self.sources[problem.id] = Asking(whole.text, whole.file, problem.id)
                 if whole.late is not None:
                     self.late[problem.id] = whole.late
-        self.doubts = {id: why for id, why in self._doubts().items() if why}
+        facts = {id: f"doubt {self.fingerprint_for(id)}" for id in self.problems}
+        found = {id: self.ledger.fact(fact, UNKNOWN) for id, fact in facts.items()}
+        new = [id for id, why in found.items() if why == UNKNOWN]
+        for id, why in self.crew.prepare(
+            {id: self.askings[self.fingerprint_for(id)] for id in new}
+        ).items():
+            found[id] = why
+            if OURS not in why:  # which is mended in a later version, or was the machine's
+                self.ledger.know(facts[id], why)
+        self.doubts = {id: why for id, why in found.items() if why}
         for id in self.doubts:
             del self.problems[id]
         self.doubts |= {id: f"{id}: the id is used in two files" for id in twice}
-
-    def _doubts(self) -> dict[str, str]:
-        """Why each problem cannot be graded, or an empty text; asked once of each, then known."""
-        names = {id: f"doubt {self.fingerprint_for(id)}" for id in self.problems}
-        known = {id: self.ledger.fact(name, UNKNOWN) for id, name in names.items()}
-        new = [id for id, why in known.items() if why == UNKNOWN]
-        found = self.crew.prepare({id: self.askings[self.fingerprint_for(id)] for id in new})
-        for id, why in found.items():
-            if OURS not in why:  # which is mended in a later version, or was the machine's
-                self.ledger.know(names[id], why)
-        return known | found
 
     def fingerprint_for(self, id: str, student: str = "") -> str:
         """The fingerprint of what a student is asked: the problem, or a variant of it."""

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -170,17 +169,13 @@ def _document(
     named = value.get("student", owner) if student is None else student
     if named is None or isinstance(named, dict | list):
         raise NoAnswers(f"{file.name}: `student:` holds no name - write one, as text")
-    answers = {_word(problem): _by_part(given) for problem, given in value["answers"].items()}
+    answers: dict[str, Mapping[str, Any]] = {}
+    for problem, given in value["answers"].items():
+        parts = given if isinstance(given, dict) else {"": given}  # the only part: found later
+        answers[_word(problem)] = {_word(part): answer for part, answer in parts.items()}
     if sum(map(len, answers.values())) > MOST:
         raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
     return _word(named), answers
-
-
-def _by_part(given: Any) -> Mapping[str, Any]:
-    """Parts by name; a bare answer goes to the only part, whose name is looked up later."""
-    if isinstance(given, dict):
-        return {_word(part): answer for part, answer in given.items()}
-    return {"": given}
 
 
 def _word(name: Any) -> str:
@@ -189,7 +184,7 @@ def _word(name: Any) -> str:
 
 
 def _cells(file: File) -> list[tuple[str, str | None]]:
-    """What the tagged cells of a notebook answer, in order."""
+    """What tagged cells answer: a problem (and part), and the rest of the cell; None if empty."""
     text = decode(_content(file, NOTEBOOK_BYTES, " - clear its outputs"), file.name)
     try:
         value: Any = json.loads(text)
@@ -198,23 +193,19 @@ def _cells(file: File) -> list[tuple[str, str | None]]:
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
         raise NoAnswers(f"{file.name}: not a notebook - it has no cells")
-    found = list(islice(_split_tags(cells), MOST + 1))
+    found = []
+    for cell in cells:
+        source = cell.get("source", "") if isinstance(cell, dict) else ""
+        if isinstance(source, list):
+            source = "".join(line for line in source if isinstance(line, str))
+        if isinstance(source, str) and (tag := TAG.match(source)):
+            found.append((tag[1], source[tag.end() :].strip() or None))
     if not found:
         cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
         raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
     if len(found) > MOST:
         raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
     return found
-
-
-def _split_tags(cells: list[Any]) -> Iterator[tuple[str, str | None]]:
-    """The problem (and part) that a cell names, and the rest of the cell; None if it is empty."""
-    for cell in cells:
-        source = cell.get("source", "") if isinstance(cell, dict) else ""
-        if isinstance(source, list):
-            source = "".join(line for line in source if isinstance(line, str))
-        if isinstance(source, str) and (tag := TAG.match(source)):
-            yield tag[1], source[tag.end() :].strip() or None
 
 
 # -- tables ---------------------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 
@@ -37,7 +37,6 @@ from gradcheck.cli.group import (
 )
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
-from gradcheck.problem import ProblemSet
 from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import restrict
 from gradcheck.report.rows import TextTable
@@ -149,7 +148,11 @@ def grade(  # noqa: PLR0917 - click gives them by name
         pattern = read_names(names) if names else None
         meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
-        _check(read, ids)
+        known = [problem.id for each in read for problem in each.problems]
+        for id in ids:
+            if id not in known:
+                words = f"there is no problem `{id}` - there are {', '.join(known)}"
+                raise GradcheckError(words)
         with closing(Crew(_executors(nursery, jobs, scheduler, tls, err))) as crew:
             batch = Batch(ledger, crew)
             with nullcontext() if as_json else err.status(CONSULTED):
@@ -202,11 +205,10 @@ def _telling(directory: Path | None, err: Console) -> Iterator[None]:
 @contextmanager
 def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
     """The ledger of a directory, locked; or one in memory."""
-    with ExitStack() as stack:
-        if directory is not None:
-            stack.enter_context(only_writer(directory))
-        ledger = Ledger(directory / NAME if directory else None)
-        stack.callback(ledger.close)
+    with (
+        only_writer(directory) if directory else nullcontext(),
+        closing(Ledger(directory / NAME if directory else None)) as ledger,
+    ):
         yield ledger
 
 
@@ -218,13 +220,6 @@ def _executors(
     if not tls:
         _notice(err, OPEN.format(scheduler))
     return [Cluster(scheduler, tls)]
-
-
-def _check(sets: Sequence[ProblemSet], ids: Sequence[str]) -> None:
-    known = [problem.id for each in sets for problem in each.problems]
-    for id in ids:
-        if id not in known:
-            raise GradcheckError(f"there is no problem `{id}` - there are {', '.join(known)}")
 
 
 def _code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
@@ -269,7 +264,12 @@ def _show(
 def _show_class(facts: ClassFacts, out: Console) -> None:
     """How the class did: the problems, the mistakes, and wrong answers without a known mistake."""
     out.print()
-    out.print(_tabulate_problems({id: each.verdicts for id, each in facts.problems.items()}))
+    heads = [verdict.removeprefix("needs-") for verdict in VERDICTS]
+    table = TextTable(("problem", *heads), right=heads, gap=GAP)
+    for id, each in facts.problems.items():
+        counts = ((each.verdicts[v], STYLES[v]) for v in VERDICTS)
+        table.add(id, *(Text(str(n), style=style if n else "dim") for n, style in counts))
+    out.print(table)
     if facts.mistakes:
         out.print()
         table = TextTable(("mistake", "answers"), right=("answers",), gap=GAP)
@@ -327,12 +327,3 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
             out.print(head, soft_wrap=True)
             if verdict != "missing":
                 show_judged(out, line, about[marked.problem]["program"])
-
-
-def _tabulate_problems(verdicts: Mapping[str, Mapping[str, int]]) -> TextTable:
-    heads = [verdict.removeprefix("needs-") for verdict in VERDICTS]
-    table = TextTable(("problem", *heads), right=heads, gap=GAP)
-    for id, counts in verdicts.items():
-        found = ((counts.get(v, 0), STYLES[v]) for v in VERDICTS)
-        table.add(id, *(Text(str(n), style=style if n else "dim") for n, style in found))
-    return table

@@ -12,7 +12,7 @@ from pathlib import Path
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.scripts import script_line, script_report
-from gradcheck.scripts import Ran, ScriptJudgement, judge, run_file
+from gradcheck.scripts import judge, run_file
 
 AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
 JSON = "--json"
@@ -50,10 +50,6 @@ def main(words: list[str]) -> int:
         screen().print(script_report(file, ran.source, found, ran.error))
     if ran.error is not None:
         screen(stderr=True).print(ran.error.text, markup=False, soft_wrap=True)
-    return _code(found, ran)
-
-
-def _code(found: ScriptJudgement, ran: Ran) -> int:
     if found.verdict == "dissent":
         return DISSENT
     return ENDED if ran.error is not None else AGREE
