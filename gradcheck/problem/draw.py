@@ -9,9 +9,9 @@ branches, the points are dealt evenly among the paths found.
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, cycle, islice, zip_longest
 
 import numpy as np
 
@@ -63,8 +63,7 @@ def given_point(problem: Problem) -> Point:
     drawn = [i for i in problem.inputs.values() if i.value is None]
     if not drawn:
         return fixed
-    rng = np.random.default_rng(problem.seed)
-    for point in _candidates(fixed, drawn, rng, _repeat(SCALES, TRIES * len(SCALES))):
+    for point in _candidates(fixed, drawn, problem.seed, SCALES * TRIES):
         if path_at(problem, point) is not None:
             return point
     if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
@@ -76,43 +75,42 @@ def given_point(problem: Problem) -> Point:
 
 
 def further_points(problem: Problem, count: int) -> list[Point]:
-    """Other points for comparing formulas: what is differentiated or drawn varies."""
+    """Other points for comparing formulas: what is differentiated or drawn varies.
+
+    Enough of them; of a program that branches, also after a fair look at its paths.
+    """
     fixed, varying = _split(problem)
-    if not varying:
-        return []
-    explored = EXPLORED[_size(varying) <= SMALL]
+    explored = EXPLORED[sum(int(np.prod(i.shape)) for i in varying) <= SMALL]
     found: dict[Path, list[Point]] = {}
-    for n, point in enumerate(_all_candidates(problem, fixed, varying, TRIES * count)):
+    candidates = _all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
+    for n, point in enumerate(candidates):
         path = path_at(problem, point, write=n == 0 or any(found))
         if path is not None:
             found.setdefault(path, []).append(point)
-        if _enough(found, count, n + 1 >= explored):
+        fair = n + 1 >= explored or not any(found) or len(found) >= count
+        if fair and sum(map(len, found.values())) >= count:
             break
-    return _dealt(list(found.values()), count)
+    dealt = chain.from_iterable(zip_longest(*found.values()))  # from each path in turn
+    return [point for point in dealt if point is not None][:count]
 
 
 def far_points(problem: Problem, count: int) -> list[Point]:
     """Points on unusual scales, where they lie in the domain."""
     fixed, varying = _split(problem)
-    if not varying:
-        return []
-    rng = np.random.default_rng(problem.seed_of_points + 2)
-    tried = _candidates(fixed, varying, rng, _repeat(FAR, 2 * len(FAR)))
+    tried = _candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
     inside = (point for point in tried if path_at(problem, point, write=False) is not None)
     return list(islice(inside, count))
 
 
 def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point]:
     """Points at which inputs lie close to numbers that stand in some text, on both sides."""
-    fixed, varying = _split(problem)
-    rng = np.random.default_rng(problem.seed_of_points + 3)
     scales = [
         (float(number) - offset, float(number) + offset)
         for offset in OFFSETS
         for number in numbers
         for _ in range(4)
     ]
-    yield from _candidates(fixed, varying, rng, scales)
+    return _candidates(*_split(problem), problem.seed_of_points + 3, scales)
 
 
 def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
@@ -152,17 +150,13 @@ def _split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
     return fixed, [i for i in problem.inputs.values() if i.varies]
 
 
-def _size(varying: Sequence[Input]) -> int:
-    return sum(int(np.prod(i.shape)) for i in varying)
-
-
 def _all_candidates(
     problem: Problem, fixed: Params, varying: Sequence[Input], count: int
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
-    rng = np.random.default_rng(problem.seed_of_points + 1)
-    for n, point in enumerate(_candidates(fixed, varying, rng, _repeat(SCALES, count))):
+    scales = list(islice(cycle(SCALES), count))
+    for n, point in enumerate(_candidates(fixed, varying, problem.seed_of_points + 1, scales)):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
@@ -179,31 +173,11 @@ def typed_numbers(tree: ast.AST) -> list[Fraction]:
 
 
 def _candidates(
-    fixed: Params,
-    drawn: Sequence[Input],
-    rng: np.random.Generator,
-    scales: Sequence[Scale],
+    fixed: Params, drawn: Sequence[Input], seed: int, scales: Sequence[Scale]
 ) -> Iterator[Point]:
+    rng = np.random.default_rng(seed)
     for scale in scales:
         yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}
-
-
-def _repeat(scales: Sequence[Scale], count: int) -> list[Scale]:
-    return [scales[k % len(scales)] for k in range(count)]
-
-
-def _enough(found: Mapping[Path, Sequence[Point]], count: int, explored: bool) -> bool:
-    """Enough points; of a program that branches, also a fair look at its paths."""
-    if sum(map(len, found.values())) < count:
-        return False
-    return explored or not any(found) or len(found) >= count
-
-
-def _dealt(groups: Sequence[Sequence[Point]], count: int) -> list[Point]:
-    """Points from each group in turn."""
-    longest = max(map(len, groups), default=0)
-    dealt = [group[n] for n in range(longest) for group in groups if n < len(group)]
-    return dealt[:count]
 
 
 def _finite(opinion: Opinion) -> bool:

@@ -1,7 +1,6 @@
 """Problem files into problems: every fault with its place, what was expected, and the cure."""
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from gradcheck.problem.section import Place, Section, check_credit
 from gradcheck.values import Value
 
 if TYPE_CHECKING:  # a question without a file needs no pydantic
-    from gradcheck.problem.model import ProblemModel, SetModel
+    from gradcheck.problem.model import SetModel
 
 
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
@@ -40,9 +39,15 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     single = "problems" not in root
     model = _validate(document, single)
     base: Place = () if single else ("problems",)
-    problems, complaints = [], list(_find_repeated(document, model.problems, base))
-    for k, entry in enumerate(model.problems):
-        at = base if single else (*base, k)
+    problems: list[Problem] = []
+    complaints: list[Complaint] = []
+    places = [base if single else (*base, k) for k in range(len(model.problems))]
+    ids = [problem.id for problem in model.problems]
+    for k, id in enumerate(ids):
+        if id in ids[:k]:
+            words = f"the id `{id}` is used twice"
+            complaints.append(document.complaint((*places[k], "id"), words, "rename it"))
+    for at, entry in zip(places, model.problems, strict=True):
         try:
             problems.append(Section(document, at, entry, model).problem())
         except TextError as error:
@@ -69,20 +74,6 @@ def _validate(document: Document, single: bool) -> "SetModel":
         return SetModel.model_validate(value)
     except ValidationError as error:
         raise TextError(faults(document, error)) from None
-
-
-def _find_repeated(
-    document: Document, problems: "Sequence[ProblemModel]", base: Place
-) -> list[Complaint]:
-    seen: set[str] = set()
-    found = []
-    for k, problem in enumerate(problems):
-        if problem.id in seen:
-            path = (*base, k, "id")
-            words = f"the id `{problem.id}` is used twice"
-            found.append(document.complaint(path, words, "rename it"))
-        seen.add(problem.id)
-    return found
 
 
 HERE = Path(__file__).parents[1]

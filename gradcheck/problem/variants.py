@@ -120,11 +120,11 @@ def title_of(problem: Problem) -> str:
 
 def readable(value: Array) -> Value:
     """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
-    return _readable(value.tolist())
 
+    def plain_number(entry: Value) -> Value:
+        if isinstance(entry, list):
+            return list(map(plain_number, entry))
+        number = Fraction(entry)
+        return int(number) if number.denominator == 1 else float(number)
 
-def _readable(value: Value) -> Value:
-    if isinstance(value, list):
-        return [_readable(entry) for entry in value]
-    number = Fraction(value)
-    return int(number) if number.denominator == 1 else float(number)
+    return plain_number(value.tolist())
