@@ -147,17 +147,17 @@ def within_limits(body: ast.expr, typed: str) -> list[ast.expr]:
             message = f"a formula of more than {limit}"
             raise fault_at(typed, 0, message, "simplify it first, or give numbers")
         level = [inner for node in level for inner in _children(node)]
-    for power in reversed(found):
-        match power:
-            case ast.BinOp(left, ast.Pow(), right) if exponent := _size(right):
-                base = _size(left) or (0.0, 0.0)
-                message = "a number too long to be an answer"
-                if not abs(exponent[0]) <= ANSWER_EXPONENT:
-                    message = f"an exponent beyond {ANSWER_EXPONENT:,}"
-                elif base[1] * abs(exponent[0]) <= MAGNITUDE:
-                    continue
-                width = max((right.end_col_offset or 0) - right.col_offset, 1)
-                raise fault_at(typed, right.col_offset, message, "simplify it first", width)
+    powers = [n for n in found if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Pow)]
+    for power in reversed(powers):
+        exponent, at = _size(power.right), power.right.col_offset
+        base = (_size(power.left) if exponent else None) or (0.0, 0.0)
+        message = "a number too long to be an answer"
+        if exponent and not abs(exponent[0]) <= ANSWER_EXPONENT:
+            message = f"an exponent beyond {ANSWER_EXPONENT:,}"
+        elif not exponent or base[1] * abs(exponent[0]) <= MAGNITUDE:
+            continue
+        width = max((power.right.end_col_offset or 0) - at, 1)
+        raise fault_at(typed, at, message, "simplify it first", width)
     return found
 
 
