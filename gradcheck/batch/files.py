@@ -141,7 +141,6 @@ def _is_visible(info: zipfile.ZipInfo) -> bool:
 
 
 def _too_much(wanted: list[zipfile.ZipInfo]) -> str:
-    """The complaint about an archive that is too much altogether; empty without one."""
     total = sum(info.file_size for info in wanted)
     if len(wanted) > MEMBERS:
         return f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
@@ -149,7 +148,6 @@ def _too_much(wanted: list[zipfile.ZipInfo]) -> str:
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:
-    """One file of an archive, or why it is not read."""
     name = f"{path}/{visible(info.filename)[:LONGEST]}"
     inside = PurePosixPath(info.filename)
     times = info.file_size // max(info.compress_size, 1)

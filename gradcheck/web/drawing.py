@@ -44,7 +44,10 @@ def draw_problem(key: Key) -> Drawn:
         "solved": solved,
         "remarks": remarks,
         "steps": None if key.run else _venture(lambda: _steps(key.problem, point)),
-        "curves": _all_curves(key),
+        "curves": {
+            part.name: _venture(partial(_curves, key, part.name))
+            for part in (key.problem.parts if _plane(key) else ())
+        },
     }
 
 
@@ -160,11 +163,6 @@ def _curves(key: Key, part: str) -> Drawn:
 def middle_of(value: Any) -> float:
     """A single number of whatever kind as a float."""
     return float(np.asarray(value, dtype=object).item())
-
-
-def _all_curves(key: Key) -> Drawn:
-    names = [part.name for part in key.problem.parts] if _plane(key) else []
-    return {name: _venture(partial(_curves, key, name)) for name in names}
 
 
 def _along(key: Key, part: str) -> Iterator[tuple[float, Point]]:

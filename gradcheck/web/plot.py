@@ -53,12 +53,10 @@ class _Frame:
             yield f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
             yield f'<text x="{LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{value:g}</text>'
         for value in ticks(self.left, self.right):
-            x = self.x(value)
-            kind = "zero" if value == 0 else "grid"
+            x, y = self.x(value), HEIGHT - BOTTOM + 16
+            kind, label = ("grid", "") if value else ("zero", f"{escape(part)} = ")
             yield f'<path class="{kind}" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-            label = f"{part} = {value:g}" if value == 0 else f"{value:g}"
-            y = HEIGHT - BOTTOM + 16
-            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{escape(label)}</text>'
+            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{label}{value:g}</text>'
         yield f'<path class="here" d="M{self.x(at):.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
 
     def curve(self, kind: str, points: Curve) -> Iterator[str]:
