@@ -9,7 +9,6 @@ from gradcheck.engine.autograd import grad as _grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import Recording
 from gradcheck.engine.tape import Leaf, reachable
-from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from gradcheck.values import Routine, Value
 
@@ -107,9 +106,8 @@ def _pull(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
     if not live:
         return tuple(tensor(np.zeros(x.shape)) for x in xs)
     outputs, seeds = zip(*live, strict=True)
-    return _grad(
-        outputs, xs, list(seeds), retain_graph=True, create_graph=True, materialize_grads=True
-    )
+    how = {"retain_graph": True, "create_graph": True, "materialize_grads": True}
+    return _grad(outputs, xs, list(seeds), **how)
 
 
 def _rows(y: Value, xs: Tensors) -> Tensors:
@@ -128,7 +126,7 @@ def _settle(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
 
-    def ends(t: Tensor) -> set[Value]:
-        return {step for step in reachable([t._step()]) if isinstance(step, Leaf)}
+    def is_mine(t: Value) -> bool:
+        return {s for s in reachable([t._step()]) if isinstance(s, Leaf)} <= mine
 
-    return tuple(t.detach() if t.requires_grad and ends(t) <= mine else t for t in found)
+    return tuple(t.detach() if t.requires_grad and is_mine(t) else t for t in found)

@@ -15,8 +15,8 @@ __all__ = ["hessian", "jacobian", "jvp", "vjp"]
 
 def jacobian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
     """d(output)/d(input), of the output's shape and then the input's; nested where several are."""
-    found = functions.jacrev(func, _places(inputs))(*functions.tuple_of(inputs))
-    return _finish(found, create_graph)
+    places = tuple(range(len(inputs))) if isinstance(inputs, tuple) else 0
+    return _finish(functions.jacrev(func, places)(*functions.tuple_of(inputs)), create_graph)
 
 
 def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
@@ -24,6 +24,7 @@ def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
 
     Raises RuntimeError in PyTorch's words where the value is not one number.
     """
+    places = tuple(range(len(inputs))) if isinstance(inputs, tuple) else 0
 
     def number(*xs: Value) -> Value:
         y = func(*xs)
@@ -36,8 +37,7 @@ def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
             )
         return y.reshape(())
 
-    found = functions.hessian(number, _places(inputs))(*functions.tuple_of(inputs))
-    return _finish(found, create_graph)
+    return _finish(functions.hessian(number, places)(*functions.tuple_of(inputs)), create_graph)
 
 
 def vjp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = False) -> Value:
@@ -51,10 +51,6 @@ def jvp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = Fals
     """The outputs, and the tangents `v` taken forward: the adjoint of what goes back."""
     found = functions.jvp(func, functions.tuple_of(inputs), _vectors(v, inputs))
     return _finish(found, create_graph)
-
-
-def _places(inputs: Value) -> Value:
-    return tuple(range(len(inputs))) if isinstance(inputs, tuple) else 0
 
 
 def _finish(made: Value, create_graph: bool) -> Value:

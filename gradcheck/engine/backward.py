@@ -13,7 +13,6 @@ from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk, watched_ce
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
-"""The class of tensors, which makes one around a bare value."""
 
 
 def backward(
@@ -28,25 +27,19 @@ def backward(
     `gradients` have the shapes of the tensors and may be left out where these are single numbers.
     With `inputs` only those tensors get a gradient. Raises RuntimeError in PyTorch's words.
     """
-    targets = _targets(inputs)
-    if create_graph:
-        warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
-    only = None if inputs is None else set(targets)
-    ends = [tensors] if isinstance(tensors, State) else list(tensors)
-    roots = starts(ends, gradients)
-    for t in targets.values():
-        t.retain_grad()
-    land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
-
-
-def _targets(inputs: Value) -> dict[Step, Value]:
-    """The tensors that `backward(inputs=...)` gives a gradient to, by their steps."""
-    wanted = [inputs] if isinstance(inputs, State) else list(inputs or ())
+    wanted: list[Value] = [inputs] if isinstance(inputs, State) else list(inputs or ())
     if inputs is not None and not wanted:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     if not all(t.requires_grad for t in wanted):
         raise RuntimeError(advice.NO_RETAINING)
-    return {t._step(): t for t in wanted}
+    only = None if inputs is None else {t._step() for t in wanted}
+    if create_graph:
+        warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
+    ends = [tensors] if isinstance(tensors, State) else list(tensors)
+    roots = starts(ends, gradients)
+    for t in wanted:
+        t.retain_grad()
+    land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
 
 
 def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
@@ -62,7 +55,6 @@ def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Ste
 
 
 def _source(index: int, t: State) -> Step:
-    """The step that made an output."""
     if not t.requires_grad:
         raise RuntimeError(advice.no_graph(index))
     return t._step()
@@ -71,8 +63,6 @@ def _source(index: int, t: State) -> Step:
 def _seed(index: int, t: State, gradient: Value) -> Value:
     """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
     if gradient is None:
-        if type(t._value) is np.float64:
-            return ONE
         if t.requires_grad and t.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return np.ones(t.shape, t.dtype)[()]
@@ -111,23 +101,20 @@ def _alive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = read_saved(node)
     cells = watched_cells(node)
-    live = tuple(
-        _revive(kind, value, edge, cells.get(i))
-        for i, (value, edge) in enumerate(zip(operands, node.edges, strict=False))
-    )
-    return (_revive(kind, y, node, cells.get(-1)) if hasattr(y, "dtype") else y), live
 
+    def revive(value: Value, step: Step | None, i: int) -> Value:
+        if step is None:
+            return value
+        twin = kind(value, True, step if isinstance(step, Node) else None)
+        if isinstance(step, Leaf):
+            twin._leaf = lambda: step
+        if i in cells:
+            twin._cell = cells[i]
+        return twin
 
-def _revive(kind: Routine, value: Value, edge: Step | None, cell: list[Value] | None) -> Value:
-    """A saved value with its place on the tape, and the version of its memory."""
-    if edge is None:
-        return value
-    twin = kind(value, True, edge if isinstance(edge, Node) else None)
-    if isinstance(edge, Leaf):
-        twin._leaf = lambda: edge
-    if cell is not None:
-        twin._cell = cell
-    return twin
+    pairs = zip(operands, node.edges, strict=False)
+    live = tuple(revive(value, edge, i) for i, (value, edge) in enumerate(pairs))
+    return (revive(y, node, -1) if hasattr(y, "dtype") else y), live
 
 
 def backward_from(

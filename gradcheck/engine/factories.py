@@ -38,6 +38,10 @@ def _filled(number: float) -> Maker:
     return maker
 
 
+def _full(size: Value, fill_value: Value, *, dtype: Value = np.float64) -> Array:
+    return np.full(shape_from((size,)), fill_value, dtype)
+
+
 def _linspace(*bounds: Value, **named: Value) -> Array:
     ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
     made: Array = np.linspace(*ends, *bounds[2:], **respell(named, BOUNDS))
@@ -45,20 +49,12 @@ def _linspace(*bounds: Value, **named: Value) -> Array:
 
 
 MAKERS: Mapping[str, Maker] = {
-    "zeros": _filled(0.0),
-    "ones": _filled(1.0),
-    "empty": _filled(0.0),
-    "full": lambda size, fill_value, *, dtype=np.float64: np.full(
-        shape_from((size,)), fill_value, dtype
-    ),
-    "eye": np.eye,
+    "zeros": _filled(0.0), "ones": _filled(1.0), "empty": _filled(0.0), "full": _full,
+    "eye": np.eye, "linspace": _linspace,
     "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
-    "linspace": _linspace,
-    "zeros_like": np.zeros_like,
-    "ones_like": np.ones_like,
-    "empty_like": np.zeros_like,
+    "zeros_like": np.zeros_like, "ones_like": np.ones_like, "empty_like": np.zeros_like,
     "full_like": np.full_like,
-}
+}  # fmt: skip
 """Arrays from nothing, by PyTorch's names."""
 
 
@@ -102,7 +98,6 @@ class Generator:
         self.seeded = True
 
     def _drawing(self) -> np.random.Generator:
-        """The source, and the note that it was used."""
         self.used = True
         return self.rng
 
@@ -208,65 +203,52 @@ def fans(shape: Shape) -> tuple[int, int]:
 
 def gain_of(nonlinearity: str, a: float) -> float:
     """What keeps the variance through a nonlinearity, by PyTorch's table."""
-    gains = {
-        "linear": 1.0,
-        "sigmoid": 1.0,
-        "tanh": 5 / 3,
-        "relu": sqrt(2),
-        "leaky_relu": sqrt(2 / (1 + a * a)),
-    }
+    gains = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": sqrt(2),
+             "leaky_relu": sqrt(2 / (1 + a * a))}  # fmt: skip
     if nonlinearity not in gains:
         raise ValueError(f"nonlinearity {nonlinearity!r}: one of {', '.join(gains)} was expected")
     return gains[nonlinearity]
 
 
 def _glorot(shape: Shape, gain: float = 1.0) -> float:
-    """The standard deviation by Glorot and Bengio (2010): equal variance both ways."""
+    """The standard deviation of equal variance both ways."""
     return gain * sqrt(2 / sum(fans(shape)))
 
 
 def _he(
     shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> float:
-    """The standard deviation by He and others (2015): equal variance forward, or "fan_out" back."""
+    """The standard deviation of equal variance forward, or "fan_out" back."""
     return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
 
 
 def filling(generator: Generator) -> dict[str, Routine]:
     """PyTorch's functions: each writes into the parameter that it is given, and returns it."""
 
-    def uniform(shape: Shape, a: float = 0.0, b: float = 1.0) -> Array:
-        return np.asarray(a + (b - a) * generator.rand(shape))
+    def uniform(shape: Shape, a: float = 0.0, b: float = 1.0) -> Value:
+        return a + (b - a) * generator.rand(shape)
 
-    def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Array:
-        return np.asarray(mean + std * generator.randn(shape))
+    def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Value:
+        return mean + std * generator.randn(shape)
 
-    def evenly(
-        deviation: Callable[..., float], shape: Shape, *args: Value, **named: Value
-    ) -> Array:
-        bound = sqrt(3) * deviation(shape, *args, **named)
-        return uniform(shape, -bound, bound)
-
-    def normally(
-        deviation: Callable[..., float], shape: Shape, *args: Value, **named: Value
-    ) -> Array:
-        return normal(shape, 0.0, deviation(shape, *args, **named))
-
-    fillers: dict[str, Callable[..., Array]] = {
+    fillers: dict[str, Routine] = {
         "constant_": lambda shape, val: np.full(shape, float(val)),
         "zeros_": np.zeros,
         "ones_": np.ones,
         "eye_": lambda shape: np.eye(*shape),
         "uniform_": uniform,
         "normal_": normal,
-        "xavier_uniform_": partial(evenly, _glorot),
-        "xavier_normal_": partial(normally, _glorot),
-        "kaiming_uniform_": partial(evenly, _he),
-        "kaiming_normal_": partial(normally, _he),
     }
+    for name, spread in (("xavier", _glorot), ("kaiming", _he)):
+        fillers[f"{name}_uniform_"] = lambda shape, *args, spread=spread, **named: uniform(
+            shape, -(bound := sqrt(3) * spread(shape, *args, **named)), bound
+        )
+        fillers[f"{name}_normal_"] = lambda shape, *args, spread=spread, **named: normal(
+            shape, 0.0, spread(shape, *args, **named)
+        )
     return {name: partial(_fill, fill) for name, fill in fillers.items()}
 
 
-def _fill(fill: Callable[..., Array], t: Value, *args: Value, **kwargs: Value) -> Value:
+def _fill(fill: Routine, t: Value, *args: Value, **kwargs: Value) -> Value:
     with no_grad():
         return t.copy_(Tensor(fill(tuple(t.shape), *args, **kwargs)))

@@ -4,13 +4,15 @@ On the tape a function is one node. Where it has several outputs, each output ha
 that packs its cotangent into a bundle; bundles that meet at the function's node merge.
 """
 
+from collections.abc import Callable
+from functools import partial
 from weakref import ref
 
 import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import OUTPUT, Node, form, make_node
+from gradcheck.engine.tape import OUTPUT, form, make_node
 from gradcheck.engine.tensor import Tensor, box, track
 from gradcheck.ops.row import Op
 from gradcheck.values import Routine, Value
@@ -24,7 +26,7 @@ class Context:
         self.needs_input_grad = wanted
         self._constant: tuple[Value, ...] = ()
         self._to_save: tuple[Value, ...] = ()
-        self._saved: tuple[SavedTensor | None, ...] = ()
+        self._saved: tuple[Callable[[], Value], ...] = ()
 
     def save_for_backward(self, *tensors: Value) -> None:
         """Keep arguments or outputs for backward; writes to them in between are noticed."""
@@ -33,7 +35,7 @@ class Context:
     @property
     def saved_tensors(self) -> tuple[Value, ...]:
         """What was saved, in its order; raises RuntimeError where it was overwritten since."""
-        return tuple(None if entry is None else entry.tensor() for entry in self._saved)
+        return tuple(read() for read in self._saved)
 
     def mark_non_differentiable(self, *outputs: Value) -> None:
         """Outputs that carry no gradient."""
@@ -47,39 +49,35 @@ class Context:
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
-        self._saved = tuple(
-            None if t is None else SavedTensor(t, any(t is out for out in outputs))
-            for t in self._to_save
-        )
+        kept = self._to_save
+        self._saved = tuple(_save(t, any(t is out for out in outputs)) for t in kept)
         self._to_save = self._constant = ()
-        return any(entry is not None for entry in self._saved)
+        return any(t is not None for t in kept)
 
 
-class SavedTensor:
-    """A saved tensor: an output without its node (or the node would hold itself), else as it is."""
+def _save(tensor: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]:
+    """How to read a saved tensor: an output without its node (or the node would hold itself)."""
+    if tensor is None:
+        return lambda: None
+    cell, version = tensor._cell, tensor._version
+    maker: Callable[[], Value] = (lambda: None) if tensor._node is None else ref(tensor._node)
+    kept = tensor
+    if is_output:
+        kept = Tensor(tensor._value, tensor._tracked)
+        kept._cell = cell
 
-    def __init__(self, tensor: Tensor, is_output: bool) -> None:
-        """Note the version of its memory."""
-        self.version = tensor._version
-        self.maker = None if tensor._node is None else ref(tensor._node)
-        self.kept = tensor
-        if is_output:
-            self.kept = Tensor(tensor._value, tensor._tracked)
-            self.kept._cell = tensor._cell
-        self.is_output = is_output
-
-    def tensor(self) -> Tensor:
-        """The tensor, with its node; raises RuntimeError if its memory was written since."""
-        maker: Node | None = self.maker() if self.maker is not None else None
-        cell = self.kept._cell
-        if cell[0] != self.version:
-            name = cell[1] if cell[1] and not self.is_output else maker.name() if maker else ""
-            raise RuntimeError(advice.changed(self.kept, name, cell[0], self.version))
-        if not self.is_output:
-            return self.kept
-        twin = Tensor(self.kept._value, self.kept._tracked, maker)
+    def read() -> Tensor:
+        node = maker()
+        if cell[0] != version:
+            name = cell[1] if cell[1] and not is_output else node.name() if node else ""
+            raise RuntimeError(advice.changed(kept, name, cell[0], version))
+        if not is_output:
+            return kept
+        twin = Tensor(kept._value, kept._tracked, node)
         twin._cell = cell
         return twin
+
+    return read
 
 
 class Function:
@@ -130,14 +128,17 @@ class Function:
     @classmethod
     def apply(cls, *args: Value, **kwargs: Value) -> Value:
         """Run forward; put one node on the tape if any argument is tracked."""
-        wanted = tuple(map(track, args))
-        ctx = Context(wanted)
+        ctx = Context(tuple(map(track, args)))
         with Recording(False):
             result = cls._forwarded(ctx, args, kwargs)
         values = result if isinstance(result, tuple) else (result,)
         outputs = tuple(_own(out, args) for out in values)
-        if MODE.recording and True in wanted:
-            live = [_carries_gradient(out, ctx) for out in values]
+        if MODE.recording and True in ctx.needs_input_grad:
+            constant = set(map(id, ctx._constant))
+            live = [
+                isinstance(out, Tensor) and out.dtype.kind == "f" and id(out) not in constant
+                for out in values
+            ]
             _record(cls, ctx, args, outputs, live)
         return outputs if isinstance(result, tuple) else outputs[0]
 
@@ -156,11 +157,6 @@ def _own(out: Value, args: tuple[Value, ...]) -> Value:
     return Tensor(np.array(out._value)[()]) if shared else out
 
 
-def _carries_gradient(out: Value, ctx: Context) -> bool:
-    constant = any(out is other for other in ctx._constant)
-    return isinstance(out, Tensor) and out.dtype.kind == "f" and not constant
-
-
 # -- the node ------------------------------------------------------------------------------------
 
 
@@ -172,51 +168,51 @@ def _record(
     live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
-    node = make_node(
-        _row(cls, args, outputs),
-        tuple(t._step() if track(t) else None for t in args),
-        tuple(form(t._value) if isinstance(t, Tensor) else None for t in args),
-        (),
-        {},
-        ctx,
-        None,
+    known = tuple(form(out._value) if isinstance(out, Tensor) else None for out in outputs)
+    shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
+    make_row = partial(Op, elementwise=False, grad_fn=f"{cls.__name__}Backward")
+    row = make_row(
+        name=cls.__name__,
+        forward=cls.forward,
+        function=cls.apply,
+        vjps=lambda ctx: _ask_once(cls, ctx, known, shapes),
+        operands=len(args),
     )
+    edges = tuple(t._step() if track(t) else None for t in args)
+    forms = tuple(form(t._value) if isinstance(t, Tensor) else None for t in args)
+    node = make_node(row, edges, forms, (), {}, ctx, None)
     for k, out in enumerate(outputs):
         if live[k]:
-            out._node, out._tracked = node if len(outputs) == 1 else _output(node, k), True
+            out._tracked, out._node = True, node
+            if len(outputs) > 1:
+                pick = make_row(
+                    name=OUTPUT,
+                    forward=lambda bundle, index: bundle[index],
+                    function=lambda bundle, index: bundle[index],
+                    vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
+                    params=("index",),
+                )
+                bundle: Value = ((), None)  # the form of what arrives at the function's node
+                out._node = make_node(pick, (node,), (bundle,), (None,), {"index": k}, None, None)
     if ctx.keep(outputs):
         node.watch = ()
     if MODE.observe is not None:
         MODE.observe(node, outputs[0], args)
 
 
-def _row(cls: type[Function], args: tuple[Value, ...], outputs: tuple[Value, ...]) -> Op:
-    """The op row of one call; its one rule runs the user's backward and hands out its answers."""
-    known = tuple(form(out._value) if isinstance(out, Tensor) else None for out in outputs)
-    shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
+def _ask_once(
+    cls: type[Function], ctx: Value, known: tuple[Value, ...], shapes: tuple[Value, ...]
+) -> Routine:
+    """The rule for all arguments: runs the user's backward and hands out its answers."""
+    answers: list[Value] = []
 
-    def rule(ctx: Value) -> Routine:
-        answers: list[Value] = []
+    def pull(position: int, g: Value) -> Value:
+        if not answers:
+            parts = g.parts if isinstance(g, CotangentBundle) else {0: g}
+            answers[:] = _gradients(cls, ctx, parts, known, shapes)
+        return answers[position]
 
-        def pull(position: int, g: Value) -> Value:
-            if not answers:  # for all arguments at once
-                parts = _parts(g)
-                alive = any(isinstance(part, Tensor) for part in parts.values())
-                with Recording(MODE.recording and alive):
-                    answers[:] = _gradients(cls, ctx, parts, known, shapes)
-            return answers[position]
-
-        return pull
-
-    return Op(
-        name=cls.__name__,
-        forward=cls.forward,
-        function=cls.apply,
-        vjps=rule,
-        grad_fn=f"{cls.__name__}Backward",
-        elementwise=False,
-        operands=len(args),
-    )
+    return pull
 
 
 class CotangentBundle:
@@ -235,24 +231,6 @@ class CotangentBundle:
         return CotangentBundle(parts)
 
 
-def _output(node: Node, k: int) -> Node:
-    """The node of output k of a function that has several."""
-    row = Op(
-        name=OUTPUT,
-        forward=lambda bundle, index: bundle[index],
-        function=lambda bundle, index: bundle[index],
-        vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
-        grad_fn=node.op.grad_fn,
-        elementwise=False,
-        params=("index",),
-    )
-    return make_node(row, (node,), (((), None),), (None,), {"index": k}, None, None)  # type: ignore[arg-type]
-
-
-def _parts(g: Value) -> dict[int, Value]:
-    return g.parts if isinstance(g, CotangentBundle) else {0: g}
-
-
 def _gradients(
     cls: type[Function],
     ctx: Context,
@@ -262,7 +240,10 @@ def _gradients(
 ) -> list[Value]:
     """The user's backward, its answers counted and checked; bare unless the walk is recorded."""
     recorded = any(isinstance(g, Tensor) for g in parts.values())
-    cotangents = [_cotangent(parts.get(k), known[k]) for k in range(len(known))]
+    cotangents = [  # zeros where nothing arrived, None for what is no tensor
+        box(parts[k]) if parts.get(k) is not None else form and Tensor(np.zeros(*form))
+        for k, form in enumerate(known)
+    ]
     with Recording(recorded):
         answers = cls.backward(ctx, *cotangents)
     answers = answers if isinstance(answers, tuple) else (answers,)
@@ -273,36 +254,22 @@ def _gradients(
             f"got {len(answers)})"
         )
     checked = [
-        _check_gradient(name, i, answers[i], shape) if want else None
+        _check_gradient(name, i, answers[i], shape) if want and answers[i] is not None else None
         for i, (shape, want) in enumerate(zip(shapes, ctx.needs_input_grad, strict=True))
     ]
     return [g if g is None or recorded else g._value for g in checked]
 
 
-def _cotangent(g: Value, known: Value) -> Tensor | None:
-    """What arrived at one output; zeros where nothing did, None where it is no tensor."""
-    if g is not None:
-        return box(g)
-    return None if known is None else Tensor(np.zeros(*known))
-
-
-def _check_gradient(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor | None:
+def _check_gradient(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor:
     """A gradient that can be summed to its argument's shape, as PyTorch silently does."""
-    if g is None:
-        return None
     if not isinstance(g, Tensor):
         module = type(g).__module__
         kind = f"{module}." if module != "builtins" else ""
         raise RuntimeError(f"expected Variable or None (got {kind}{type(g).__name__})")
-    if not _expands(shape, g.shape):
+    tail = g.shape[g.ndim - len(shape) :] if g.ndim >= len(shape) else ()
+    if len(tail) < len(shape) or any(n not in (1, m) for n, m in zip(shape, tail, strict=True)):
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {i} - got {list(g.shape)} but "
             f"expected shape compatible with {list(shape)}"
         )
     return g
-
-
-def _expands(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Whether an array of this shape broadcasts to the other one."""
-    tail = to[len(to) - len(shape) :]
-    return len(to) >= len(shape) and all(n in (1, m) for n, m in zip(shape, tail, strict=True))

@@ -7,7 +7,7 @@ feeds its function with, and what is printed of it. One class does all of it.
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from inspect import Parameter as Argument
 from inspect import Signature
@@ -20,14 +20,6 @@ from gradcheck.engine.modules import Module, Parameter
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.values import Params, Value
-
-__all__ = [
-    "ELU", "GELU", "AvgPool1d", "AvgPool2d", "BCELoss", "BCEWithLogitsLoss", "BatchNorm1d",
-    "BatchNorm2d", "Conv1d", "Conv2d", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten",
-    "GRUCell", "L1Loss", "LSTMCell", "LayerNorm", "LeakyReLU", "Linear", "LogSoftmax", "MSELoss",
-    "MaxPool1d", "MaxPool2d", "RNNCell", "ReLU", "SiLU", "Sigmoid", "SmoothL1Loss", "Softmax",
-    "Softplus", "Tanh",
-]  # fmt: skip
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Value]
 Plan = Callable[..., tuple[tuple[tuple[int, ...], Draw] | None, ...]]
@@ -57,20 +49,6 @@ class Layer(Module):
     if TYPE_CHECKING:  # settings and parameters
 
         def __getattr__(self, name: str) -> Value: ...
-
-    def __init_subclass__(cls, row: str = "", settings: Params | None = None, **own: Value) -> None:
-        """Name the function and what is the layer's own; the settings come after those above."""
-        cls.row = row or cls.row
-        cls.settings = {**cls.settings, **(settings or {})}
-        for name, value in own.items():
-            setattr(cls, name, staticmethod(value) if callable(value) else value)
-        given = [(k, Argument.empty if v is ... else v) for k, v in cls.settings.items()]
-        taken = [Argument(k, Argument.POSITIONAL_OR_KEYWORD, default=v) for k, v in given]
-        place = Argument.POSITIONAL_OR_KEYWORD if cls.row in IN_PLACE else Argument.KEYWORD_ONLY
-        taken.append(Argument("inplace", place, default=False))
-        if cls.draws:
-            taken.append(Argument("seed", Argument.KEYWORD_ONLY, default=None))
-        cls.__signature__ = Signature(taken)
 
     def __init__(self, *args: Value, **named: Value) -> None:
         """The settings, by position or name; raises TypeError for others."""
@@ -108,18 +86,48 @@ class Layer(Module):
         """As PyTorch prints it."""
         said = self.printed
         if said is None:
-            said = ", ".join(f"{name}={value!r}" for name, value in self.chosen.items())
-            said += "" if not self.writes else "inplace=True" if not said else ", inplace=True"
+            words = [f"{name}={value!r}" for name, value in self.chosen.items()]
+            said = ", ".join([*words, *["inplace=True"] * self.writes])
         elif not isinstance(said, str):
             said = said(**self.chosen)
         known = {**self.chosen, **vars(self), "has_bias": vars(self).get("bias") is not None}
         return f"{type(self).__name__}({said.format_map(known)})"
 
 
+LAYERS: dict[str, type[Layer]] = {}
+"""The layers with parameters, by PyTorch's names."""
+LOSSES: dict[str, type[Layer]] = {}
+"""The loss functions."""
+APPLIED: dict[str, type[Layer]] = {}
+"""Functions as modules; what draws at every call, Dropout, is no function."""
+
+
+def _enter(name: str, row: str, words: str, *, draws: bool = False, **own: Value) -> type[Layer]:
+    """Make the class of a layer: what is of `Layer` in `own`, and the settings behind it."""
+    parts = ("held", "plan", "feed", "printed", "expects", "forward")
+    its = {key: own.pop(key) for key in parts if key in own}
+    its |= {k: staticmethod(v) for k, v in its.items() if callable(v) and k != "forward"}
+    place = Argument.POSITIONAL_OR_KEYWORD
+    taken = [Argument(k, place, default=Argument.empty if v is ... else v) for k, v in own.items()]
+    taken.append(
+        Argument("inplace", place if row in IN_PLACE else Argument.KEYWORD_ONLY, default=False)
+    )
+    if draws:
+        taken.append(Argument("seed", Argument.KEYWORD_ONLY, default=None))
+    made = type(name, (Layer,), {
+        "__doc__": words, "__module__": __name__, "__signature__": Signature(taken),
+        "row": row, "settings": own, "draws": draws,
+        **its,
+    })  # fmt: skip
+    if row != "dropout":
+        (LAYERS if its.get("held") else LOSSES if "reduction" in own else APPLIED)[name] = made
+    return made
+
+
 # -- what is drawn ---------------------------------------------------------------------------------
 
 
-def evenly(count: int) -> Draw:
+def _evenly(count: int) -> Draw:
     """Between minus and plus the root of 1 / count."""
     bound = 1 / math.sqrt(count) if count else 0.0
     return lambda rng, shape: rng.uniform(-bound, bound, shape)
@@ -157,7 +165,7 @@ def _each(setting: Value, axes: int) -> Value:
 
 
 def _plan_linear(in_features: int, out_features: int, bias: Value, weight: Value) -> Value:
-    draw, with_bias = evenly(in_features), bias is not False and bias is not None
+    draw, with_bias = _evenly(in_features), bias is not False and bias is not None
     return (
         ((out_features, in_features), _given("weight", weight, draw)),
         ((out_features,), _given("bias", bias, draw)) if with_bias else None,
@@ -165,7 +173,6 @@ def _plan_linear(in_features: int, out_features: int, bias: Value, weight: Value
 
 
 def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
-    """Raises RuntimeError, in PyTorch's words, for rows of another length."""
     shape, width = np.shape(bare(x)), layer.in_features
     if shape[-1] != width:
         raise RuntimeError(
@@ -175,26 +182,22 @@ def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
     return x, layer.weight, layer.bias
 
 
-class Linear(
-    Layer, row="linear", held=("weight", "bias"), draws=True, plan=_plan_linear, feed=_feed_linear,
+Linear = _enter(
+    "Linear", "linear",
+    "`x @ W.T + b`, from (..., in_features) to (..., out_features).\n\n"
+    "Weights are as given, or drawn evenly from ±1/√in_features; `bias` is the numbers, True or\n"
+    "False. The seed is the given one, or follows `manual_seed`: another one for each layer.",
+    held=("weight", "bias"), draws=True, plan=_plan_linear, feed=_feed_linear,
     printed="in_features={in_features}, out_features={out_features}, bias={has_bias}",
-    settings={"in_features": ..., "out_features": ..., "bias": True, "weight": None},
-):  # fmt: skip
-    """`x @ W.T + b`, from (..., in_features) to (..., out_features).
-
-    Weights are as given, or drawn evenly from ±1/√in_features; `bias` is the numbers themselves,
-    True or False. The seed is the given one, or follows `manual_seed`: another one for each layer.
-    Raises ValueError where numbers that are given have another shape.
-    """
-
-
-class Embedding(
-    Layer, row="embedding", held=("weight",), draws=True,
+    in_features=..., out_features=..., bias=True, weight=None,
+)  # fmt: skip
+Embedding = _enter(
+    "Embedding", "embedding",
+    "Rows of a table of normal weights by their places: integers (...) to (..., embedding_dim).",
+    held=("weight",), draws=True,
     plan=lambda **sizes: ((tuple(sizes.values()), np.random.Generator.standard_normal),),
-    printed="{num_embeddings}, {embedding_dim}",
-    settings={"num_embeddings": ..., "embedding_dim": ...},
-):  # fmt: skip
-    """Rows of a table of normal weights by their places: integers (...) to (..., embedding_dim)."""
+    printed="{num_embeddings}, {embedding_dim}", num_embeddings=..., embedding_dim=...,
+)  # fmt: skip
 
 
 def _convolution(axes: int) -> Params:
@@ -204,11 +207,8 @@ def _convolution(axes: int) -> Params:
         in_channels: int, out_channels: int, kernel_size: Value, groups: int, bias: bool, **_: Value
     ) -> Value:
         shape = (out_channels, in_channels // groups, *_each(kernel_size, axes))
-        draw = evenly(math.prod(shape[1:]))
+        draw = _evenly(math.prod(shape[1:]))
         return (shape, draw), ((out_channels,), draw) if bias else None
-
-    def feed(layer: Layer, x: Value) -> tuple[Value, ...]:
-        return x, layer.weight, layer.bias, *list(layer.chosen.values())[3:7]
 
     def show(in_channels: int, out_channels: int, groups: int, bias: bool, **rest: Value) -> str:
         usual = {"padding": _each(0, axes), "dilation": _each(1, axes)}
@@ -216,23 +216,25 @@ def _convolution(axes: int) -> Params:
         said |= {k: v for k, v in (("groups", groups), ("bias", bias)) if v != 1}
         return ", ".join([f"{in_channels}, {out_channels}", *(f"{k}={v}" for k, v in said.items())])
 
-    sizes = {"in_channels": ..., "out_channels": ..., "kernel_size": ...}
-    rest = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": True}
     return {
-        "row": f"conv{axes}d", "held": ("weight", "bias"), "draws": True, "plan": plan,
-        "feed": feed, "printed": show, "settings": sizes | rest,
+        "held": ("weight", "bias"), "draws": True, "plan": plan, "printed": show,
+        "feed": lambda layer, x: (x, layer.weight, layer.bias, *list(layer.chosen.values())[3:7]),
+        "in_channels": ..., "out_channels": ..., "kernel_size": ...,
+        "stride": 1, "padding": 0, "dilation": 1, "groups": 1, "bias": True,
     }  # fmt: skip
 
 
-class Conv1d(Layer, **_convolution(1)):
-    """Kernels slid along the last axis: of (channels, length), or of a batch of these.
-
-    Weights evenly from ±1/√(channels and places of a window); the padding is with zeros.
-    """
-
-
-class Conv2d(Layer, **_convolution(2)):
-    """Kernels slid over the last two axes: of (channels, height, width), or of a batch of these."""
+Conv1d = _enter(
+    "Conv1d", "conv1d",
+    "Kernels slid along the last axis: of (channels, length), or of a batch of these.\n\n"
+    "Weights evenly from ±1/√(channels and places of a window); the padding is with zeros.",
+    **_convolution(1),
+)  # fmt: skip
+Conv2d = _enter(
+    "Conv2d", "conv2d",
+    "Kernels slid over the last two axes: of (channels, height, width), or of a batch of these.",
+    **_convolution(2),
+)  # fmt: skip
 
 
 def _plan_layer_norm(
@@ -243,19 +245,18 @@ def _plan_layer_norm(
     return weight, (shape, _zeros) if elementwise_affine and bias else None
 
 
-class LayerNorm(
-    Layer, row="layer_norm", held=("weight", "bias"), plan=_plan_layer_norm,
+LayerNorm = _enter(
+    "LayerNorm", "layer_norm",
+    "The last axes less their mean, over the root of their variance; weight and bias an entry.\n\n"
+    "Ba, Kiros and Hinton, 2016; the variance is that of all entries (no -1), with `eps` added.",
+    held=("weight", "bias"), plan=_plan_layer_norm,
     feed=lambda layer, x: (x, layer.normalized_shape, layer.weight, layer.bias, layer.eps),
-    printed=lambda normalized_shape, bias, elementwise_affine, **rest: (
-        f"{_each(normalized_shape, 1)}, eps={{eps}}, elementwise_affine={elementwise_affine}, "
+    printed=lambda normalized_shape, **rest: (
+        f"{_each(normalized_shape, 1)}, eps={{eps}}, elementwise_affine={{elementwise_affine}}, "
         "bias={has_bias}"
     ),
-    settings={"normalized_shape": ..., "eps": 1e-5, "elementwise_affine": True, "bias": True},
-):  # fmt: skip
-    """The last axes less their mean, over the root of their variance; weight and bias an entry.
-
-    Ba, Kiros and Hinton, 2016; the variance is that of all entries (no -1), with `eps` added.
-    """
+    normalized_shape=..., eps=1e-5, elementwise_affine=True, bias=True,
+)  # fmt: skip
 
 
 def _plan_batch_norm(
@@ -266,127 +267,112 @@ def _plan_batch_norm(
     return tuple(((num_features,), draw) if there else None for draw, there in pairs)
 
 
-def _batches(*ranks: int) -> Params:
-    """What the layers that normalise batches of so many axes are."""
-
-    def feed(layer: Layer, x: Value) -> tuple[Value, ...]:
-        """Raises ValueError, in PyTorch's words, for another number of axes."""
-        shape = np.shape(bare(x))
-        if len(shape) not in ranks:
-            wanted = " or ".join(f"{k}D" for k in ranks)
-            raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
-        training = layer.training or not layer.track_running_stats
-        if training and math.prod(shape) // max(layer.num_features, 1) == 1:
-            raise ValueError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"torch.Size({list(shape)})"
-            )
-        running, how = (layer.running_mean, layer.running_var), (layer.momentum, layer.eps)
-        return x, *running, layer.weight, layer.bias, training, *how
-
-    settings = {"num_features": ..., "eps": 1e-5, "momentum": 0.1, "affine": True}
-    return {
-        "row": "batch_norm", "plan": _plan_batch_norm, "feed": feed,
-        "held": ("weight", "bias", "running_mean", "running_var"),
-        "printed": "{num_features}, eps={eps}, momentum={momentum}, affine={affine}, "
-        "bias={affine}, track_running_stats={track_running_stats}",
-        "settings": settings | {"track_running_stats": True},
-    }  # fmt: skip
+def _feed_batch_norm(ranks: tuple[int, ...], layer: Layer, x: Value) -> tuple[Value, ...]:
+    shape = np.shape(bare(x))
+    if len(shape) not in ranks:
+        wanted = " or ".join(f"{k}D" for k in ranks)
+        raise ValueError(f"expected {wanted} input (got {len(shape)}D input)")
+    training = layer.training or not layer.track_running_stats
+    if training and math.prod(shape) // max(layer.num_features, 1) == 1:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"torch.Size({list(shape)})"
+        )
+    running, how = (layer.running_mean, layer.running_var), (layer.momentum, layer.eps)
+    return x, *running, layer.weight, layer.bias, training, *how
 
 
-class BatchNorm1d(Layer, **_batches(2, 3)):
-    """Channels less their mean, over the root of their variance: of the batch in training.
+_batches = partial(
+    _enter, row="batch_norm", plan=_plan_batch_norm,
+    held=("weight", "bias", "running_mean", "running_var"),
+    printed="{num_features}, eps={eps}, momentum={momentum}, affine={affine}, "
+    "bias={affine}, track_running_stats={track_running_stats}",
+    num_features=..., eps=1e-5, momentum=0.1, affine=True, track_running_stats=True,
+)  # fmt: skip
+BatchNorm1d = _batches(
+    "BatchNorm1d", feed=partial(_feed_batch_norm, (2, 3)),
+    words="Channels less their mean, over the root of their variance: of the batch in training.\n\n"
+    "Of (batch, channels) or (batch, channels, length). Ioffe and Szegedy, 2015; after `eval()`\n"
+    "the running mean and variance are taken instead.",
+)  # fmt: skip
+BatchNorm2d = _batches(
+    "BatchNorm2d",
+    feed=partial(_feed_batch_norm, (4,)),
+    words="Of (batch, channels, height, width).",
+)
 
-    Of (batch, channels) or (batch, channels, length). Ioffe and Szegedy, 2015; after `eval()` the
-    running mean and variance are taken instead.
-    """
 
-
-class BatchNorm2d(Layer, **_batches(4)):
-    """Of (batch, channels, height, width)."""
-
-
-def _recurrent(row: str, gates: int, states: int = 1) -> Params:
-    """What the cells with so many gates and states are."""
+def _cell(name: str, row: str, gates: int, words: str) -> type[Layer]:
+    """A step of a recurrent network, of so many gates."""
 
     def plan(input_size: int, hidden_size: int, bias: bool) -> Value:
-        draw, rows = evenly(hidden_size), gates * hidden_size
+        draw, rows = _evenly(hidden_size), gates * hidden_size
         biases = [((rows,), draw) if bias else None] * 2
         return ((rows, input_size), draw), ((rows, hidden_size), draw), *biases
 
     def feed(layer: Layer, x: Value, state: Value = None) -> tuple[Value, ...]:
         if state is None:
             zero = np.zeros((*np.shape(bare(x))[:-1], layer.hidden_size))
-            state = zero if states == 1 else (zero,) * states
+            state = (zero, zero) if row == "lstm_cell" else zero
         return x, state, *(getattr(layer, name) for name in layer.held)
 
-    return {
-        "row": row, "held": ("weight_ih", "weight_hh", "bias_ih", "bias_hh"), "draws": True,
-        "plan": plan, "feed": feed,
-        "printed": lambda bias, **_: "{input_size}, {hidden_size}" + ", bias=False" * (not bias),
-        "settings": {"input_size": ..., "hidden_size": ..., "bias": True},
-    }  # fmt: skip
+    return _enter(
+        name, row, words, held=("weight_ih", "weight_hh", "bias_ih", "bias_hh"), draws=True,
+        plan=plan, feed=feed, input_size=..., hidden_size=..., bias=True,
+        printed=lambda bias, **_: "{input_size}, {hidden_size}" + ", bias=False" * (not bias),
+    )  # fmt: skip
 
 
-class RNNCell(Layer, **_recurrent("rnn_tanh_cell", 1)):
-    """One step of a recurrent network, tanh(U x + b + W h + c): Elman, 1990.
-
-    From x (..., input_size) and a state (..., hidden_size), zeros where none is given, to the next
-    state; weights evenly from ±1/√hidden_size.
-    """
-
-
-class GRUCell(Layer, **_recurrent("gru_cell", 3)):
-    """Three gates, whose formulas `gru_cell` has (Cho and others, 2014)."""
-
-
-class LSTMCell(Layer, **_recurrent("lstm_cell", 4, 2)):
-    """Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997)."""
-
+RNNCell = _cell(
+    "RNNCell", "rnn_tanh_cell", 1,
+    "One step of a recurrent network, tanh(U x + b + W h + c): Elman, 1990.\n\n"
+    "From x (..., input_size) and a state (..., hidden_size), zeros where none is given, to the\n"
+    "next state; weights evenly from ±1/√hidden_size.",
+)  # fmt: skip
+GRUCell = _cell(
+    "GRUCell", "gru_cell", 3,
+    "Three gates, whose formulas `gru_cell` has (Cho and others, 2014).",
+)  # fmt: skip
+LSTMCell = _cell(
+    "LSTMCell", "lstm_cell", 4,
+    "Four gates and a state (h, c); `lstm_cell` has the formulas (Hochreiter and others, 1997).",
+)  # fmt: skip
 
 # -- functions without parameters ------------------------------------------------------------------
 
-
-def _function(name: str, row: str, words: str, **own: Value) -> type[Layer]:
-    """The module of a function that has nothing of its own beside its settings."""
-    more = {k: own.pop(k) for k in ("feed", "printed", "expects") if k in own}
-    body = {"__doc__": words, "__module__": __name__}
-    return type(name, (Layer,), body, row=row, settings=own, **more)
-
-
-ReLU = _function("ReLU", "relu", "max(x, 0).")
-Tanh = _function("Tanh", "tanh", "The hyperbolic tangent.")
-Sigmoid = _function("Sigmoid", "sigmoid", "1 / (1 + exp(-x)).")
-SiLU = _function("SiLU", "silu", "x sigmoid(x).")
-Softplus = _function("Softplus", "softplus", "log(1 + exp(beta x)) / beta.", beta=1.0)
-LeakyReLU = _function(
+ReLU = _enter("ReLU", "relu", "max(x, 0).")
+Tanh = _enter("Tanh", "tanh", "The hyperbolic tangent.")
+Sigmoid = _enter("Sigmoid", "sigmoid", "1 / (1 + exp(-x)).")
+SiLU = _enter("SiLU", "silu", "x sigmoid(x).")
+Softplus = _enter("Softplus", "softplus", "log(1 + exp(beta x)) / beta.", beta=1.0)
+LeakyReLU = _enter(
     "LeakyReLU", "leaky_relu", "x, and left of zero a small multiple of it.", negative_slope=0.01
 )
-ELU = _function("ELU", "elu", "x, and left of zero alpha (exp(x) - 1).", alpha=1.0)
-GELU = _function(
+ELU = _enter("ELU", "elu", "x, and left of zero alpha (exp(x) - 1).", alpha=1.0)
+GELU = _enter(
     "GELU", "gelu", "x times the normal distribution function at x (Hendrycks, Gimpel, 2016).\n\n"
     '`approximate` is "none", or "tanh" for the formula with the hyperbolic tangent.',
     approximate="none",
 )  # fmt: skip
-Softmax = _function("Softmax", "softmax", "exp(x) as shares of its sum along an axis.", dim=...)
-LogSoftmax = _function("LogSoftmax", "log_softmax", "x - log(sum(exp(x))) along an axis.", dim=...)
-Flatten = _function(
+Softmax = _enter("Softmax", "softmax", "exp(x) as shares of its sum along an axis.", dim=...)
+LogSoftmax = _enter("LogSoftmax", "log_softmax", "x - log(sum(exp(x))) along an axis.", dim=...)
+Flatten = _enter(
     "Flatten", "flatten", "The axes from `start_dim` to `end_dim` as one: (n, a, b) is (n, a b).",
     start_dim=1, end_dim=-1,
 )  # fmt: skip
 WINDOWS: Params = {"kernel_size": ..., "stride": None, "padding": 0}
 LARGEST: Params = {**WINDOWS, "dilation": 1, "ceil_mode": False}
-AvgPool1d = _function(
+AvgPool1d = _enter(
     "AvgPool1d", "avg_pool1d", "The mean of each window along the last axis of (..., length).",
     **WINDOWS, printed=lambda **how: ", ".join(f"{k}={_each(v, 1)}" for k, v in how.items()),
 )  # fmt: skip
-AvgPool2d = _function(
+AvgPool2d = _enter(
     "AvgPool2d", "avg_pool2d", "The mean of each window over the last two axes.", **WINDOWS
 )
-MaxPool1d = _function(
+MaxPool1d = _enter(
     "MaxPool1d", "max_pool1d", "The largest of each window along the last axis.", **LARGEST
 )
-MaxPool2d = _function(
+MaxPool2d = _enter(
     "MaxPool2d", "max_pool2d", "The largest of each window over the last two axes.", **LARGEST
 )
 
@@ -396,16 +382,16 @@ def _expect_chance(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-class Dropout(Layer, row="dropout", settings={"p": 0.5}, expects=_expect_chance):
-    """In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`."""
+def _drop(layer: Layer, x: Value) -> Value:
+    mask = GENERATOR.rand(*np.shape(bare(x))) >= layer.p
+    return COMPOUNDS["dropout"](x, layer.p, layer.training, mask=mask)
 
-    printed = "p={p}, inplace=False"
 
-    def forward(self, *inputs: Value) -> Value:
-        """The function of that name, with a mask that is drawn anew."""
-        mask = GENERATOR.rand(*np.shape(bare(inputs[0]))) >= self.p
-        return COMPOUNDS["dropout"](inputs[0], self.p, self.training, mask=mask)
-
+Dropout = _enter(
+    "Dropout", "dropout",
+    "In training each entry is 0 by chance, and the others over 1 - p; x itself after `eval()`.",
+    forward=_drop, expects=_expect_chance, printed="p={p}, inplace=False", p=0.5,
+)  # fmt: skip
 
 # -- losses ----------------------------------------------------------------------------------------
 
@@ -428,7 +414,7 @@ def _warn_of_shapes(layer: Layer, x: Value, target: Value) -> tuple[Value, ...]:
     return x, target, layer.reduction
 
 
-_loss = partial(_function, reduction="mean", printed="", expects=_expect_reduction)
+_loss = partial(_enter, reduction="mean", printed="", expects=_expect_reduction)
 MSELoss = _loss(
     "MSELoss", "mse_loss", "The mean (or the sum, or each) of (input - target)**2.",
     feed=_warn_of_shapes,
@@ -446,11 +432,3 @@ L1Loss = _loss("L1Loss", "l1_loss", "The mean (or the sum, or each) of |input - 
 SmoothL1Loss = _loss(
     "SmoothL1Loss", "smooth_l1_loss", "d**2 / 2 where |d| < 1, else |d| - 1/2 (Girshick, 2015)."
 )
-
-_BY_NAME: Mapping[str, type[Layer]] = {name: globals()[name] for name in __all__}
-LAYERS = {name: each for name, each in _BY_NAME.items() if each.held}
-"""The layers with parameters, by PyTorch's names."""
-LOSSES = {name: each for name, each in _BY_NAME.items() if "reduction" in each.settings}
-"""The loss functions, by PyTorch's names."""
-APPLIED = {n: k for n, k in _BY_NAME.items() if n not in {*LAYERS, *LOSSES, "Dropout"}}
-"""Functions as modules, by PyTorch's names."""

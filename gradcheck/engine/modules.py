@@ -27,11 +27,6 @@ def mark(t: Tensor) -> Tensor:
     return t
 
 
-def is_parameter(value: Value) -> bool:
-    """Whether a value was made by `Parameter`."""
-    return isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
-
-
 class Module:
     """Subclass it with `__init__` and `forward`; parameters and modules are found as attributes."""
 
@@ -50,22 +45,18 @@ class Module:
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """Every parameter once, with the path of attributes that leads to it."""
-        seen: set[int] = set()
-        for path, value in self._members(prefix, set()):
-            if id(value) not in seen:
-                seen.add(id(value))
-                yield path, value
+        yield from self._members(prefix, set())
 
-    def _members(self, prefix: str, inside: set[int]) -> Iterator[tuple[str, Tensor]]:
-        if id(self) in inside:
-            return
-        inside.add(id(self))
+    def _members(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
         for name, value in vars(self).items():
             path = f"{prefix}.{name}" if prefix else name
-            if is_parameter(value):
-                yield path, value
-            elif isinstance(value, Module):
-                yield from value._members(path, inside)
+            held = isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
+            if (held or isinstance(value, Module)) and id(value) not in seen:
+                seen.add(id(value))
+                if held:
+                    yield path, value
+                else:
+                    yield from value._members(path, seen)
 
     def parameters(self) -> list[Tensor]:
         """The parameters of this module and of those that it holds."""
@@ -91,13 +82,13 @@ class Module:
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor]) -> None:
         """Copy the numbers of a `state_dict`; raises KeyError where the paths are others."""
-        held = dict(self.named_parameters())
+        held = self.state_dict()
         if held.keys() != state_dict.keys():
             raise KeyError(
                 f"the parameters here are {', '.join(held)}; {', '.join(state_dict)} came"
             )
         for path, value in held.items():
-            copy_(value.detach(), state_dict[path])
+            copy_(value, state_dict[path])
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients."""
@@ -105,10 +96,8 @@ class Module:
 
     def train(self, mode: bool = True) -> "Module":
         """Itself, from now on in training or not, with all that it holds."""
-        self.training = mode
-        for value in vars(self).values():
-            if isinstance(value, Module):
-                value.train(mode)
+        for module in self.modules():
+            module.training = mode
         return self
 
     def eval(self) -> "Module":
@@ -118,8 +107,12 @@ class Module:
     def __repr__(self) -> str:
         """As PyTorch prints a module, its members indented."""
         inner = [(k, v) for k, v in vars(self).items() if isinstance(v, Module)]
-        lines = indent("".join(f"({name}): {value!r}\n" for name, value in inner), "  ")
-        return f"{type(self).__name__}({chr(10) if inner else ''}{lines})"
+        return _print_members(self, [f"({name}): {value!r}\n" for name, value in inner])
+
+
+def _print_members(module: Module, lines: list[str]) -> str:
+    inside = indent("".join(lines), "  ")
+    return f"{type(module).__name__}({chr(10) if lines else ''}{inside})"
 
 
 class Sequential(Module):
@@ -151,23 +144,20 @@ class Sequential(Module):
 class ModuleList(Sequential):
     """Modules in a list, whose parameters count; what they do is up to the module around."""
 
+    forward = Module.forward  # refused, as PyTorch's is
+
     def __init__(self, modules: Iterable[Value] = ()) -> None:
         """The modules, in their order."""
         super().__init__(*modules)
 
-    def forward(self, x: Value) -> Value:
-        """None: raises NotImplementedError, as PyTorch's does."""
-        raise NotImplementedError('Module [ModuleList] is missing the required "forward" function')
-
     def __repr__(self) -> str:
         """As PyTorch prints it: modules that print alike, one behind the other, once."""
-        runs = [(text, list(same)) for text, same in groupby(map(repr, self))]
         lines, k = [], 0
-        for text, same in runs:
-            n = len(same)
+        for text, same in groupby(map(repr, self)):
+            n = len(list(same))
             lines.append(f"({k}): {text}\n" if n == 1 else f"({k}-{k + n - 1}): {n} x {text}\n")
             k += n
-        return f"ModuleList({chr(10) if lines else ''}{indent(''.join(lines), '  ')})"
+        return _print_members(self, lines)
 
     def append(self, module: Value) -> "ModuleList":
         """Itself, one longer."""

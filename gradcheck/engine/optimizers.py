@@ -29,9 +29,9 @@ class Optimizer:
         _expect(bool(self.params), "optimizer got an empty parameter list")
         for p in self.params:
             if not isinstance(p, Tensor):
+                kind = type(p).__name__
                 raise TypeError(
-                    "optimizer can only optimize Tensors, but one of the params is "
-                    f"{type(p).__name__}"
+                    f"optimizer can only optimize Tensors, but one of the params is {kind}"
                 )
             _expect(p.is_leaf or p.retains_grad, "can't optimize a non-leaf Tensor")
         _expect(lr >= 0, f"Invalid learning rate: {lr}")

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,21 +30,16 @@ def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
     suffixes = []
     if array.size == 0 and array.ndim != 1:
         suffixes.append(f"size=({', '.join(map(str, array.shape))})")
-    if array.dtype not in (np.float64, np.int64, np.bool_) or (
-        array.size == 0 and array.dtype != np.float64
-    ):
+    usual = (np.float64, np.int64, np.bool_) if array.size else (np.float64,)
+    if array.dtype not in usual:
         suffixes.append(f"dtype=torch.{array.dtype}")
     if grad_fn:
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(f"tensor({_entries(array)}", suffixes)
-
-
-def _with_suffixes(text: str, suffixes: list[str]) -> str:
-    """What is said after the entries, on a new line where the old one is full."""
+    text = f"tensor({_entries(array)}"
     column = len(text) - (text.rfind("\n") + 1)
-    for suffix in suffixes:
+    for suffix in suffixes:  # on a new line where the old one is full
         if column + len(suffix) + 3 > WIDTH:
             text += ",\n" + " " * INDENT + suffix
             column = INDENT + len(suffix)
@@ -60,7 +54,12 @@ def _entries(array: Value) -> str:
         return "[]"
     short = array.size > THRESHOLD
     shown = array[np.ix_(*map(_corners, array.shape))] if short else array
-    return _body(array, _writer(shown), INDENT, short)
+    form: Callable[[Value], str] = str
+    deciding = shown  # zeros, nan and inf have no say in the width
+    if array.dtype.kind == "f":
+        form, deciding = _float_form(shown), shown[np.isfinite(shown) & (shown != 0)]
+    width = max((len(form(v)) for v in deciding.ravel()), default=1) if array.ndim else 0
+    return _body(array, lambda entry: form(entry).rjust(width), width, INDENT, short)
 
 
 def _corners(length: int) -> list[int]:
@@ -70,46 +69,21 @@ def _corners(length: int) -> list[int]:
     return [*range(EDGE), *range(length - EDGE, length)]
 
 
-def _body(array: Value, writer: "Writer", indent: int, short: bool) -> str:
+def _body(array: Value, write: Callable[[Value], str], width: int, indent: int, short: bool) -> str:
     """Nested rows; long axes of a large tensor abbreviated to three entries on each side."""
     if array.ndim == 0:
-        return writer.write(array[()])
+        return write(array[()])
     positions = _corners(len(array)) if short else range(len(array))
-    texts = [_body(array[i], writer, indent + 1, short) for i in positions]
+    texts = [_body(array[i], write, width, indent + 1, short) for i in positions]
     if len(positions) < len(array):
         texts.insert(EDGE, " ..." if array.ndim == 1 else "...")
-    if array.ndim == 1:
-        return f"[{_wrap(texts, indent, writer.width)}]"
-    between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
-    return f"[{between.join(texts)}]"
-
-
-def _wrap(texts: list[str], indent: int, width: int) -> str:
-    """Comma-separated entries, as many a line as fit."""
-    per_line = max(1, (WIDTH - indent) // (width + 2))
-    lines = [texts[i : i + per_line] for i in range(0, len(texts), per_line)]
-    return (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines)
-
-
-class Writer(NamedTuple):
-    """How the entries are written, and the width to which they are padded."""
-
-    form: Callable[[Value], str]
-    width: int
-
-    def write(self, entry: Value) -> str:
-        """One entry."""
-        return self.form(entry).rjust(self.width)
-
-
-def _writer(array: Value) -> Writer:
-    """PyTorch's way to write these numbers; zeros, nan and inf have no say in the width."""
-    form: Callable[[Value], str] = str
-    deciding = array
-    if array.dtype.kind == "f":
-        form, deciding = _float_form(array), array[np.isfinite(array) & (array != 0)]
-    width = max((len(form(v)) for v in deciding.ravel()), default=1)
-    return Writer(form, width if array.ndim else 0)
+    margin = " " * (indent + 1)
+    if array.ndim > 1:
+        between = "," + "\n" * (array.ndim - 1) + margin
+        return f"[{between.join(texts)}]"
+    count = max(1, (WIDTH - indent) // (width + 2))  # as many a line as fit
+    lines = [", ".join(texts[i : i + count]) for i in range(0, len(texts), count)]
+    return f"[{(',' + chr(10) + margin).join(lines)}]"
 
 
 def _float_form(array: Value) -> Callable[[Value], str]:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
-from typing import Self, overload
+from typing import Self
 
 from gradcheck.values import Routine, Value
 
@@ -85,10 +85,6 @@ class Recording(ContextDecorator):
         return super().__call__(function)
 
 
-@overload
-def no_grad(function: None = None) -> Recording: ...
-@overload
-def no_grad(function: Routine) -> Routine: ...
 def no_grad(function: Routine | None = None) -> Value:
     """Block or decorator inside which nothing is recorded.
 
@@ -114,10 +110,6 @@ def no_grad(function: Routine | None = None) -> Value:
     return Recording(False) if function is None else Recording(False)(function)
 
 
-@overload
-def enable_grad(function: None = None) -> Recording: ...
-@overload
-def enable_grad(function: Routine) -> Routine: ...
 def enable_grad(function: Routine | None = None) -> Value:
     """Block or decorator inside which operations are recorded again."""
     return Recording(True) if function is None else Recording(True)(function)
