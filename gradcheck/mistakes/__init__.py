@@ -6,7 +6,7 @@ from gradcheck.mistakes.row import CATALOGUE, Accumulation, Edge, Mistake, Start
 
 FILES = (
     "accumulation", "backprop", "chain", "functions", "norms", "powers", "products", "selecting",
-    "shapes", "sums", "whole_answer",
+    "sums", "whole_answer",
 )  # fmt: skip
 for _name in FILES:  # each enters its rows
     import_module(f"{__name__}.{_name}")

@@ -12,6 +12,7 @@ from gradcheck.mistakes.row import (
     SYMMETRIC,
     Edge,
     Start,
+    anywhere,
     mistake,
     pull,
 )
@@ -71,263 +72,8 @@ def _sign_turned(e: Edge) -> Sequence[Numbers]:
     return (forward(a, -b),)
 
 
-sign_error = pull(
-    "sign-error",
-    wrong=lambda e: -e.right,
-    says="The sign flipped on the way back through `{text}` to `{u}`.",
-    example=("sum(x - x**3)", "-1 - 3*x**2"),
-    habit=False,
-)
-
-loss_as_seed = mistake(
-    "seed-not-one",
-    rank=GENERIC,
-    verb="seed",
-    wrong=lambda s: s.g * s.value,
-    says="The way back starts with the value of the loss; it starts with 1, its derivative by "
-    "itself.",
-    example=("sum(x**2)", "2*x*sum(x**2)"),
-    habit=False,
-    hidden_by=(ALIKE,),
-)
-
-
 def _has_cotangent(s: Start) -> bool:
     return bool(np.any(np.asarray(s.g) != 1))
-
-
-cotangent_ignored = mistake(
-    "seed-not-one",
-    verb="seed",
-    where=_has_cotangent,
-    wrong=lambda s: np.ones_like(s.g),
-    says="The incoming cotangent was ignored: the way back started with ones.",
-    example=("x**2", "2*x"),
-    habit=False,
-    hidden_by=(ALIKE,),
-)
-
-activation_dropped = pull(
-    "chain-factor-dropped",
-    where=_activation,
-    wrong=lambda e: e.g + 0 * e.right,
-    says="The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
-    example=("sum(tanh(x)**2)", "2*tanh(x)"),
-    hidden_by=(ALIKE, ALL_PASS),
-)
-
-factor_dropped = pull(
-    "chain-factor-dropped",
-    where=_factor,
-    wrong=lambda e: e.g + 0 * e.right,
-    says="The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
-    example=("sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}),
-    habit=False,
-    hidden_by=(ALIKE, ALL_PASS),
-)
-
-factor_twice = pull(
-    "chain-factor-twice",
-    where=_activation,
-    wrong=lambda e: e.rule(e.right, e.y, e.operands),
-    says="The derivative of `{text}` is in the answer twice.",
-    example=("sum(tanh(x)**2)", "2*tanh(x)*(1 - tanh(x)**2)**2"),
-)
-
-given_factor_twice = pull(
-    "chain-factor-twice",
-    where=lambda e: e.op in ("multiply", "divide") and np.shape(e.right) == np.shape(e.g),
-    wrong=lambda e: e.rule(e.right, e.y, e.operands),
-    says="The factor that `{text}` has on the way back is in the gradient twice.",
-    example=("sum(tanh(x / 3)**2)", "2*tanh(x/3)*(1 - tanh(x/3)**2) / 9"),
-    habit=False,
-)
-
-matrix_dropped = pull(
-    "chain-factor-dropped",
-    where=lambda e: e.op == "matmul" and np.shape(e.g) == e.shape,
-    wrong=lambda e: e.g,
-    says="The cotangent passed through the product `{text}` unchanged: the other matrix is "
-    "missing.",
-    example=("sum(A @ x * V)", "V", {"x": (3, 2), "V": (3, 2)}),
-    habit=False,
-)
-
-denominator_forgotten = pull(
-    "denominator-forgotten",
-    where=lambda e: e.op == "divide" and e.i == 1,
-    wrong=lambda e: -e.g * e.other,
-    says="The derivative of `{text}` by what is below is over its square: here it is not.",
-    example=("sum(v / x)", "-v", {"x": (3,), "v": (3,)}),
-    habit=False,
-)
-
-
-last_sample = pull(
-    "overwritten-not-accumulated",
-    where=lambda e: e.op == "matmul" and e.i == 1 and np.ndim(e.g) > 1,
-    choices=lambda e: (-1, 0),
-    wrong=lambda e, row: e.rule(_one_row(e.g, row), e.y, e.operands),
-    says="The gradient at `{text}` adds up over all rows: here one row overwrote the others.",
-    example=("sum(tanh(X @ W))", {"W": "X[-1:].T @ (1 - tanh(X[-1:] @ W)**2)"}),
-    habit=False,
-    hidden_by=(ONE_LONG,),
-)
-
-upstream_ignored = pull(
-    "upstream-ignored",
-    where=lambda e: bool(np.any(np.asarray(e.g) != 1)),
-    wrong=lambda e: e.rule(np.ones_like(e.g), e.y, e.operands),
-    says="At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
-    example=("sum(tanh(x)**2)", "1 - tanh(x)**2"),
-    hidden_by=(ALIKE,),
-)
-
-wrong_tensor = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.elementwise and (len(e.operands) == 1 or (e.op == "power" and e.i == 0)),
-    wrong=lambda e: e.rule(e.g, e.x, (e.y, *e.operands[1:])),
-    says="The derivative of `{text}` is taken at the wrong tensor: its value and its argument "
-    "were mistaken for one another.",
-    example=("sum(tanh(x)**2)", "2*tanh(x)*(1 - x**2)"),
-)
-
-sum_for_mean = pull(
-    "sum-for-mean",
-    where=lambda e: e.op == "mean",
-    wrong=lambda e: e.right * _count(e),
-    says="`{text}` is a mean: the division by the number of entries is missing.",
-    example=("mean(x**2)", "2*x", {"x": (5,)}),
-    hidden_by=(ONE_LONG,),
-)
-
-mean_for_sum = pull(
-    "mean-for-sum",
-    where=lambda e: e.op == "sum",
-    wrong=lambda e: e.right / _count(e),
-    says="`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
-    example=("sum(x**2)", "2*x/5", {"x": (5,)}),
-    hidden_by=(ONE_LONG,),
-)
-
-mean_twice = pull(
-    "mean-for-sum",
-    where=lambda e: e.op == "mean",
-    wrong=lambda e: e.right / _count(e),
-    says="The division by the number of entries of `{text}` was made twice.",
-    example=("mean(x**2)", "2*x/25", {"x": (5,)}),
-    hidden_by=(ONE_LONG,),
-)
-
-mean_over_batch = pull(
-    "mean-for-sum",
-    where=lambda e: _matrices(e) and e.i == 1,
-    wrong=lambda e: e.right / len(e.g),
-    says="The gradient at `{text}` was averaged over the rows; the product sums over them.",
-    example=("sum(tanh(X @ W))", {"W": "X.T @ (1 - tanh(X @ W)**2) / 5"}),
-    hidden_by=(ONE_LONG,),
-)
-
-for _factor_kept, _says, _answer in (
-    (2, "There is a factor of 2 too much", "2*cos(x) + 3*x**2"),
-    (0.5, "A factor of 2 is missing", "cos(x)/2 + 3*x**2"),
-):
-    pull(
-        "factor-two",
-        rank=GENERIC,
-        wrong=lambda e, factor=_factor_kept: e.right * factor,
-        says=f"{_says} on the way back through `{{text}}` to `{{u}}`.",
-        example=("sum(sin(x) + x**3)", _answer),
-        habit=False,
-    )
-
-transposed = pull(
-    "transposed",
-    where=_stacks,
-    wrong=lambda e: np.swapaxes(e.right, -1, -2),
-    says="The gradient at `{text}` is transposed.",
-    example=("sum(X @ W * V)", {"W": "V.T @ X"}, {"V": (5, 2)}),
-    habit=False,
-    hidden_by=(SYMMETRIC,),
-)
-
-not_transposed = pull(
-    "transposed",
-    where=lambda e: e.op in ("matmul", "einsum") and len(e.operands) == 2,
-    choices=_equal_axes,
-    wrong=_with_turned,
-    says="On the way back through `{text}` the other operand is to be transposed.",
-    example=("sum(A @ x * V)", "A @ V", {"x": (3, 2), "V": (3, 2)}),
-    hidden_by=(SYMMETRIC,),
-)
-
-operands_swapped = pull(
-    "operands-swapped",
-    where=lambda e: e.op in TURNABLE,
-    wrong=lambda e: e.rule(e.g, e.y, e.operands[::-1]),
-    says="In the derivative of `{text}` the operands stand in each other's place.",
-    example=("sum(x * v * sin(v))", "x*sin(v)"),
-    hidden_by=(ONE_LONG, SYMMETRIC),
-)
-
-
-elementwise_product = pull(
-    "elementwise-for-matmul",
-    where=_matrices,
-    wrong=lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g,
-    says="At `{text}` the entries were multiplied one by one: this wants a matrix product.",
-    example=("sum(X @ W * V)", {"W": "X * V"}, {"W": (3, 1), "V": (5, 1)}),
-    hidden_by=(ONE_LONG,),
-)
-
-statistics_constant = pull(
-    "path-dropped",
-    where=_statistic,
-    wrong=lambda e: 0 * e.right,
-    says="The statistic `{text}` was held constant: it depends on every entry, its path counts.",
-    example=(
-        "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
-        "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)",
-        {"x": (5, 3)},
-    ),
-)
-
-sigmoid_for_tanh = pull(
-    "wrong-function-derivative",
-    where=lambda e: e.op in ("tanh", "sigmoid"),
-    wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "tanh" else 1 - e.y**2),
-    says="The derivative of `{text}` is that of another activation: tanh has 1 - a^2, sigmoid "
-    "a (1 - a).",
-    example=("sum(tanh(x)**2)", "2*tanh(x) * tanh(x)*(1 - tanh(x))"),
-)
-
-stopped_half_way = mistake(
-    "chain-factor-dropped",
-    verb="stop",
-    wrong=lambda g: g,
-    says="This is the gradient by `{text}`: the way back goes on from there.",
-    example=("sum((X @ w)**3)", {"w": "3*(X @ w)**2"}),
-    rank=GENERIC,
-    habit=False,
-)
-
-root_not_divided = pull(
-    "denominator-forgotten",
-    where=lambda e: e.op == "sqrt",
-    wrong=lambda e: e.right * e.y,
-    says="The derivative of `{text}` is not divided by the root.",
-    example=("sqrt(sum(x**2))", "x"),
-)
-
-sign_inside = pull(
-    "sign-error",
-    where=lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
-    choices=_sign_turned,
-    wrong=lambda e, x: e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands)),
-    says="In the derivative of `{text}` the sum or difference inside has the other sign.",
-    example=("sum((3*x - v)**2)", "6*(3*x + v)"),
-    habit=False,
-)
 
 
 PRODUCTS = frozenset({"multiply", "matmul", "divide", "einsum"})
@@ -355,45 +101,127 @@ def _square(e: Edge) -> bool:
     return e.op == "matmul" and np.ndim(e.g) == 2 and len(e.g) == len(e.g.T)
 
 
-neighbour = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
-    choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))),
-    rank=GENERIC,
-    wrong=_with_other,
-    says="At `{text}` another tensor of the same shape was taken for the operand that the "
-    "cotangent is multiplied by.",
-    example=("sum(sin(x) * exp(x))", "x*cos(x) + sin(x)*exp(x)"),
-    habit=False,
-)
-
-cotangent_transposed = pull(
-    "transposed",
-    where=_square,
-    wrong=lambda e: e.rule(e.g.T, e.y, e.operands),
-    says="The cotangent that arrives at `{text}` was transposed.",
-    example=("sum(A @ x * V)", "A.T @ V.T", {"x": (3, 3), "V": (3, 3)}),
-    habit=False,
-    hidden_by=(SYMMETRIC,),
-)
-
-flipped = pull(
-    "flipped",
-    where=lambda e: e.op in PRODUCTS and np.ndim(e.right) > 0,
-    choices=lambda e: range(-min(np.ndim(e.right), AXES), 0),
-    wrong=lambda e, axis: np.flip(e.right, axis),
-    says="On the way back through `{text}` the entries stand in reverse order along one axis, as "
-    "of a kernel that was flipped.",
-    example=("sum(X @ w)", {"w": "sum(X, axis=0)[::-1]"}),
-    habit=False,
-)
-
-
-order_swapped = pull(
-    "operands-swapped",
-    where=_matrices,
-    wrong=lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T,
-    says="The factors of the product behind `{text}` are in the wrong order.",
-    example=("sum(A @ x * V)", "V @ A.T", {"x": (3, 3), "V": (3, 3)}),
-    hidden_by=(ONE_LONG, SYMMETRIC),
-)
+# fmt: off
+pull("sign-error", anywhere,
+    "The sign flipped on the way back through `{text}` to `{u}`.",
+    (lambda e: -e.right, "sum(x - x**3)", "-1 - 3*x**2"), habit=False)
+mistake("seed", "seed-not-one", anywhere,
+    "The way back starts with the value of the loss; it starts with 1, its derivative by itself.",
+    (lambda s: s.g * s.value, "sum(x**2)", "2*x*sum(x**2)"), rank=GENERIC, habit=False,
+    hidden_by=(ALIKE,))
+mistake("seed", "seed-not-one", _has_cotangent,
+    "The incoming cotangent was ignored: the way back started with ones.",
+    (lambda s: np.ones_like(s.g), "x**2", "2*x"), habit=False, hidden_by=(ALIKE,))
+pull("chain-factor-dropped", _activation,
+    "The derivative of `{text}` is missing: the cotangent passed through it unchanged.",
+    (lambda e: e.g + 0 * e.right, "sum(tanh(x)**2)", "2*tanh(x)"), hidden_by=(ALIKE, ALL_PASS))
+pull("chain-factor-dropped", _factor,
+    "The cotangent passed through `{text}` unchanged: the factor of this step is missing.",
+    (lambda e: e.g + 0 * e.right, "sum(sin(x*v))", {"x": "cos(x*v)", "v": "cos(x*v)"}), habit=False,
+    hidden_by=(ALIKE, ALL_PASS))
+pull("chain-factor-twice", _activation,
+    "The derivative of `{text}` is in the answer twice.",
+    (lambda e: e.rule(e.right, e.y, e.operands), "sum(tanh(x)**2)",
+     "2*tanh(x)*(1 - tanh(x)**2)**2"))
+pull("chain-factor-twice",
+    lambda e: e.op in ("multiply", "divide") and np.shape(e.right) == np.shape(e.g),
+    "The factor that `{text}` has on the way back is in the gradient twice.",
+    (lambda e: e.rule(e.right, e.y, e.operands), "sum(tanh(x / 3)**2)",
+     "2*tanh(x/3)*(1 - tanh(x/3)**2) / 9"), habit=False)
+pull("chain-factor-dropped", lambda e: e.op == "matmul" and np.shape(e.g) == e.shape,
+    "The cotangent passed through the product `{text}` unchanged: the other matrix is missing.",
+    (lambda e: e.g, "sum(A @ x * V)", "V", {"x": (3, 2), "V": (3, 2)}), habit=False)
+pull("denominator-forgotten", lambda e: e.op == "divide" and e.i == 1,
+    "The derivative of `{text}` by what is below is over its square: here it is not.",
+    (lambda e: -e.g * e.other, "sum(v / x)", "-v", {"x": (3,), "v": (3,)}), habit=False)
+pull("overwritten-not-accumulated", lambda e: e.op == "matmul" and e.i == 1 and np.ndim(e.g) > 1,
+    "The gradient at `{text}` adds up over all rows: here one row overwrote the others.",
+    (lambda e, row: e.rule(_one_row(e.g, row), e.y, e.operands), "sum(tanh(X @ W))",
+     {"W": "X[-1:].T @ (1 - tanh(X[-1:] @ W)**2)"}), choices=lambda e: (-1, 0), habit=False,
+    hidden_by=(ONE_LONG,))
+pull("upstream-ignored", lambda e: bool(np.any(np.asarray(e.g) != 1)),
+    "At `{text}` only the local derivative is left: the cotangent that arrives multiplies it.",
+    (lambda e: e.rule(np.ones_like(e.g), e.y, e.operands), "sum(tanh(x)**2)", "1 - tanh(x)**2"),
+    hidden_by=(ALIKE,))
+pull("wrong-tensor-in-derivative",
+    lambda e: e.elementwise and (len(e.operands) == 1 or (e.op == "power" and e.i == 0)),
+    "The derivative of `{text}` is taken at the wrong tensor: its value and its argument were "
+    "mistaken for one another.",
+    (lambda e: e.rule(e.g, e.x, (e.y, *e.operands[1:])), "sum(tanh(x)**2)", "2*tanh(x)*(1 - x**2)"))
+pull("sum-for-mean", lambda e: e.op == "mean",
+    "`{text}` is a mean: the division by the number of entries is missing.",
+    (lambda e: e.right * _count(e), "mean(x**2)", "2*x", {"x": (5,)}), hidden_by=(ONE_LONG,))
+pull("mean-for-sum", lambda e: e.op == "sum",
+    "`{text}` is a sum, but the gradient was divided by the number of terms, as for a mean.",
+    (lambda e: e.right / _count(e), "sum(x**2)", "2*x/5", {"x": (5,)}), hidden_by=(ONE_LONG,))
+pull("mean-for-sum", lambda e: e.op == "mean",
+    "The division by the number of entries of `{text}` was made twice.",
+    (lambda e: e.right / _count(e), "mean(x**2)", "2*x/25", {"x": (5,)}), hidden_by=(ONE_LONG,))
+pull("mean-for-sum", lambda e: _matrices(e) and e.i == 1,
+    "The gradient at `{text}` was averaged over the rows; the product sums over them.",
+    (lambda e: e.right / len(e.g), "sum(tanh(X @ W))", {"W": "X.T @ (1 - tanh(X @ W)**2) / 5"}),
+    hidden_by=(ONE_LONG,))
+for _factor_kept, _says, _answer in (
+    (2, "There is a factor of 2 too much", "2*cos(x) + 3*x**2"),
+    (0.5, "A factor of 2 is missing", "cos(x)/2 + 3*x**2"),
+):
+    pull("factor-two", anywhere,
+        f"{_says} on the way back through `{{text}}` to `{{u}}`.",
+        (lambda e, factor=_factor_kept: e.right * factor, "sum(sin(x) + x**3)", _answer),
+        rank=GENERIC, habit=False)
+pull("transposed", _stacks,
+    "The gradient at `{text}` is transposed.",
+    (lambda e: np.swapaxes(e.right, -1, -2), "sum(X @ W * V)", {"W": "V.T @ X"}, {"V": (5, 2)}),
+    habit=False, hidden_by=(SYMMETRIC,))
+pull("transposed", lambda e: e.op in ("matmul", "einsum") and len(e.operands) == 2,
+    "On the way back through `{text}` the other operand is to be transposed.",
+    (_with_turned, "sum(A @ x * V)", "A @ V", {"x": (3, 2), "V": (3, 2)}), choices=_equal_axes,
+    hidden_by=(SYMMETRIC,))
+pull("operands-swapped", lambda e: e.op in TURNABLE,
+    "In the derivative of `{text}` the operands stand in each other's place.",
+    (lambda e: e.rule(e.g, e.y, e.operands[::-1]), "sum(x * v * sin(v))", "x*sin(v)"),
+    hidden_by=(ONE_LONG, SYMMETRIC))
+pull("elementwise-for-matmul", _matrices,
+    "At `{text}` the entries were multiplied one by one: this wants a matrix product.",
+    (lambda e: e.g * e.operands[1] if e.i == 0 else e.operands[0] * e.g, "sum(X @ W * V)",
+     {"W": "X * V"}, {"W": (3, 1), "V": (5, 1)}), hidden_by=(ONE_LONG,))
+pull("path-dropped", _statistic,
+    "The statistic `{text}` was held constant: it depends on every entry, its path counts.",
+    (lambda e: 0 * e.right,
+     "sum((x - mean(x, axis=1, keepdims=True))**3 / mean(x**2, axis=1, keepdims=True))",
+     "3*(x - mean(x, axis=1, keepdims=True))**2 / mean(x**2, axis=1, keepdims=True)",
+     {"x": (5, 3)}))
+pull("wrong-function-derivative", lambda e: e.op in ("tanh", "sigmoid"),
+    "The derivative of `{text}` is that of another activation: tanh has 1 - a^2, sigmoid a (1 - "
+    "a).",
+    (lambda e: e.g * (e.y * (1 - e.y) if e.op == "tanh" else 1 - e.y**2), "sum(tanh(x)**2)",
+     "2*tanh(x) * tanh(x)*(1 - tanh(x))"))
+mistake("stop", "chain-factor-dropped", anywhere,
+    "This is the gradient by `{text}`: the way back goes on from there.",
+    (lambda g: g, "sum((X @ w)**3)", {"w": "3*(X @ w)**2"}), rank=GENERIC, habit=False)
+pull("denominator-forgotten", lambda e: e.op == "sqrt",
+    "The derivative of `{text}` is not divided by the root.",
+    (lambda e: e.right * e.y, "sqrt(sum(x**2))", "x"))
+pull("sign-error", lambda e: e.elementwise and e.inside is not None and np.ndim(e.x) > 0,
+    "In the derivative of `{text}` the sum or difference inside has the other sign.",
+    (lambda e, x: e.rule(e.g, e.y, tuple(x if each is e.x else each for each in e.operands)),
+     "sum((3*x - v)**2)", "6*(3*x + v)"), choices=_sign_turned, habit=False)
+pull("wrong-tensor-in-derivative", lambda e: e.op in PRODUCTS and np.ndim(e.other) > 0,
+    "At `{text}` another tensor of the same shape was taken for the operand that the cotangent is "
+    "multiplied by.",
+    (_with_other, "sum(sin(x) * exp(x))", "x*cos(x) + sin(x)*exp(x)"),
+    choices=lambda e: _like(e, e.other, (e.x, e.other, np.transpose(e.other))), rank=GENERIC,
+    habit=False)
+pull("transposed", _square,
+    "The cotangent that arrives at `{text}` was transposed.",
+    (lambda e: e.rule(e.g.T, e.y, e.operands), "sum(A @ x * V)", "A.T @ V.T",
+     {"x": (3, 3), "V": (3, 3)}), habit=False, hidden_by=(SYMMETRIC,))
+pull("flipped", lambda e: e.op in PRODUCTS and np.ndim(e.right) > 0,
+    "On the way back through `{text}` the entries stand in reverse order along one axis, as of a "
+    "kernel that was flipped.",
+    (lambda e, axis: np.flip(e.right, axis), "sum(X @ w)", {"w": "sum(X, axis=0)[::-1]"}),
+    choices=lambda e: range(-min(np.ndim(e.right), AXES), 0), habit=False)
+pull("operands-swapped", _matrices,
+    "The factors of the product behind `{text}` are in the wrong order.",
+    (lambda e: e.operands[1].T @ e.g if e.i == 0 else e.g @ e.operands[0].T, "sum(A @ x * V)",
+     "V @ A.T", {"x": (3, 3), "V": (3, 3)}), hidden_by=(ONE_LONG, SYMMETRIC))

@@ -12,7 +12,6 @@ from gradcheck.mistakes.row import derivative
 from gradcheck.values import Numbers
 
 Derivatives = Mapping[str, tuple[Callable[[Numbers, Numbers], Numbers], ...]]
-
 CONFUSED: Derivatives = {
     "sin": (lambda w, y: 1 / np.cos(w),),
     "cos": (lambda w, y: 1 / np.sin(w),),
@@ -116,23 +115,17 @@ def _has_root(k: int) -> Callable[[Operation], bool]:
     return lambda s: not s.both and len(CONFUSED.get(s.op, ())) > k
 
 
-for _k, _example in enumerate(
-    (
-        ("tan(3*x)", "3*sec(3*x)"),
-        ("x + tan(x)", "1 + sec(x)*tan(x)"),
-        ("tanh(x)", "1/cosh(x)"),
-        ("tan(3*x)", "-3*csc(3*x)**2"),
-        ("tan(3*x)", "3*cot(3*x)"),
-    )
-):
-    derivative(
-        "wrong-function-derivative",
-        (_slope(CONFUSED, _k), *_example),
-        where=_has_root(_k),
-        says="The derivative of the function in `{text}` is another one: look it up again.",
-    )
-
 LOG = "The derivative of `{text}` is u'/u with u = {u}: "
+
+
+# fmt: off
+for _k, _example in enumerate((
+    ("tan(3*x)", "3*sec(3*x)"), ("x + tan(x)", "1 + sec(x)*tan(x)"), ("tanh(x)", "1/cosh(x)"),
+    ("tan(3*x)", "-3*csc(3*x)**2"), ("tan(3*x)", "3*cot(3*x)"),
+)):
+    derivative("wrong-function-derivative", _has_root(_k),
+        "The derivative of the function in `{text}` is another one: look it up again.",
+        (_slope(CONFUSED, _k), *_example))
 for _wrong, _says, _answer in (
     (lambda s: over((s.dw != 0) * 1.0, s.dw), "here the derivative of the inside stands below.",
      "1 / (3*x**2)"),
@@ -140,29 +133,16 @@ for _wrong, _says, _answer in (
     (lambda s: s.w * s.dw, "here the inside is multiplied by, not divided.", "x**3 * 3*x**2"),
     (lambda s: s.dw / s.y, "here the logarithm itself stands below.", "3*x**2 / log(x**3)"),
     (lambda s: s.dw / s.w**2, "here what stands below is squared.", "3*x**2 / x**6"),
-):  # fmt: skip
-    derivative(
-        "log-derivative-wrong",
-        (_wrong, "log(x**3)", _answer),
-        where=lambda s: s.op == "log",
-        says=LOG + _says,
-    )
-
-for _k, _example in enumerate(
-    (
-        ("arctan(2*x)", "2 / (1 - 4*x**2)"),
-        ("arctan(2*x)", "2 / sqrt(1 + 4*x**2)"),
-        ("arctan(2*x)", "2 / (1 + 2*x)"),
-        ("arcsin(x/2)", "-cos(x/2) / (2*sin(x/2)**2)"),
-        ("arcsin(x/2)", "cos(arcsin(x/2)) / 2"),
-        ("arctan(x/2)", "1 / (2*sqrt(1 - x**2/4))"),
-        ("arctan(x/2)", "sec(x/2)**2 / 2"),
-    )
 ):
-    derivative(
-        "inverse-function-derivative-wrong",
-        (_slope(INVERSES, _k), *_example),
-        where=_has(INVERSES, _k),
-        says="The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "
+    derivative("log-derivative-wrong", lambda s: s.op == "log",
+        LOG + _says, (_wrong, "log(x**3)", _answer))
+for _k, _example in enumerate((
+    ("arctan(2*x)", "2 / (1 - 4*x**2)"), ("arctan(2*x)", "2 / sqrt(1 + 4*x**2)"),
+    ("arctan(2*x)", "2 / (1 + 2*x)"), ("arcsin(x/2)", "-cos(x/2) / (2*sin(x/2)**2)"),
+    ("arcsin(x/2)", "cos(arcsin(x/2)) / 2"), ("arctan(x/2)", "1 / (2*sqrt(1 - x**2/4))"),
+    ("arctan(x/2)", "sec(x/2)**2 / 2"),
+)):
+    derivative("inverse-function-derivative-wrong", _has(INVERSES, _k),
+        "The derivative of the inverse function in `{text}` is another one: (arcsin u)' is "
         "u'/sqrt(1 - u^2), (arctan u)' is u'/(1 + u^2).",
-    )
+        (_slope(INVERSES, _k), *_example))

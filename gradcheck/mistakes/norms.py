@@ -4,7 +4,6 @@ A normalisation is y = (x - mean) / scale; its right pull is (g - mean(g) - y me
 That of a vector made one long, y = x / |x|, is (g - y sum(g y)) / |x|.
 """
 
-from functools import partial
 from itertools import combinations
 from math import prod
 
@@ -85,140 +84,60 @@ def _row_sum(e: Edge, weighted: Numbers, axis: int) -> Numbers:
     return e.y * (e.g - np.sum(weighted, axis=axis, keepdims=True))
 
 
-_of_norm = partial(pull, where=_normal)
-
+# fmt: off
 for _id, _factor, _says, _example_of_it in (
-    (
-        "path-dropped",
-        lambda e: 0.0,
-        "Mean or variance behind `{text}` were held constant: both depend on every entry, their "
-        "paths count.",
-        _example("0*{}"),
-    ),
-    (
-        "sum-for-mean",
-        _count,
-        "Two means stand in the derivative of `{text}`: here they are sums, the division by the "
-        "number of entries is missing.",
-        _example("sum({}, axis=1)[:, None]"),
-    ),
-    (
-        "sign-error",
-        lambda e: -1.0,
-        "In the derivative of `{text}` the means are taken away from the cotangent: here one is "
-        "added.",
-        _example(signs="+-"),
-    ),
+    ("path-dropped", lambda e: 0.0,
+     "Mean or variance behind `{text}` were held constant: both depend on every entry, their "
+     "paths count.", _example("0*{}")),
+    ("sum-for-mean", _count,
+     "Two means stand in the derivative of `{text}`: here they are sums, the division by the "
+     "number of entries is missing.", _example("sum({}, axis=1)[:, None]")),
+    ("sign-error", lambda e: -1.0,
+     "In the derivative of `{text}` the means are taken away from the cotangent: here one is "
+     "added.", _example(signs="+-")),
 ):
-    pull(
-        _id,
-        where=_normal,
-        choices=_either(_factor),
-        wrong=lambda e, factors: _norm(e, *factors),
-        says=_says,
-        example=_example_of_it,
-    )
-
-statistics_along_other = pull(
-    "summed-over-wrong-axis",
-    where=lambda e: _normal(e) and np.ndim(e.y) > 1,
-    choices=other_axes,
-    wrong=lambda e, axis: _norm(e, axis=axis),
-    says="In the derivative of `{text}` the means go along the axis that was normalised: here "
-    "along another.",
-    example=_example("mean({}, axis=0)"),
-)
-
-
-variance_for_deviation = _of_norm(
-    "wrong-tensor-in-derivative",
-    wrong=lambda e: e.right / e.params["scale"],
-    says="The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
-    example=_example(below=f"{ROOT}**2"),
-)
-
-deviation_in_the_mean = _of_norm(
-    "wrong-tensor-in-derivative",
-    wrong=lambda e: _norm(e, second=e.params["scale"] ** 2),
-    says="In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
-    example=_example(normal=f"(x - {MEAN})"),
-)
-
-scale_missing = _of_norm(
-    "chain-factor-dropped",
-    wrong=lambda e: e.right * e.params["scale"],
-    says="The derivative of `{text}` is not divided by the standard deviation.",
-    example=_example(below="1"),
-)
-
-softmax_along_other = pull(
-    "summed-over-wrong-axis",
-    where=lambda e: e.op in ROWS and np.ndim(e.x) == 2,
-    choices=lambda e: (0, 1),
-    wrong=_softmax_along_other,
-    says="In the derivative of `{text}` the softmax was taken along the wrong axis.",
-    example=(
-        "sum(log(sum(exp(Z), axis=1)) * w)",
-        {"Z": "w[:, None] * exp(Z) / sum(exp(Z), axis=0)"},
-        {"w": (2,)},
-    ),
-    hidden_by=(SYMMETRIC,),
-)
-
-logarithm_for_softmax = pull(
-    "wrong-tensor-in-derivative",
-    where=lambda e: e.op == "log_softmax",
-    wrong=lambda e: e.g - e.y * np.sum(e.g, axis=e.params.get("axis", -1), keepdims=True),
-    says="In the derivative of `{text}` stands the logarithm of the softmax: it is the softmax "
-    "itself.",
-    example=(
-        "sum(log_softmax(Z) * V)",
-        {"Z": "V - log_softmax(Z) * sum(V, axis=1, keepdims=True)"},
-    ),
-)
-
-diagonal_only = pull(
-    "jacobian-diagonal-only",
-    where=lambda e: e.op in AS_LARGE,
-    wrong=lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
-    says="Every entry of `{text}` depends on every entry of its row: here only the diagonal of "
-    "the Jacobian was used.",
-    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)*(1 - softmax(Z))"}),
-)
-
-softmax_without_its_sum = pull(
-    "path-dropped",
-    where=lambda e: e.op == "softmax",
-    wrong=lambda e: e.g * e.y,
-    says="The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
-    example=("sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}),
-)
-
-softmax_unweighted = pull(
-    "chain-factor-dropped",
-    where=lambda e: e.op == "softmax",
-    wrong=lambda e: _row_sum(e, e.g, e.params.get("axis", -1)),
-    says="In the derivative of `{text}` the sum over the row is weighted by the softmax: the "
-    "weights are missing.",
-    example=("sum(softmax(Z) * V)", {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"}),
-)
-
-softmax_over_other_axis = pull(
-    "summed-over-wrong-axis",
-    where=lambda e: e.op == "softmax" and np.ndim(e.y) == 2,
-    wrong=lambda e: _row_sum(e, e.g * e.y, 1 - _axis(e)),
-    says="In the derivative of `{text}` the sum goes along the other axis.",
-    example=(
-        "sum(softmax(Z) * V)",
-        {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"},
-    ),
-)
-
-
-norm_not_divided = pull(
-    "chain-factor-dropped",
-    where=lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
-    wrong=lambda e: e.right * e.y,
-    says="The derivative of `{text}` is not divided by the length.",
-    example=("sum(norm(x) * v)", "x * sum(v)", {"v": (2,)}),
-)
+    pull(_id, _normal, _says,
+        (lambda e, factors: _norm(e, *factors), *_example_of_it), choices=_either(_factor))
+pull("summed-over-wrong-axis", lambda e: _normal(e) and np.ndim(e.y) > 1,
+    "In the derivative of `{text}` the means go along the axis that was normalised: here along "
+    "another.",
+    (lambda e, axis: _norm(e, axis=axis), *_example("mean({}, axis=0)")), choices=other_axes)
+pull("wrong-tensor-in-derivative", _normal,
+    "The derivative of `{text}` was divided by the variance: it is to be divided by its root.",
+    (lambda e: e.right / e.params["scale"], *_example(below=f"{ROOT}**2")))
+pull("wrong-tensor-in-derivative", _normal,
+    "In the derivative of `{text}` the deviation stands where the normalised tensor belongs.",
+    (lambda e: _norm(e, second=e.params["scale"] ** 2), *_example(normal=f"(x - {MEAN})")))
+pull("chain-factor-dropped", _normal,
+    "The derivative of `{text}` is not divided by the standard deviation.",
+    (lambda e: e.right * e.params["scale"], *_example(below="1")))
+pull("summed-over-wrong-axis", lambda e: e.op in ROWS and np.ndim(e.x) == 2,
+    "In the derivative of `{text}` the softmax was taken along the wrong axis.",
+    (_softmax_along_other, "sum(log(sum(exp(Z), axis=1)) * w)",
+     {"Z": "w[:, None] * exp(Z) / sum(exp(Z), axis=0)"}, {"w": (2,)}), choices=lambda e: (0, 1),
+    hidden_by=(SYMMETRIC,))
+pull("wrong-tensor-in-derivative", lambda e: e.op == "log_softmax",
+    "In the derivative of `{text}` stands the logarithm of the softmax: it is the softmax itself.",
+    (lambda e: e.g - e.y * np.sum(e.g, axis=e.params.get("axis", -1), keepdims=True),
+     "sum(log_softmax(Z) * V)", {"Z": "V - log_softmax(Z) * sum(V, axis=1, keepdims=True)"}))
+pull("jacobian-diagonal-only", lambda e: e.op in AS_LARGE,
+    "Every entry of `{text}` depends on every entry of its row: here only the diagonal of the "
+    "Jacobian was used.",
+    (lambda e: e.g * (e.y * (1 - e.y) if e.op == "softmax" else 1 - np.exp(e.y)),
+     "sum(softmax(Z) * V)", {"Z": "V * softmax(Z)*(1 - softmax(Z))"}))
+pull("path-dropped", lambda e: e.op == "softmax",
+    "The sum below the fraction in `{text}` depends on every entry too: its path is missing.",
+    (lambda e: e.g * e.y, "sum(softmax(Z) * V)", {"Z": "V * softmax(Z)"}))
+pull("chain-factor-dropped", lambda e: e.op == "softmax",
+    "In the derivative of `{text}` the sum over the row is weighted by the softmax: the weights "
+    "are missing.",
+    (lambda e: _row_sum(e, e.g, e.params.get("axis", -1)), "sum(softmax(Z) * V)",
+     {"Z": "softmax(Z) * (V - sum(V, axis=1, keepdims=True))"}))
+pull("summed-over-wrong-axis", lambda e: e.op == "softmax" and np.ndim(e.y) == 2,
+    "In the derivative of `{text}` the sum goes along the other axis.",
+    (lambda e: _row_sum(e, e.g * e.y, 1 - _axis(e)), "sum(softmax(Z) * V)",
+     {"Z": "softmax(Z) * (V - sum(V*softmax(Z), axis=0, keepdims=True))"}))
+pull("chain-factor-dropped",
+    lambda e: e.op == "norm" and (np.ndim(e.y) == 0 or bool(e.params.get("keepdims"))),
+    "The derivative of `{text}` is not divided by the length.",
+    (lambda e: e.right * e.y, "sum(norm(x) * v)", "x * sum(v)", {"v": (2,)}))

@@ -1,7 +1,5 @@
 """Powers and exponentials gone wrong, and false laws of algebra: (a + b)^n as a^n + b^n."""
 
-from functools import partial
-
 import numpy as np
 
 from gradcheck.mistakes.operation import Operation, exponential, of_sum, power, quotient, term
@@ -22,157 +20,6 @@ def _base_not_e(s: Operation) -> bool:
 def _tower(s: Operation) -> bool:
     """Base and exponent both vary."""
     return s.op == "power" and s.both
-
-
-_of_power = partial(derivative, where=power)
-
-derivative(
-    "power-coefficient-missing",
-    (lambda s: np.power(s.u, s.n - 1) * s.du, "x**4", "x**3"),
-    where=power,
-    says="The exponent {c} of `{text}` comes down as a factor: here it is missing.",
-)
-
-derivative(
-    "power-not-reduced",
-    (lambda s: s.n * np.power(s.u, s.n) * s.du, "x**4", "4*x**4"),
-    where=power,
-    says="The exponent of `{text}` came down as a factor, but is not reduced by one.",
-)
-
-derivative(
-    "power-increased",
-    (lambda s: s.n * np.power(s.u, s.n + 1) * s.du, "x**4", "4*x**5"),
-    where=power,
-    says="The exponent of `{text}` went up by one: differentiating takes it down by one.",
-)
-
-derivative(
-    "exponent-lost",
-    (lambda s: s.n * s.u * s.du, "x**5", "5*x"),
-    where=lambda s: power(s) and bool(np.all(s.n > 2)),
-    says="The exponent {c} of `{text}` came down as a factor, and is gone above: it goes down by "
-    "one.",
-)
-
-derivative(
-    "exponent-reduced-twice",
-    (lambda s: s.n * np.power(s.u, s.n - 2) * s.du, "x**5", "5*x**3"),
-    where=lambda s: power(s) and bool(np.all((s.n == 2) | (s.n > 3))),
-    says="The exponent of `{text}` went down by two: it goes down by one.",
-)
-
-derivative(
-    "divided-by-exponent",
-    (lambda s: np.power(s.u, s.n - 1) * s.du / s.n, "x**4", "x**3/4"),
-    where=power,
-    says="`{text}` was divided by its exponent: differentiating multiplies by it.",
-)
-
-
-for _inner, _answer in (
-    (lambda s: s.dw, "3*3*x*exp(3*x - 1)"),
-    (lambda s: s.dx, "3*x*exp(3*x - 1)"),
-):
-    derivative(
-        "power-rule-on-exponential",
-        (lambda s, inner=_inner: s.w * s.apply(s.w - 1) * inner(s), "exp(3*x)", _answer),
-        where=exponential,
-        says="In `{text}` the variable is in the exponent: the power rule does not hold here, an "
-        "exponential keeps its exponent.",
-    )
-
-derivative(
-    "power-rule-on-exponential",
-    (lambda s: s.v * np.power(s.u, s.v - 1) * s.du, "x**x", "x*x**(x - 1)"),
-    where=_tower,
-    says="In `{text}` the exponent varies too, so that the power rule is only half of it: take "
-    "the logarithm first.",
-)
-
-derivative(
-    "exponential-rule-on-variable-base",
-    (lambda s: s.y * np.log(s.u) * s.dv, "x**x", "x**x * log(x)"),
-    where=_tower,
-    says="In `{text}` the base varies too, so that the rule for a^v is only half of it: take the "
-    "logarithm first.",
-)
-
-derivative(
-    "exponential-rule-on-variable-base",
-    (lambda s: s.y * np.log(s.u) * s.du, "x**4", "x**4 * log(x)"),
-    where=power,
-    says="`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
-)
-
-derivative(
-    "exponent-of-e-changed",
-    (lambda s: s.dw * np.exp(s.w - 1), "exp(3*x)", "3*exp(3*x - 1)"),
-    where=lambda s: s.op == "exp",
-    says="`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
-)
-
-derivative(
-    "log-of-base-missing",
-    (lambda s: s.y * s.dw, "2**x", "2**x"),
-    where=_base_not_e,
-    says="The base of `{text}` is not e: the factor log(base) is missing.",
-)
-
-derivative(
-    "log-of-base-missing",
-    (lambda s: s.dw / s.w, "log10(x)", "1/x"),
-    where=lambda s: s.op in ("log2", "log10"),
-    says="The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
-)
-
-derivative(
-    "log-of-base-misplaced",
-    (lambda s: s.y * s.dw / _log_of_base(s), "2**x", "2**x / log(2)"),
-    (lambda s: s.y * s.dw * np.log(s.x), "2**x", "2**x * log(x)"),
-    where=_base_not_e,
-    says="The derivative of `{text}` is multiplied by log(base): here it is not.",
-)
-
-derivative(
-    "log-of-base-misplaced",
-    (lambda s: s.dw / s.w * _log_of_base(s), "log10(x)", "log(10)/x"),
-    where=lambda s: s.op in ("log2", "log10"),
-    says="The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
-)
-
-derivative(
-    "log-of-base-misplaced",
-    (lambda s: s.dw / (10 * s.w), "log10(x)", "1/(10*x)"),
-    where=lambda s: s.op == "log10",
-    says="In the derivative of `{text}` stands the base where its logarithm belongs.",
-)
-
-derivative(
-    "logarithmic-derivative-left",
-    (lambda s: s.right / s.y, "x**x", "log(x) + 1"),
-    where=_tower,
-    says="This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
-)
-
-derivative(
-    "product-of-derivatives",
-    (lambda s: s.y * s.dv * s.du / s.u, "x**sin(x)", "x**sin(x) * cos(x)/x"),
-    where=_tower,
-    says="The logarithm of `{text}` is the product v log(u): its derivative is not the product of "
-    "the derivatives.",
-)
-
-derivative(
-    "log-derivative-wrong",
-    (
-        lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du),
-        "x**sin(x)",
-        "x**sin(x) * (cos(x)*log(x) + sin(x))",
-    ),
-    where=_tower,
-    says="In the derivative of log(`{text}`) the derivative of log(u) is u'/u, not u'.",
-)
 
 
 SAYS = (
@@ -227,38 +74,88 @@ def _sum_below(s: Operation) -> bool:
     return quotient(s) and s.below is not None and term(s.below)
 
 
-derivative(
-    "false-law-of-algebra",
-    (_function_split, "(3*x + 1)**4", "324*x**3"),
-    where=of_sum,
-    says=SAYS,
-)
-
-derivative(
-    "false-law-of-algebra",
-    (_slope_split, "sqrt(x**2 + 9)", "x/(x + 3)"),
-    where=lambda s: of_sum(s) and (power(s) or s.op in ("divide", "reciprocal")),
-    says="The rule for `{text}` is right; then the power of the sum was split: (a + b)^n is not "
-    "a^n + b^n.",
-)
-
-derivative(
-    "false-law-of-algebra",
-    (_denominator_split, "x/(x**2 + 1)", "(1 - x**2)/(x**4 + 1)"),
-    where=_sum_below,
-    says="The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
-)
-
-derivative(
-    "false-law-of-algebra",
-    (_fraction_split, "log(x + 4)", "1/x + 1/4"),
-    where=lambda s: of_sum(s) and s.op == "log",
-    says="The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
-)
-
-derivative(
-    "exponent-sign-lost",
-    (lambda s: s.n * np.power(s.u, 1 - s.n) * s.du, "x**-3", "-3*x**4"),
-    where=lambda s: power(s) and bool(np.all(s.n < 0)),
-    says="The exponent of `{text}` is negative: the minus above was lost.",
-)
+# fmt: off
+derivative("power-coefficient-missing", power,
+    "The exponent {c} of `{text}` comes down as a factor: here it is missing.",
+    (lambda s: np.power(s.u, s.n - 1) * s.du, "x**4", "x**3"))
+derivative("power-not-reduced", power,
+    "The exponent of `{text}` came down as a factor, but is not reduced by one.",
+    (lambda s: s.n * np.power(s.u, s.n) * s.du, "x**4", "4*x**4"))
+derivative("power-increased", power,
+    "The exponent of `{text}` went up by one: differentiating takes it down by one.",
+    (lambda s: s.n * np.power(s.u, s.n + 1) * s.du, "x**4", "4*x**5"))
+derivative("exponent-lost", lambda s: power(s) and bool(np.all(s.n > 2)),
+    "The exponent {c} of `{text}` came down as a factor, and is gone above: it goes down by one.",
+    (lambda s: s.n * s.u * s.du, "x**5", "5*x"))
+derivative("exponent-reduced-twice", lambda s: power(s) and bool(np.all((s.n == 2) | (s.n > 3))),
+    "The exponent of `{text}` went down by two: it goes down by one.",
+    (lambda s: s.n * np.power(s.u, s.n - 2) * s.du, "x**5", "5*x**3"))
+derivative("divided-by-exponent", power,
+    "`{text}` was divided by its exponent: differentiating multiplies by it.",
+    (lambda s: np.power(s.u, s.n - 1) * s.du / s.n, "x**4", "x**3/4"))
+for _inner, _answer in (
+    (lambda s: s.dw, "3*3*x*exp(3*x - 1)"),
+    (lambda s: s.dx, "3*x*exp(3*x - 1)"),
+):
+    derivative("power-rule-on-exponential", exponential,
+        "In `{text}` the variable is in the exponent: the power rule does not hold here, an "
+        "exponential keeps its exponent.",
+        (lambda s, inner=_inner: s.w * s.apply(s.w - 1) * inner(s), "exp(3*x)", _answer))
+derivative("power-rule-on-exponential", _tower,
+    "In `{text}` the exponent varies too, so that the power rule is only half of it: take the "
+    "logarithm first.",
+    (lambda s: s.v * np.power(s.u, s.v - 1) * s.du, "x**x", "x*x**(x - 1)"))
+derivative("exponential-rule-on-variable-base", _tower,
+    "In `{text}` the base varies too, so that the rule for a^v is only half of it: take the "
+    "logarithm first.",
+    (lambda s: s.y * np.log(s.u) * s.dv, "x**x", "x**x * log(x)"))
+derivative("exponential-rule-on-variable-base", power,
+    "`{text}` has a constant exponent: it wants the power rule, not the rule for a^x.",
+    (lambda s: s.y * np.log(s.u) * s.du, "x**4", "x**4 * log(x)"))
+derivative("exponent-of-e-changed", lambda s: s.op == "exp",
+    "`{text}` keeps its exponent when it is differentiated; here it was reduced by one.",
+    (lambda s: s.dw * np.exp(s.w - 1), "exp(3*x)", "3*exp(3*x - 1)"))
+derivative("log-of-base-missing", _base_not_e,
+    "The base of `{text}` is not e: the factor log(base) is missing.",
+    (lambda s: s.y * s.dw, "2**x", "2**x"))
+derivative("log-of-base-missing", lambda s: s.op in ("log2", "log10"),
+    "The base of `{text}` is not e: the derivative is divided by log(base), which is missing.",
+    (lambda s: s.dw / s.w, "log10(x)", "1/x"))
+derivative("log-of-base-misplaced", _base_not_e,
+    "The derivative of `{text}` is multiplied by log(base): here it is not.",
+    (lambda s: s.y * s.dw / _log_of_base(s), "2**x", "2**x / log(2)"),
+    (lambda s: s.y * s.dw * np.log(s.x), "2**x", "2**x * log(x)"))
+derivative("log-of-base-misplaced", lambda s: s.op in ("log2", "log10"),
+    "The derivative of `{text}` is divided by log(base): here it is multiplied by it.",
+    (lambda s: s.dw / s.w * _log_of_base(s), "log10(x)", "log(10)/x"))
+derivative("log-of-base-misplaced", lambda s: s.op == "log10",
+    "In the derivative of `{text}` stands the base where its logarithm belongs.",
+    (lambda s: s.dw / (10 * s.w), "log10(x)", "1/(10*x)"))
+derivative("logarithmic-derivative-left", _tower,
+    "This is the derivative of log(`{text}`), y'/y: it is still to be multiplied by y.",
+    (lambda s: s.right / s.y, "x**x", "log(x) + 1"))
+derivative("product-of-derivatives", _tower,
+    "The logarithm of `{text}` is the product v log(u): its derivative is not the product of the "
+    "derivatives.",
+    (lambda s: s.y * s.dv * s.du / s.u, "x**sin(x)", "x**sin(x) * cos(x)/x"))
+derivative("log-derivative-wrong", _tower,
+    "In the derivative of log(`{text}`) the derivative of log(u) is u'/u, not u'.",
+    (lambda s: s.y * (s.dv * np.log(s.u) + s.v * s.du), "x**sin(x)",
+     "x**sin(x) * (cos(x)*log(x) + sin(x))"))
+derivative("false-law-of-algebra", of_sum,
+    SAYS,
+    (_function_split, "(3*x + 1)**4", "324*x**3"))
+derivative("false-law-of-algebra",
+    lambda s: of_sum(s) and (power(s) or s.op in ("divide", "reciprocal")),
+    "The rule for `{text}` is right; then the power of the sum was split: (a + b)^n is not a^n + "
+    "b^n.",
+    (_slope_split, "sqrt(x**2 + 9)", "x/(x + 3)"))
+derivative("false-law-of-algebra", _sum_below,
+    "The square of the sum below `{text}` was split: (a + b)^2 is a^2 + 2ab + b^2.",
+    (_denominator_split, "x/(x**2 + 1)", "(1 - x**2)/(x**4 + 1)"))
+derivative("false-law-of-algebra", lambda s: of_sum(s) and s.op == "log",
+    "The rule for `{text}` is right; then the fraction was split: 1/(a + b) is not 1/a + 1/b.",
+    (_fraction_split, "log(x + 4)", "1/x + 1/4"))
+derivative("exponent-sign-lost", lambda s: power(s) and bool(np.all(s.n < 0)),
+    "The exponent of `{text}` is negative: the minus above was lost.",
+    (lambda s: s.n * np.power(s.u, 1 - s.n) * s.du, "x**-3", "-3*x**4"))

@@ -140,7 +140,7 @@ class Mistake:
     wrong: Routine
     says: str
     example: Example
-    where: Callable[..., bool] = lambda *site: True
+    where: Callable[..., Numbers] = lambda *site: True
     operand: int | None = None
     habit: bool = True
     rank: int = TELLING
@@ -180,6 +180,12 @@ FAMILIES = {
     "retype": "typing",
 }
 CATALOGUE: list[Mistake] = []
+
+
+def anywhere(*site: Numbers) -> bool:
+    """Of a mistake that can be made at every site."""
+    return True
+
 
 # How often a mistake is seen, 0 to 1, in rough steps: hypotheses that fit alike are in this order.
 NOW_AND_THEN = 0.5
@@ -243,42 +249,31 @@ LETTERS = {
 
 
 def mistake(
-    id: str,
-    *,
     verb: str,
-    wrong: Routine,
+    id: str,
+    where: Callable[..., Numbers],
     says: str,
-    example: tuple[Numbers, ...],
+    *ways: tuple[Numbers, ...],
     **further: Numbers,
 ) -> Mistake:
-    """Enter a row into the catalogue.
+    """Enter a row into the catalogue, in each of the ways in which the mistake is made.
 
-    An answer without a part's name is x's; of the shapes of LETTERS an example need not speak.
+    A way is what it makes of a site, a program, and the wrong answer to it; then the shapes and the
+    order of an `Example`. An answer without a part's name is x's; of the shapes of LETTERS an
+    example need not speak.
     """
-    program, answer, *rest = example
-    shapes = rest[0] if rest else {}
-    if FAMILIES[verb] == "backprop":
-        shapes = {n: LETTERS[n] for n in re.findall(r"\w+", program) if n in LETTERS} | shapes
-    answers = {"x": answer} if isinstance(answer, str) else answer
-    row = Mistake(id, verb, wrong, says, Example(program, answers, shapes, *rest[1:]), **further)
-    CATALOGUE.append(row)
-    return row
-
-
-def derivative(
-    id: str, *ways: tuple[Routine, str, str], says: str, **further: Numbers
-) -> tuple[Mistake, ...]:
-    """Enter a wrong rule of calculus, in each of the ways in which it is made.
-
-    A way is what it makes of an operation, a program and the wrong answer to it.
-    """
-    return tuple(
-        mistake(id, verb="derivative", wrong=wrong, says=says, example=tuple(example), **further)
-        for wrong, *example in ways
-    )
+    for wrong, program, answer, *rest in ways:
+        shapes = rest[0] if rest else {}
+        if FAMILIES[verb] == "backprop":
+            shapes = {n: LETTERS[n] for n in re.findall(r"\w+", program) if n in LETTERS} | shapes
+        answers = {"x": answer} if isinstance(answer, str) else answer
+        example = Example(program, answers, shapes, *rest[1:])
+        CATALOGUE.append(Mistake(id, verb, wrong, says, example, where, **further))
+    return CATALOGUE[-1]
 
 
 # By verb: what most rows are.
-pull = partial(mistake, verb="pull")
-fit = partial(mistake, verb="fit")
-answer = partial(mistake, verb="answer")
+derivative = partial(mistake, "derivative")
+pull = partial(mistake, "pull")
+fit = partial(mistake, "fit")
+answer = partial(mistake, "answer")

@@ -1,8 +1,12 @@
-"""The backprop family at ops that choose entries: masks, extremes and indices gone wrong."""
+"""The backprop family at ops that choose, move, reduce or scale entries of a whole tensor."""
+
+from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
-from gradcheck.mistakes.row import ALL_PASS, ONE_LONG, Edge, pull
+from gradcheck.mistakes.backprop import AS_LARGE
+from gradcheck.mistakes.row import ALIKE, ALL_PASS, ONE_LONG, SYMMETRIC, Edge, pull
 from gradcheck.ops import TABLE
 from gradcheck.values import Numbers
 
@@ -54,113 +58,97 @@ def _to_the_other(e: Edge) -> Numbers:
     return other.pull(0, e.g, other.forward(e.x, **e.params), (e.x,), e.params)
 
 
-mask_of_upstream = pull(
-    "mask-wrong",
-    where=lambda e: e.op == "relu",
-    wrong=lambda e: e.g * (e.g > 0),
-    says="The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
-    example=("sum(sin(3*relu(x)))", "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)", {"x": (7,)}),
-    hidden_by=(ALL_PASS,),
-)
-
-mask_inverted = pull(
-    "mask-wrong",
-    where=lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
-    wrong=lambda e: e.g - e.right,
-    says="The mask at `{text}` is the wrong way round: it lets through what did not pass.",
-    example=("sum(relu(x)**2 + relu(x))", "1.0*(x <= 0)", {"x": (7,)}),
-    hidden_by=(ALL_PASS,),
-)
+def _row_sum(e: Edge) -> Numbers:
+    """What the pull of a softmax, or of its logarithm, takes away from the cotangent."""
+    return e.g * (e.y if e.op == "softmax" else 1) - e.right
 
 
-spread_to_all = pull(
-    "mask-wrong",
-    where=lambda e: e.op in ("max", "min"),
-    wrong=_spread,
-    says="The gradient of `{text}` goes to every entry; only the extreme one gets it.",
-    example=("max(x)", "1 + 0*x", {"x": (5,)}),
-    hidden_by=(ALL_PASS,),
-)
+def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(n for k, n in enumerate(shape) if k not in axes)
 
 
-repeated_index = pull(
-    "repeated-index-overwritten",
-    where=lambda e: e.op == "getitem" and "index" in e.params,
-    wrong=_assign,
-    says="An index occurs more than once in `{text}`: its gradients add up, here only the last "
-    "one is left.",
-    example=("sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], v[2]])"),
-)
+def _other_places(e: Edge) -> Sequence[int]:
+    """Axes along which the cotangent of a sum might be spread instead; none of a whole sum."""
+    axis = e.params.get("axis")
+    if not isinstance(axis, int):
+        return []
+    others = [k for k in range(len(e.shape)) if k != axis % len(e.shape)]
+    return [k for k in others if prod(_left(e.shape, (k,))) == np.size(e.g)]
 
 
-the_other_extreme = pull(
-    "mask-wrong",
-    where=lambda e: e.op in ("max", "min"),
-    wrong=_to_the_other,
-    says="The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to "
-    "the largest for a minimum.",
-    example=("max(x)", "1.0*(x == min(x))", {"x": (5,)}),
-)
-
-repeated_index_averaged = pull(
-    "mean-for-sum",
-    where=lambda e: e.op == "getitem" and "index" in e.params,
-    wrong=lambda e: e.right / _uses(e),
-    says="An index occurs more than once in `{text}`: its gradients add up, here their mean was "
-    "taken.",
-    example=("sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], (v[1] + v[2])/2])"),
-)
+def _spread_elsewhere(e: Edge, axis: int) -> Numbers:
+    g = np.reshape(e.g, _left(e.shape, (axis,)))
+    wide = np.broadcast_to(np.expand_dims(g, axis), e.shape)
+    return wide / (e.shape[axis] if e.op == "mean" else 1)
 
 
-by_position = pull(
-    "wrong-index",
-    where=_by_rows,
-    wrong=_by_position,
-    says="The gradients of `{text}` went to the first rows in turn: each belongs to the row that "
-    "was chosen.",
-    example=("sum(x[[0, 3, 3]] * v)", "array([v[0], v[1], v[2], 0*v[0]])", {"x": (4,)}),
-)
-
-one_place_on = pull(
-    "wrong-index",
-    where=lambda e: e.op == "getitem" and "index" in e.params and len(e.shape) > 0,
-    choices=lambda e: [(by, axis) for axis in range(min(len(e.shape), 2)) for by in (1, -1)],
-    wrong=lambda e, way: np.roll(e.right, way[0], way[1]),
-    says="The gradient of `{text}` was put one place beside where it belongs.",
-    example=("sum(x[[0, 2, 2]] * v)", "array([0*v[0], v[0], 0*v[0], v[1] + v[2]])", {"x": (4,)}),
-)
-
-to_an_end = pull(
-    "mask-wrong",
-    where=lambda e: e.op in ("max", "min") and isinstance(e.params.get("axis"), int),
-    choices=lambda e: (0, -1),
-    wrong=_to_an_end,
-    says="The gradient of `{text}` went to the first or the last entry each time; only the extreme "
-    "one gets it.",
-    example=(
-        "sum(max(x, axis=1) * v)",
-        "array([[1, 0, 0]]) * v[:, None]",
-        {"x": (5, 3), "v": (5,)},
-    ),
-    hidden_by=(ONE_LONG,),
-)
-
-
-other_order = pull(
-    "wrong-index",
-    where=lambda e: e.op == "reshape" and max(np.ndim(e.g), len(e.shape)) > 1,
-    choices=lambda e: ("F", "turned") if np.ndim(e.g) > 1 else ("F",),
-    wrong=_in_other_order,
-    says="On the way back through `{text}` the entries came back in another order than they went.",
-    example=("sum(reshape(x, (2, 3)) * V)", "reshape(V.T, (6,))", {"x": (6,)}),
-)
-
-
-value_as_mask = pull(
-    "mask-wrong",
-    where=lambda e: e.op == "relu",
-    wrong=lambda e: e.g * e.y,
-    says="The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
-    example=("sum(relu(x)**2)", "2*relu(x)**2", {"x": (7,)}),
-    hidden_by=(ALL_PASS,),
-)
+# fmt: off
+pull("mask-wrong", lambda e: e.op == "relu",
+    "The mask at `{text}` looks at the sign of the cotangent; it is the sign of the argument.",
+    (lambda e: e.g * (e.g > 0), "sum(sin(3*relu(x)))", "3*cos(3*relu(x))*(cos(3*relu(x)) > 0)",
+     {"x": (7,)}), hidden_by=(ALL_PASS,))
+pull("mask-wrong",
+    lambda e: e.op in ("relu", "maximum", "minimum") or (e.op == "where" and e.i > 0),
+    "The mask at `{text}` is the wrong way round: it lets through what did not pass.",
+    (lambda e: e.g - e.right, "sum(relu(x)**2 + relu(x))", "1.0*(x <= 0)", {"x": (7,)}),
+    hidden_by=(ALL_PASS,))
+pull("mask-wrong", lambda e: e.op in ("max", "min"),
+    "The gradient of `{text}` goes to every entry; only the extreme one gets it.",
+    (_spread, "max(x)", "1 + 0*x", {"x": (5,)}), hidden_by=(ALL_PASS,))
+pull("repeated-index-overwritten", lambda e: e.op == "getitem" and "index" in e.params,
+    "An index occurs more than once in `{text}`: its gradients add up, here only the last one is "
+    "left.",
+    (_assign, "sum(x[[0, 2, 2]] * v)", "array([v[0], 0*v[0], v[2]])"))
+pull("mask-wrong", lambda e: e.op in ("max", "min"),
+    "The gradient of `{text}` went to the wrong end: to the smallest entry for a maximum, to the "
+    "largest for a minimum.",
+    (_to_the_other, "max(x)", "1.0*(x == min(x))", {"x": (5,)}))
+pull("mean-for-sum", lambda e: e.op == "getitem" and "index" in e.params,
+    "An index occurs more than once in `{text}`: its gradients add up, here their mean was taken.",
+    (lambda e: e.right / _uses(e), "sum(x[[0, 2, 2]] * v)",
+     "array([v[0], 0*v[0], (v[1] + v[2])/2])"))
+pull("wrong-index", _by_rows,
+    "The gradients of `{text}` went to the first rows in turn: each belongs to the row that was "
+    "chosen.",
+    (_by_position, "sum(x[[0, 3, 3]] * v)", "array([v[0], v[1], v[2], 0*v[0]])", {"x": (4,)}))
+pull("wrong-index", lambda e: e.op == "getitem" and "index" in e.params and len(e.shape) > 0,
+    "The gradient of `{text}` was put one place beside where it belongs.",
+    (lambda e, way: np.roll(e.right, way[0], way[1]), "sum(x[[0, 2, 2]] * v)",
+     "array([0*v[0], v[0], 0*v[0], v[1] + v[2]])", {"x": (4,)}),
+    choices=lambda e: [(by, axis) for axis in range(min(len(e.shape), 2)) for by in (1, -1)])
+pull("mask-wrong", lambda e: e.op in ("max", "min") and isinstance(e.params.get("axis"), int),
+    "The gradient of `{text}` went to the first or the last entry each time; only the extreme one "
+    "gets it.",
+    (_to_an_end, "sum(max(x, axis=1) * v)", "array([[1, 0, 0]]) * v[:, None]",
+     {"x": (5, 3), "v": (5,)}), choices=lambda e: (0, -1), hidden_by=(ONE_LONG,))
+pull("wrong-index", lambda e: e.op == "reshape" and max(np.ndim(e.g), len(e.shape)) > 1,
+    "On the way back through `{text}` the entries came back in another order than they went.",
+    (_in_other_order, "sum(reshape(x, (2, 3)) * V)", "reshape(V.T, (6,))", {"x": (6,)}),
+    choices=lambda e: ("F", "turned") if np.ndim(e.g) > 1 else ("F",))
+pull("mask-wrong", lambda e: e.op == "relu",
+    "The cotangent is multiplied by the value of `{text}`; it belongs to a mask of 0 and 1.",
+    (lambda e: e.g * e.y, "sum(relu(x)**2)", "2*relu(x)**2", {"x": (7,)}), hidden_by=(ALL_PASS,))
+pull("sign-error", lambda e: e.op in AS_LARGE,
+    "In the derivative of `{text}` the sum over the row is to be taken away: here it is added.",
+    (lambda e: e.right + 2 * _row_sum(e), "sum(softmax(Z) * V)",
+     {"Z": "softmax(Z) * (V + sum(V*softmax(Z), axis=1, keepdims=True))"}))
+pull("path-dropped", lambda e: e.op in AS_LARGE,
+    "In the derivative of `{text}` only the sum over the row is left: what each entry does to "
+    "itself is missing.",
+    (lambda e: -_row_sum(e), "sum(log_softmax(Z) * V)",
+     {"Z": "-softmax(Z) * sum(V, axis=1, keepdims=True)"}))
+pull("cumulated-forwards", lambda e: e.op == "cumsum" and np.shape(e.g) == e.shape,
+    "The cotangent was added up along `{text}` from the start once more: it is to be added up "
+    "from the end.",
+    (lambda e: e.forward(e.g), "sum(cumsum(x) * v)", "cumsum(v)", {"x": (4,), "v": (4,)}),
+    hidden_by=(ALIKE,))
+pull("multiplied-not-divided", lambda e: e.op == "divide" and e.i == 0,
+    "On the way back through `{text}` it was multiplied where it is to be divided.",
+    (lambda e: e.g * e.other, "sum(sin(x / v))", "cos(x / v) * v"), habit=False)
+pull("divided-not-multiplied", lambda e: e.op == "multiply",
+    "On the way back through `{text}` it was divided where it is to be multiplied.",
+    (lambda e: e.g / e.other, "sum(sin(x * v))", "cos(x * v) / v"), habit=False)
+pull("summed-over-wrong-axis", lambda e: e.op in ("sum", "mean"),
+    "The gradient of `{text}` was spread along another axis than the one that was summed away.",
+    (_spread_elsewhere, "sum(sum(X, axis=2)**2)", {"X": "2*sum(X, axis=2)[:, None] + 0*X"},
+     {"X": (2, 3, 3)}), choices=_other_places, hidden_by=(ONE_LONG, SYMMETRIC))
