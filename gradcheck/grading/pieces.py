@@ -142,13 +142,17 @@ class Floats:
 
     def _evaluate(self, node: ast.expr, changed: ast.expr | None = None, new: float = 0.0) -> float:
         """The value of a node from those of its pieces, one of which may be changed."""
+        if isinstance(node, ast.BinOp):  # most pieces are one: the way that must be short
+            a = new if node.left is changed else self.value(node.left)
+            b = new if node.right is changed else self.value(node.right)
+            return BINARY[type(node.op)](a, b)  # type: ignore[no-any-return]
         if isinstance(node, ast.Name):
             return self.point[node.id] if node.id in self.point else CONSTANTS[node.id]
         if isinstance(node, ast.Constant):
             return float(node.value)  # type: ignore[arg-type]
         values = [new if piece is changed else self.value(piece) for piece in _operands(node)]
         match node:
-            case ast.BinOp(_, op, _) | ast.Compare(_, [op], _):
+            case ast.Compare(_, [op], _):
                 return BINARY[type(op)](*values)  # type: ignore[no-any-return]
             case ast.UnaryOp(op):
                 return -values[0] if isinstance(op, ast.USub) else values[0]
@@ -431,10 +435,6 @@ def _place(node: ast.expr) -> Place:
     return node.col_offset, node.end_col_offset or 0
 
 
-def _length(place: Place) -> int:
-    return place[1] - place[0]
-
-
 def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind, blamed = found[0].kind, []
@@ -446,9 +446,9 @@ def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
                 node = change.node
         blamed += [node] if change.kind == kind else []
     if kind not in OF_A_TERM:
-        return min(map(_place, blamed), key=_length)
+        return min(map(_place, blamed), key=lambda at: at[1] - at[0])
     term = _terms(formula.tree.body)
-    start, end = max((_place(term[id(n)]) for n in blamed), key=_length)
+    start, end = max((_place(term[id(n)]) for n in blamed), key=lambda at: at[1] - at[0])
     before = formula.text[:start].rstrip()  # a term with the sign before it
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
