@@ -15,9 +15,8 @@ from gradcheck.diagnosis.tables import equal
 from gradcheck.diagnosis.whole_answer import answers, literals, misread
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import CATALOGUE, Mistake
-from gradcheck.opinions.opinion import Case, reason
+from gradcheck.opinions.opinion import Case, reason, stack_rows
 from gradcheck.opinions.reverse import once
-from gradcheck.opinions.rows import stack_rows
 from gradcheck.opinions.tape import record
 from gradcheck.values import Array, Params, Value
 

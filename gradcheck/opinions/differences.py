@@ -33,12 +33,12 @@ from gradcheck.opinions.opinion import (
     NotScalar,
     Opinion,
     Slope,
+    by_rows,
     contract,
     estimate,
     reason,
     unit,
 )  # fmt: skip
-from gradcheck.opinions.rows import by_rows
 from gradcheck.values import Array, Numbers, Params
 
 DOUBLE = 53  # bits of a float64
@@ -150,12 +150,10 @@ class _Line:
     steps: tuple[int, int, int]
 
     def slope(self, k: int, sign: int) -> arb:
-        """The difference quotient of one side at the step size * 2^-k."""
         h = sign * self.size * arb(2) ** -k
         return (self.f(h) - self.here) / h
 
     def slopes(self, k: int) -> Pair:
-        """Those of both sides."""
         return self.slope(k, -1), self.slope(k, 1)
 
     def diverges(self, side: int) -> bool:
@@ -219,7 +217,6 @@ def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None
 
 
 def _two_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
-    """The central slope where both sides come together as the step shrinks."""
     left, right = fine
     central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
     gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
@@ -232,7 +229,6 @@ def _two_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None
 
 
 def _grows(near: arb, far: arb) -> bool:
-    """Whether a one-sided slope more than doubles when the step shrinks to a 256th."""
     return bool(abs(near) > 2 * abs(far) and abs(far).mid() > 0)
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 from flint import arb
@@ -12,6 +13,9 @@ from gradcheck.numbers.scalars import each
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.limits import EPSILON, HEARD
 from gradcheck.values import Array, Numbers, Params
+
+P = ParamSpec("P")
+Place = tuple[str, tuple[int, ...]]  # an input, and the index of an entry
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,6 @@ class Rows:
     once: "Case | None" = None
 
     def units(self) -> Iterator[Array]:
-        """The cotangent of every entry of the value."""
         for index in np.ndindex(self.shape):
             unit = np.zeros(self.shape)
             unit[index] = 1.0
@@ -47,7 +50,6 @@ class Rows:
 
 
 def pair(first: str, second: str) -> str:
-    """What the second derivatives by two inputs are called."""
     return f"{first}.{second}"
 
 
@@ -79,16 +81,13 @@ class Case:
         return {part: name for part, name, *_ in self.rows.blocks(self.wrt)}
 
     def each_row(self) -> Iterator["Case"]:
-        """The question about each entry of the value alone."""
         for unit in self.rows.units() if self.rows is not None else ():
             yield replace(self, cotangent=unit, rows=None)
 
     def floats(self) -> dict[str, Array]:
-        """The inputs as float arrays."""
         return {name: np.array(v, dtype=np.float64) for name, v in self.inputs.items()}
 
     def size(self) -> int:
-        """How many entries are differentiated."""
         return sum(np.size(self.inputs[name]) for name in self.wrt)
 
 
@@ -106,7 +105,6 @@ class Estimate:
 
     @cached_property
     def balls(self) -> Array:
-        """An object array of balls, midpoint and radius."""
         if self.exact is not None:
             return self.exact
         bars = iter(self.error.ravel().tolist())
@@ -114,17 +112,14 @@ class Estimate:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the array."""
         return np.shape(self.value)
 
     @property
     def finite(self) -> bool:
-        """Whether every number is known."""
         return bool(np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.error)))
 
     @property
     def largest(self) -> float:
-        """The largest size of a number; 0 where there is none."""
         return size_of_largest(self.value)
 
     @property
@@ -135,7 +130,6 @@ class Estimate:
 
     @property
     def widest(self) -> float:
-        """The widest error bar; 0 where there is none."""
         return float(self.error.max(initial=0.0))
 
 
@@ -154,7 +148,6 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
 
 
 def size_of_largest(values: Array) -> float:
-    """The largest finite size of an array's entries; 0 where there is none."""
     return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
 
 
@@ -190,7 +183,7 @@ class Opinion:
     value: Estimate | None = None
     gradients: Mapping[str, Estimate] = field(default_factory=dict)
     abstains: str = ""
-    slopes: Mapping[tuple[str, tuple[int, ...]], Slope] = field(default_factory=dict)
+    slopes: Mapping[Place, Slope] = field(default_factory=dict)
     directions: tuple[Direction, ...] = ()
     closed: Params = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
@@ -201,7 +194,6 @@ class Opinion:
 
 
 def unit(values: Numbers, index: tuple[int, ...]) -> Array:
-    """The direction of one entry of an array."""
     found = np.zeros(np.shape(values))
     found[index] = 1.0
     return found
@@ -230,8 +222,6 @@ def contract(value: Numbers, cotangent: Array | None) -> Numbers:
 
 
 class NotScalar(ValueError):
-    """A value with several entries came without a cotangent."""
-
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         super().__init__(
@@ -247,3 +237,59 @@ def reason(error: BaseException) -> str:
     """An abstention's words from whatever a program raised on an unusual kind of number."""
     text = str(error).strip().split("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# -- every entry of a value: a Jacobian, asked row by row and put together -------------------------
+
+
+def by_rows(
+    ask: Callable[Concatenate[Case, P], Opinion],
+) -> Callable[Concatenate[Case, P], Opinion]:
+    """An opinion that answers for all entries of a value where a case has `rows`."""
+
+    @wraps(ask)
+    def asked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Opinion:
+        if case.rows is None:
+            return ask(case, *args, **kwargs)
+        found: list[Opinion] = []
+        for row in case.each_row():
+            found.append(ask(row, *args, **kwargs))
+            if found[-1].abstains:
+                return found[-1]
+        return _join(case, case.rows, found)
+
+    return asked
+
+
+def stack_rows(case: Case, found: Sequence[Params]) -> dict[str, Array]:
+    """The gradients of all entries as one array a part: the axes of the value come first."""
+    assert case.rows is not None
+    out = {}
+    for part, name, rows, shape in case.rows.blocks(case.wrt):
+        if all(name in each for each in found):
+            whole = np.stack([np.asarray(each[name]) for each in found[rows]])
+            out[part] = whole.reshape(shape + whole.shape[1:])
+    return out
+
+
+def _join(case: Case, rows: Rows, found: Sequence[Opinion]) -> Opinion:
+    first = found[0]
+    values = stack_rows(case, [{n: g.balls for n, g in each.gradients.items()} for each in found])
+    written = [{n: f for n, f in each.closed.items() if f is not None} for each in found]
+    slopes = {
+        (part, (*row, *index)): slope
+        for part, name, which, shape in rows.blocks(case.wrt)
+        for row, each in zip(np.ndindex(shape), found[which], strict=True)
+        for (by, index), slope in each.slopes.items()
+        if by == name
+    }
+    return Opinion(
+        first.name,
+        first.value,
+        {part: estimate(balls) for part, balls in values.items()},
+        slopes=slopes,
+        closed=dict.fromkeys(case.parts if first.closed else ()) | stack_rows(case, written),
+        conditions=tuple(dict.fromkeys(words for each in found for words in each.conditions)),
+        ties=sum(each.ties for each in found),
+        method=first.method,
+    )

@@ -1,15 +1,16 @@
 """Reverse mode's opinion: one backward pass on tensors, and its rounding error by sampling.
 
 The program runs a few times more with every leaf, every forward value, the cotangent to begin with
-and every pulled one disturbed by rounding (see `rounding`). Ops that only move numbers do not
-round, but what they moved is added up later: that is why the first cotangent is disturbed too. A
-scalar's cotangent is exactly 1.
+and every pulled one disturbed by a few units of rounding; the largest deviation, times a safety
+factor, is the bar (J. Vignes, A stochastic arithmetic for reliable scientific computation, 1993).
+Ops that only move numbers do not round, but what they moved is added up later: that is why the
+first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from random import Random
 
 import numpy as np
@@ -19,10 +20,24 @@ from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.limits import EPSILON, HUMBLE, LINEAR, SAMPLES
-from gradcheck.opinions.opinion import Case, NotScalar, Opinion, estimate, reason
-from gradcheck.opinions.rounding import noise, spread
-from gradcheck.opinions.rows import by_rows, stack_rows
+from gradcheck.opinions.limits import (
+    EPSILON,
+    HUMBLE,
+    LINEAR,
+    ROW,
+    SAMPLES,
+    SPREAD_SAFETY,
+    UNITS,
+)
+from gradcheck.opinions.opinion import (
+    Case,
+    NotScalar,
+    Opinion,
+    by_rows,
+    estimate,
+    reason,
+    stack_rows,
+)
 from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
@@ -118,7 +133,6 @@ def once(case: Case, verbs: Verbs = RIGHT) -> Run:
 
 
 def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RIGHT) -> list[Run]:
-    """A backward pass for the cotangent of each case."""
     value = np.asarray(bare(out), dtype=np.float64)
     seeds = [seed_of(value, each.cotangent) for each in cases]
     tracked = isinstance(out, Tensor) and out.requires_grad
@@ -179,3 +193,50 @@ def _bars(value: Array, runs: Sequence[Array]) -> Array:
     bar = spread(value, runs) + 2 * EPSILON * size
     bar = np.where(bar > LINEAR * size, HUMBLE * bar, bar)
     return np.where(np.isnan(bar), np.inf, bar)
+
+
+# -- what rounding does to a result, by sampling -----------------------------------------------
+
+
+def noise(
+    rng: np.random.Generator | Random, shape: tuple[int, ...], unit: float = EPSILON
+) -> Array:
+    """A factor for every entry: 1, and a few units of rounding up or down.
+
+    Drawn from a random place of a long row of draws, which begins anew where it ends.
+    """
+    start, row = int(rng.random() * ROW), _draws(unit)
+    stop = start + math.prod(shape)
+    inside = stop <= len(row)
+    found = row[start:stop] if inside else np.resize(np.roll(row, -start), stop - start)
+    return found.reshape(shape)
+
+
+@cache
+def _draws(unit: float) -> Array:
+    """The row of draws: nobody writes into it, for parts of it are handed out."""
+    rng = np.random.default_rng(0)
+    drawn = rng.uniform(0.5, 1.0, 2 * ROW) * rng.choice([-1.0, 1.0], 2 * ROW)
+    row = np.asarray(1.0 + UNITS * unit * drawn)
+    row.flags.writeable = False
+    return row
+
+
+def spread(value: Array, runs: Sequence[Array]) -> Array:
+    """The largest deviation of the disturbed runs from the value, with the safety factor.
+
+    A run that is not finite (arccos of 1 and one unit of rounding) tells nothing; nan where none
+    tells anything.
+    """
+    with np.errstate(all="ignore"):
+        deviations = [_apart(run, value) for run in runs]
+        widest = np.maximum.reduce(deviations) if len(deviations) > 1 else deviations[0]
+        if not math.isfinite(widest.max(initial=0.0)):
+            told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
+            widest = np.fmax.reduce(told)
+        return np.asarray(SPREAD_SAFETY * widest)
+
+
+def _apart(run: Array, value: Array) -> Array:
+    gap: Array = np.asarray(np.subtract(run, value))
+    return np.asarray(np.abs(gap, out=gap))

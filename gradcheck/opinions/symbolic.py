@@ -28,12 +28,12 @@ from gradcheck.opinions.opinion import (
     Direction,
     NotScalar,
     Opinion,
+    by_rows,
     contract,
     estimate,
     reason,
     unit,
 )
-from gradcheck.opinions.rows import by_rows
 from gradcheck.ops.later import sympy
 from gradcheck.values import Array, Numbers, Params
 
@@ -168,7 +168,6 @@ def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterato
 
 
 def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
-    """The number that is differentiated, and its derivative by every number of the line."""
     end = np.asarray(contract(out, case.cotangent), dtype=object).item()
     return end, line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
 
@@ -178,7 +177,6 @@ def _wide(ball: arb) -> bool:
 
 
 def _values(out: Array) -> Array:
-    """The values of symbolic numbers (and of plain ones among them) as arbs."""
     return each(lambda entry: entry.value if type(entry) is Symbolic else exact(entry), out)
 
 
@@ -189,7 +187,6 @@ def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
 def _write(
     end: Numbers, leaves: dict[str, Scalars], case: Case, path: list[tuple[Symbolic, int]]
 ) -> tuple[dict[str, Numbers], tuple[str, ...]]:
-    """The closed forms, and the conditions of the path."""
     from gradcheck.numbers.closed import leave_hard_open  # noqa: PLC0415 - it loads SymPy
 
     with leave_hard_open():
@@ -227,7 +224,6 @@ def _nothing(leaves: dict[str, Scalars], case: Case) -> "dict[Symbolic, sympy.Ex
 def _conditions(
     path: list[tuple[Symbolic, int]], nothing: "dict[Symbolic, sympy.Expr]"
 ) -> tuple[str, ...]:
-    """The comparisons that the path took, in words of the inputs, each once."""
     from gradcheck.numbers.closed import spell  # noqa: PLC0415 - it makes classes of SymPy's
 
     found: dict[str, None] = {}

@@ -48,7 +48,6 @@ class Given:
 
     @property
     def size(self) -> int:
-        """How many entries the op made."""
         return int(np.size(self.value))
 
 
@@ -110,7 +109,6 @@ class Observer:
         self.copied += sum(map(np.size, copies))
 
     def record(self, root: Step) -> Record:
-        """What led to a value."""
         nodes = [step for step in reversed(reachable([root])) if isinstance(step, Node)]
         given: dict[Step, Given] = {}
         for node in nodes:
@@ -132,7 +130,6 @@ class Tape(Record):
 
     @cached_property
     def uses(self) -> Counter[Step]:
-        """How many edges lead to each step."""
         return Counter(edge for node in self.nodes for edge in node.edges if edge is not None)
 
     @cached_property
@@ -148,11 +145,9 @@ class Tape(Record):
 
     @cached_property
     def right(self) -> dict[str, Array]:
-        """The gradients of one right pass."""
         return self.gradients(self.back())
 
     def gradients(self, landed: Mapping[Step, Numbers]) -> dict[str, Array]:
-        """The gradient of every wrt input from what landed at the leaves."""
         return gradients_at(self.leaves, landed, self.case.wrt)
 
 
@@ -188,7 +183,6 @@ def leaves_of(case: Case, values: Mapping[str, Array]) -> dict[str, Tensor]:
 
 
 def seed_of(value: Array, cotangent: Array | None) -> Numbers:
-    """The cotangent to begin with, of the shape of the value; NotScalar where one is missing."""
     if cotangent is not None:
         return np.broadcast_to(np.asarray(cotangent, dtype=np.float64), value.shape)[()]
     if value.size != 1:
@@ -243,7 +237,6 @@ def _apply(node: Node, operands: tuple[Numbers, ...], given: Given, kind: str) -
 
 
 def user_function(op: Op) -> type[Function] | None:
-    """The user's own `Function` behind a row, if it is one."""
     owner = getattr(op.function, "__self__", None)
     return owner if isinstance(owner, type) and issubclass(owner, Function) else None
 
@@ -278,7 +271,6 @@ def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], ki
 
 
 def _as_float(value: Numbers) -> Numbers:
-    """A float near a number of any kind, to record with."""
     plain = bare(value)
     if not isinstance(plain, np.ndarray) or plain.dtype != object:
         return plain

@@ -19,7 +19,7 @@ AGAIN = 0.5  # seconds after which what did not end is told again: a finalizer m
 
 
 class _Heard(type):
-    """Warnings of what a thread only tries, whatever they are called."""
+    """Any warning counts as one of this class, in the threads that try something."""
 
     threads: ClassVar[set[int]] = set()
 
@@ -31,12 +31,12 @@ class TriedWarning(Warning, metaclass=_Heard):
     """What is warned of while this thread tries something."""
 
 
+TRIED = ("ignore", None, TriedWarning, None, 0)
+
+
 @contextmanager
 def unheard() -> Iterator[None]:
-    """No warning leaves what this thread tries; those of other threads are what they were.
-
-    Nothing of it is left behind.
-    """
+    """No warning leaves what this thread tries; those of other threads are what they were."""
     filters: Value = warnings.filters
     filters.insert(0, TRIED)
     _Heard.threads.add(threading.get_ident())
@@ -46,9 +46,6 @@ def unheard() -> Iterator[None]:
         _Heard.threads.discard(threading.get_ident())
         with suppress(ValueError):  # somebody has put back others meanwhile
             filters.remove(TRIED)
-
-
-TRIED = ("ignore", None, TriedWarning, None, 0)
 
 
 class OutOfTime(BaseException):
@@ -72,7 +69,6 @@ class TimeBudget:
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
         return self.until - self._now()
 
     def run(self, work: Callable[[], T], seconds: float = inf) -> T | None:
@@ -100,30 +96,27 @@ class TimeBudget:
             del self._ends[depth:]
 
     def _watch(self) -> None:
-        """Look at the thread's clock until nothing is left to be ended.
+        """End the innermost run whenever its time is over, until none is going on.
 
         Not while garbage is collected: what is raised in a callback of the collector is lost.
         """
-        first, last = partial(self._note, "start"), partial(self._note, "stop")
+
+        def note(mine: str, phase: str, _: Value) -> None:
+            if phase == mine:
+                self._collecting = phase == "start"
+
+        first, last = partial(note, "start"), partial(note, "stop")
         gc.callbacks.insert(0, first)
         gc.callbacks.append(last)
         try:
-            with suppress(OSError):  # the thread has ended, and its clock with it
-                while self._end_what_is_over():
-                    time.sleep(OFTEN)
+            while self._ends:
+                with self._lock, suppress(OSError):  # the thread has ended, and its clock with it
+                    if self._ends and self._now() >= self._ends[-1] and not self._collecting:
+                        self._ends[-1] = self._now() + AGAIN
+                        raised = ctypes.py_object(OutOfTime)
+                        ident = ctypes.c_ulong(self._ident)
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, raised)
+                time.sleep(OFTEN)
         finally:
             gc.callbacks.remove(first)
             gc.callbacks.remove(last)
-
-    def _note(self, mine: str, phase: str, _: Value) -> None:
-        if phase == mine:
-            self._collecting = phase == "start"
-
-    def _end_what_is_over(self) -> bool:
-        """Whether any run is still going on; the innermost is ended if its time is over."""
-        with self._lock:
-            if self._ends and self._now() >= self._ends[-1] and not self._collecting:
-                self._ends[-1] = self._now() + AGAIN
-                raised = ctypes.py_object(OutOfTime)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._ident), raised)
-            return bool(self._ends)

@@ -53,16 +53,13 @@ class Call:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the arrays are called."""
         return self.program.labels
 
     @cached_property
     def placed(self) -> dict[str, int]:
-        """The places of the differentiated arguments by their names, in their order."""
         return {self.names[i]: i for i in self.wrt}
 
     def fresh(self) -> list[Value]:
-        """Copies of the arguments, so that nothing done to them lasts."""
         return list(map(_copy, self.args))
 
     def shape(self) -> tuple[int, ...]:
@@ -89,13 +86,11 @@ class Call:
         return self._ran[0]
 
     def like(self, **changed: Value) -> "Call":
-        """The call by other arguments, or on floats alone: the function is not run again."""
         found = replace(self, **changed)
         found.__dict__["_ran"] = self._ran
         return found
 
     def in_doubles(self) -> "Call":
-        """The same call with its coarser floats as float64."""
         args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in self.args)
         return replace(self, args=tuple(args))
 
@@ -106,7 +101,6 @@ class Call:
 
     @cached_property
     def coarse(self) -> Coarse:
-        """What is coarser than float64 inside the function, where its arguments are not."""
         return coarse_inside(lambda: self.program.value(*self.fresh()))
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
@@ -118,7 +112,10 @@ class Call:
 
     @cached_property
     def _inputs(self) -> dict[str, Array]:
-        return {name: _doubles(self.args[i]) for name, i in self.placed.items()}
+        found = {n: np.asarray(self.args[i], np.float64).view() for n, i in self.placed.items()}
+        for each in found.values():
+            each.flags.writeable = False
+        return found
 
     @cached_property
     def on(self) -> Callable[[str, Params], Value]:
@@ -129,11 +126,11 @@ class Call:
         """
 
         def run(kind: str, inputs: Params) -> Value:
+            first: Exception | None = None
             if kind == "float":
                 return self._on(self.program, kind, inputs)
             if self.closed:
                 raise TypeError(CLOSED)
-            first: Exception | None = None
             if not self.fills:
                 try:
                     return self._on(self.program, kind, inputs)
@@ -185,7 +182,6 @@ class Call:
 def calls_of(
     program: UserProgram, points: Sequence[Value], wrt: int | Sequence[int] | None
 ) -> list[Call]:
-    """The calls of a program at some points; TypeError where nothing can be differentiated."""
     found = []
     for k, point in enumerate(points):
         if k and not (isinstance(point, tuple | list) and len(point) == len(program.args)):
@@ -204,22 +200,17 @@ def arguments_of(
     """
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
-    if any(map(callable, args)) and not _takes(f, args):
-        raise TypeError(BY_NAME)
+    if any(map(callable, args)):
+        try:
+            inspect.signature(f).bind(*args)
+        except TypeError:
+            raise TypeError(BY_NAME) from None
+        except ValueError:  # one that does not say
+            pass
     plain = tuple(a if is_tree(a) else _argument(a, f"argument {i}") for i, a in enumerate(args))
     if wrt is None and not any(is_float(a) or is_tree(a) for a in plain):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return plain
-
-
-def _takes(f: Routine, args: Sequence[Value]) -> bool:
-    try:
-        inspect.signature(f).bind(*args)
-    except TypeError:
-        return False
-    except ValueError:  # one that does not say
-        return True
-    return True
 
 
 def _positions(
@@ -289,17 +280,10 @@ def _is_whole(value: Value) -> bool:
 
 
 def is_symmetric(value: Value) -> bool:
-    """Whether it is a symmetric matrix, or a stack of such."""
     shape = np.shape(value)
     return len(shape) > 1 and shape[-1] == shape[-2] > 1 and np.array_equal(
         value, np.swapaxes(value, -1, -2)
     )  # fmt: skip
-
-
-def _doubles(value: Value) -> Array:
-    found = np.asarray(value, dtype=np.float64).view()
-    found.flags.writeable = False
-    return found
 
 
 def _copy(value: Value) -> Value:
@@ -307,7 +291,6 @@ def _copy(value: Value) -> Value:
 
 
 def as_it_was(value: Array, was: Value) -> Value:
-    """A number or an array in the floats that another is in."""
     return value.astype(was.dtype) if isinstance(was, np.ndarray) else type(was)(value)
 
 
@@ -315,7 +298,6 @@ def as_it_was(value: Array, was: Value) -> Value:
 
 
 def file_of(f: Routine) -> str:
-    """The file that a function was written in; nothing where it has none."""
     try:
         return inspect.getfile(inspect.unwrap(f))
     except TypeError:
@@ -330,7 +312,6 @@ def here(file: str) -> Span | None:
 
 
 def text_of(file: str) -> str:
-    """The whole text of a user's file, into which `here` points."""
     return "".join(linecache.getlines(file)) if file else ""
 
 
@@ -347,15 +328,21 @@ def beside(call: Call, seed: int) -> Call | None:
 
     At 0, 1 or 2, where entries repeat and where a matrix is symmetric, wrong formulas often give
     right numbers (2x for x**2 at 2, `c @ W` for `c @ W.T`). Only what is differentiated is moved,
-    each entry by a part of itself, so that signs and zeros stay. None too where the function is not
-    finite there or refuses the point.
+    each entry by a part of itself, so that signs and zeros stay; a matrix of which the function
+    reads one triangle alone stays symmetric. None too where the function refuses the point.
     """
     if not any(_is_special(np.asarray(call.args[i])) for i in call.wrt):
         return None
     try:
-        with np.errstate(all="ignore"):
-            there = _as_it_is_read(call, nudge(call, np.random.default_rng(seed)))
-            return there if bool(np.all(np.isfinite(there.plain()))) else None
+        there = nudge(call, np.random.default_rng(seed))
+        for i in call.wrt:
+            for half in (np.tril, np.triu) if is_symmetric(call.args[i]) else ():
+                read = half(np.asarray(there.args[i]))
+                whole = read + np.swapaxes(read, -1, -2) - read * np.eye(read.shape[-1])
+                again = replace(there, args=(*there.args[:i], whole, *there.args[i + 1 :]))
+                if np.array_equal(again.plain(), there.plain()):
+                    there = again
+        return there if bool(np.all(np.isfinite(there.plain()))) else None
     except Exception:  # noqa: BLE001 - a user's function may refuse any point
         return None
 
@@ -366,18 +353,6 @@ def _is_special(values: Array) -> bool:
         return bool(values.all())  # what is 0 stays 0: a kink may lie there
     in_order = np.sort(values.ravel()[:FEW])
     return bool((in_order[1:] == in_order[:-1]).any())
-
-
-def _as_it_is_read(call: Call, there: Call) -> Call:
-    """The point with matrices symmetric again of which the function reads one triangle alone."""
-    for i in call.wrt:
-        for half in (np.tril, np.triu) if is_symmetric(call.args[i]) else ():
-            read = half(np.asarray(there.args[i]))
-            whole = read + np.swapaxes(read, -1, -2) - read * np.eye(read.shape[-1])
-            again = replace(there, args=(*there.args[:i], whole, *there.args[i + 1 :]))
-            if np.array_equal(again.plain(), there.plain()):
-                there = again
-    return there
 
 
 def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
@@ -457,12 +432,14 @@ def as_it_came(found: Params, call: Call) -> Call:
     Who reads the result of backward adds it up, whether this check was to look at it or not. A
     number inside of a tree, for which nothing came, is a constant.
     """
-    given = [(found.get(name), call.args[i], i) for i, name in enumerate(call.names)]
-    added = {i for g, arg, i in given if is_float(arg) and _is_something(g)}
-    absent = (i for g, arg, i in given if g is None and isinstance(arg, float))
-    constant = set(filter(call.program.is_inside, absent))
-    wrt = tuple(sorted({*call.wrt, *added} - constant))
-    return call if wrt == tuple(sorted(call.wrt)) or not wrt else call.like(wrt=wrt)
+    wrt = set(call.wrt)
+    for i, (name, arg) in enumerate(zip(call.names, call.args, strict=True)):
+        g = found.get(name)
+        if is_float(arg) and _is_something(g):
+            wrt.add(i)
+        elif g is None and isinstance(arg, float) and call.program.is_inside(i):
+            wrt.discard(i)
+    return call if wrt == set(call.wrt) or not wrt else call.like(wrt=tuple(sorted(wrt)))
 
 
 def _is_something(gradient: Value) -> bool:

@@ -47,13 +47,11 @@ class Kept:
             self._look(function, 0)
 
     def put_back(self) -> None:
-        """Make everything as it was."""
         for holder, content in self._saved:
             if not _is_same(holder, content):
                 _fill(holder, content)
 
     def has_changed(self) -> bool:
-        """Whether anything is other than it was."""
         return not all(_is_same(*saved) for saved in self._saved)
 
     def _look(self, thing: Value, depth: int) -> None:
@@ -202,7 +200,6 @@ class Copies:
         return self._made[id(thing)][1]
 
     def functions(self, code: CodeType) -> list[FunctionType]:
-        """The copies that were made of functions of some code."""
         every = (made for was, made in self._made.values() if made is not was)
         return [f for f in every if isinstance(f, FunctionType) and f.__code__ is code]
 
@@ -319,7 +316,6 @@ class Coarse:
         self.unit = EPSILON
 
     def look(self, value: Value, code: CodeType | None = None, line: int = 0) -> None:
-        """Look at a value that a line of somebody's has made."""
         dtype: Value = getattr(value, "dtype", None)
         if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(float).itemsize:
             return

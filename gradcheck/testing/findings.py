@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +18,6 @@ from gradcheck.testing.repair import LEAST, Search
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
-
-if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
-    from gradcheck.diagnosis import Diagnosis
 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
@@ -97,12 +93,12 @@ def _consult(points: Sequence[Point]) -> list[AskedPoint]:
     for _, several in groupby(points, key=lambda point: id(point[0])):
         mine = list(several)
         call, claimed = mine[0][0], mine[0][2] is not None
-        found = fast_verdicts([case for _, case, _ in mine], claimed, call.in_floats())
-        every += [AskedPoint(*point, v) for point, v in zip(mine, found, strict=True)]
-    for k, each in enumerate(every):
-        if each.verdict.verdict == "dissent" and each.call.coarse.kind:
-            verdict = replace(each.verdict, verdict="unstable-forward")
-            every[k] = replace(each, verdict=verdict)
+        for point, verdict in zip(
+            mine, fast_verdicts([p[1] for p in mine], claimed, call.in_floats()), strict=True
+        ):
+            coarse = verdict.verdict == "dissent" and call.coarse.kind
+            found = replace(verdict, verdict="unstable-forward") if coarse else verdict
+            every.append(AskedPoint(*point, found))
     if not any(each.verdict.verdict not in SOUND and each.call.fills for each in every):
         return every
     calls = {id(call): call.like(closed=True) for call, *_ in points}
@@ -166,18 +162,18 @@ def _find_strange(every: Sequence[AskedPoint]) -> Iterator[str]:
 
 def _otherwise(verdict: Verdict, call: Call) -> str:
     """Words where the function gives other values for plain numbers than for the opinions' own."""
-    known, plain = verdict.value, call.plain()
-    if known is None or plain.dtype.kind not in "fiub" or verdict.verdict not in ("agree", "kink"):
+    known, value = verdict.value, call.plain()
+    if known is None or value.dtype.kind not in "fiub" or verdict.verdict not in ("agree", "kink"):
         return ""
-    if plain.shape != known.shape:
-        return f"the function's value has the shape {plain.shape} for plain numbers; {STRANGE}"
-    near = call.grain() ** 0.25 * max(1.0, float(np.abs(plain).max(initial=0.0)))
-    off = np.abs(known.value - plain) > near + known.error
+    if value.shape != known.shape:
+        return f"the function's value has the shape {value.shape} for plain numbers; {STRANGE}"
+    near = call.grain() ** 0.25 * max(1.0, float(np.abs(value).max(initial=0.0)))
+    off = np.abs(known.value - value) > near + known.error
     if not np.any(off):
         return ""
     if call.grain() > EPSILON:  # coarse floats may lose all digits by themselves
         return _otherwise(verdict, call.in_doubles())
-    here = f"{plain[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
+    here = f"{value[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
     return f"the function's value is {here} for {STRANGE}"
 
 
@@ -206,7 +202,7 @@ def _explain(
     """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
     name = "upstream-ignored" if IGNORED in check.faults else ""
     if not name and (order := _order(every[0])):
-        notes.append(order)
+        notes.append(f"the gradients stand in another order: in the order {order} they are right")
         return {"name": "gradients-swapped"}
     spent = time.thread_time() - check.began
     budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
@@ -221,7 +217,7 @@ def _explain(
     return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
-def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, "Diagnosis"]:
+def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, Value]:
     """What mistake gives just these gradients; nothing where the tape cannot follow."""
     claims = [each.claim.gradients for each in every if each.claim is not None]
     wrong = [part.part for part in judged if part.part in claims[0] and (
@@ -229,22 +225,21 @@ def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str
     )]  # fmt: skip
     if not wrong or every[0].case.size() > DIAGNOSED:
         return {}
-    from gradcheck.diagnosis import explain, prepare  # noqa: PLC0415
+    from gradcheck.diagnosis import explain, prepare  # noqa: PLC0415 - where something is wrong
 
     try:
         prepared = prepare([each.case for each in every])
     except Exception:  # noqa: BLE001 - diagnosis only explains; a user's program may raise anything
         return {}
-    return {
-        part: explain(prepared, part, [
-            None if g[part] is None else np.asarray(g[part], dtype=np.float64) for g in claims
-        ])
+    doubles = {
+        part: [None if g[part] is None else np.asarray(g[part], dtype=np.float64) for g in claims]
         for part in wrong
-    }  # fmt: skip
+    }
+    return {part: explain(prepared, part, given) for part, given in doubles.items()}
 
 
 def _order(asked: AskedPoint) -> str:
-    """Words where the gradients are those of the arguments in another order."""
+    """In which order the gradients would be right, if that is another than theirs."""
     assert asked.claim is not None
     given = asked.claim.gradients
     places = []
@@ -256,7 +251,5 @@ def _order(asked: AskedPoint) -> str:
             and np.allclose(other, known.value, rtol=MENDED, atol=MENDED * known.largest)
         ]  # fmt: skip
         places += fits[:1]
-    if sorted(places) != list(range(len(given))) or places == sorted(places):
-        return ""
-    order = ", ".join(str(k + 1) for k in places)
-    return f"the gradients stand in another order: in the order {order} they are right"
+    swapped = sorted(places) == list(range(len(given))) != places
+    return ", ".join(str(k + 1) for k in places) if swapped else ""

@@ -66,8 +66,11 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
     run, held = _of_module(function) if torch is not None and isinstance(
         function, torch.nn.Module
     ) else (lambda given, _: function(*given), {})  # fmt: skip
-    change, around = (_to_torch, contextlib.nullcontext) if of_torch else (_to_jax, _in_doubles)
-    name = "PyTorch" if of_torch else "JAX"
+    name, change, around, pull = (
+        ("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
+        if of_torch
+        else ("JAX", _to_jax, _in_doubles, _pull_jax)
+    )
 
     def outer(*given: Value, **kwargs: Value) -> Value:
         if any(map(_is_ours, leaves_of(given).values())):
@@ -81,7 +84,6 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
 
     def own(cotangent: Value, *given: Value) -> Value:
         with around():
-            pull = _pull_torch if of_torch else _pull_jax
             slopes, of_weights = pull(function, run, cotangent, given, held)
         left.update(of_weights)
         return slopes
@@ -145,6 +147,10 @@ def _pull_torch(
     seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
              if v.dtype.is_floating_point]  # fmt: skip
     every = [*mine.values(), *weights.values()]
+
+    def tracked(leaf: Value) -> bool:
+        return _is_tensor(leaf) and bool(leaf.requires_grad)
+
     due: Value = ()
     node: Value = values[0].grad_fn if len(values) == 1 else None
     if getattr(node, "_forward_cls", None) is getattr(function, "__self__", function):
@@ -152,10 +158,14 @@ def _pull_torch(
         due = due if isinstance(due, tuple) else (due,)
     if len(due) != len(every):
         of, by = zip(*seeds, strict=True)
-        asked = [t for t in every if _is_tensor(t) and t.requires_grad]
-        found = iter(torch.autograd.grad(of, asked, by, allow_unused=True))
-        due = tuple(next(found) if _is_tensor(t) and t.requires_grad else None for t in every)
-    slopes = [_gradient(g, t) for g, t in zip(due, every, strict=True)]
+        found = iter(
+            torch.autograd.grad(of, [t for t in every if tracked(t)], by, allow_unused=True)
+        )
+        due = tuple(next(found) if tracked(t) else None for t in every)
+    slopes = [
+        None if not tracked(t) else np.zeros(tuple(t.shape)) if g is None else g.detach().numpy()
+        for g, t in zip(due, every, strict=True)
+    ]
     named = dict(zip(weights, slopes[len(mine) :], strict=True))
     return put(given, dict(zip(mine, slopes, strict=False))), named
 
@@ -166,7 +176,7 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _is_of_torch(function: Value) -> bool:
-    torch = sys.modules.get("torch")
+    torch: Value = sys.modules.get("torch")
     if torch is None:
         return False
     owner = getattr(function, "__self__", None)
@@ -176,7 +186,7 @@ def _is_of_torch(function: Value) -> bool:
 
 def _leaf(value: Value) -> Value:
     """An array as a tensor whose gradient is asked for; what was none stays what it was."""
-    tensor = _to_torch(value) if isinstance(value, np.ndarray | np.generic) else value
+    tensor = _to_torch(value)
     floating = _is_tensor(tensor) and tensor.dtype.is_floating_point
     return tensor.requires_grad_(True) if floating else tensor
 
@@ -184,12 +194,6 @@ def _leaf(value: Value) -> Value:
 def _to_torch(value: Value) -> Value:
     array = isinstance(value, np.ndarray | np.generic)
     return sys.modules["torch"].as_tensor(np.array(value)) if array else value
-
-
-def _gradient(gradient: Value, leaf: Value) -> Value:
-    if not _is_tensor(leaf) or not leaf.requires_grad:
-        return None
-    return np.zeros(tuple(leaf.shape)) if gradient is None else gradient.detach().numpy()
 
 
 # -- JAX -----------------------------------------------------------------------------------------
@@ -219,7 +223,6 @@ def _pull_jax(
 
 
 def _in_doubles() -> Value:
-    """JAX with float64, as it is called in newer and in older versions."""
     jax: Value = sys.modules["jax"]
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(True)
@@ -227,7 +230,6 @@ def _in_doubles() -> Value:
 
 
 def _to_jax(value: Value) -> Value:
-    """Numbers are arrays for JAX, which takes NumPy's."""
     return np.float64(value) if isinstance(value, float) else value
 
 
@@ -278,7 +280,6 @@ def _to_array(value: Value) -> Value:
 
 
 def _each(change: Callable[[Value], Value], value: Value) -> Value:
-    """A value of several arrays, in whatever they are arranged, with each of them changed."""
     if not is_tree(value):
         return change(value)
     return put(value, {path: change(leaf) for path, leaf in leaves_of(value).items()})

@@ -9,7 +9,7 @@
    only rounding is so small is neither, unless a tolerance was given.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -21,7 +21,7 @@ from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.opinions.rounding import noise, spread
+from gradcheck.opinions.reverse import noise, spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
 from gradcheck.testing.program import UserProgram
@@ -39,25 +39,6 @@ TRIANGLES = (
 
 
 @dataclass(frozen=True)
-class Off:
-    """An entry of a claim that is out: what was claimed, what the reference says, the tolerance."""
-
-    part: str
-    index: Index
-    claimed: float
-    expected: float
-    error: float
-    tolerance: float
-    interval: tuple[float, float] | None = None
-
-    @property
-    def distance(self) -> float:
-        """How far it is off; infinite where it is no number."""
-        distance = abs(self.claimed - self.expected)
-        return distance if distance >= 0 else float("inf")
-
-
-@dataclass(frozen=True)
 class Claim:
     """Gradients given at one point, or how to make them there and on other numbers, or both."""
 
@@ -68,7 +49,6 @@ class Claim:
 
     @cached_property
     def gradients(self) -> Params:
-        """What is claimed, made when it is first asked for."""
         return self.by_name(self.call.fresh()) if self.given is None else self.given
 
     @property
@@ -82,11 +62,9 @@ class Claim:
         return self.call.program.backward is not None
 
     def run(self, program: UserProgram, args: list[Value]) -> Value:
-        """What a backward pass claims."""
         return program.pull(args, *(() if self.cotangent is None else (self.cotangent.copy(),)))
 
     def by_name(self, args: list[Value]) -> dict[str, Value]:
-        """What is claimed at some arguments."""
         return self.call.by_name(self.run(self.call.program, args))
 
     @cached_property
@@ -151,7 +129,23 @@ class AskedPoint:
     verdict: Verdict
 
 
-# -- what is compared ------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Off:
+    """An entry of a claim that is out: what was claimed, what the reference says, the tolerance."""
+
+    part: str
+    index: Index
+    claimed: float
+    expected: float
+    error: float
+    tolerance: float
+    interval: tuple[float, float] | None = None
+
+    @property
+    def distance(self) -> float:
+        """How far it is off; infinite where it is no number."""
+        distance = abs(self.claimed - self.expected)
+        return distance if distance >= 0 else float("inf")
 
 
 @dataclass
@@ -177,8 +171,12 @@ class Judged:
 
     @property
     def right(self) -> bool:
-        """Nothing is out."""
         return not (self.shape or self.out.any())
+
+    @property
+    def reference(self) -> Estimate:
+        assert self.known is not None
+        return self.known
 
     @cached_property
     def off(self) -> tuple[Off, ...]:
@@ -186,18 +184,16 @@ class Judged:
         return tuple(map(self._off, self.indices()))
 
     def _off(self, index: Index) -> Off:
-        assert self.known is not None
         part = "" if self.part == ALL else self.part
         claimed, bar = float(np.asarray(self.given)[index]), float(self.bars[index])
         if index in self.kinks:
             return Off(part, index, claimed, np.nan, 0.0, bar, self.kinks[index].interval)
-        expected, error = self.known.value[index], self.known.error[index]
+        expected, error = self.reference.value[index], self.reference.error[index]
         return Off(part, index, claimed, float(expected), float(error), bar)
 
     def cross(self) -> None:
         """Note which entries are beyond their bars, or outside the interval of their kink."""
-        assert self.known is not None
-        self.out = np.array(~self.within(self.bars) & np.isfinite(self.known.value))
+        self.out = np.array(~self.within(self.bars) & np.isfinite(self.reference.value))
         for index, kink in self.kinks.items():
             low, high = kink.interval or (0.0, 0.0)
             bar = self.bars[index]
@@ -206,26 +202,14 @@ class Judged:
     @property
     def distance(self) -> Array:
         """How far every entry is from the reference."""
-        assert self.known is not None
         with np.errstate(invalid="ignore"):
-            return np.abs(np.subtract(self.given, self.known.value))
+            return np.abs(np.subtract(self.given, self.reference.value))
 
     def within(self, bars: Value) -> Array:
-        """Which entries are the reference's within some bars."""
-        assert self.known is not None
-        return np.asarray(self.distance <= self.known.error + bars)
+        return np.asarray(self.distance <= self.reference.error + bars)
 
-    def indices(self) -> Iterator[Index]:
-        """Where it is out."""
-        yield from map(tuple, np.argwhere(self.out).tolist())
-
-    @property
-    def at_kinks(self) -> Array:
-        """Which entries lie at kinks."""
-        found = np.zeros(np.shape(self.out), dtype=bool)
-        for index in self.kinks:
-            found[index] = True
-        return found
+    def indices(self) -> list[Index]:
+        return list(map(tuple, np.argwhere(self.out).tolist()))
 
 
 def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
@@ -248,9 +232,9 @@ def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judg
 
 
 def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: float) -> list[Judged]:
-    """Every claimed gradient against the best reference the verdict has.
+    """Every claimed gradient against the best reference; along directions where entries are many.
 
-    Where entries are too many to be known, along directions.
+    What is outside its interval at a kink may follow a branch beside.
     """
     known = {name: verdict.parts[name].gradient for name in claims}
     parts = [Judged(n, g, known[n], _shape(verdict, n, g)) for n, g in claims.items()]
@@ -263,10 +247,14 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
     for part in (part for part in parts if not part.shape):
         _set_bars(part, verdict, rtol, unit)
         part.cross()
-        for index in part.kinks:
-            if part.out[index]:  # what is outside its interval may follow a branch beside
-                near = tuple(neighbours(case)) if near is None else near
-                part.out[index] = not any(_follows(part, index, g[part.part]) for g in near)
+        for index in (index for index in part.kinks if part.out[index]):
+            near = tuple(neighbours(case)) if near is None else near
+            beside = [g[part.part] for g in near]
+            part.out[index] = not any(
+                abs(float(part.given[index]) - g[index])
+                <= limits.LIKE * np.max(np.abs(g), initial=0.0)
+                for g in beside
+            )
     return parts
 
 
@@ -287,13 +275,9 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
     At a kink what is large beside the interval is no rounding but the other branch; where kinks
     cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
     """
-    name, known = part.part, part.known
-    assert known is not None
-    relative, coarse, largest = (
-        max(rtol, limits.FORMULA * unit),
-        unit / limits.EPSILON,
-        known.largest,
-    )
+    name, known = part.part, part.reference
+    relative, coarse = max(rtol, limits.FORMULA * unit), unit / limits.EPSILON
+    largest = known.largest
     values = np.where(np.isfinite(known.value), np.abs(known.value), 0.0)
     bars: Array = np.maximum(relative * values, limits.FLOOR * coarse * largest)
     mine = verdict.opinions.get("reverse")
@@ -312,12 +296,6 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
         part.bars[index] = max(narrow, relative * max(abs(low), abs(high)))
 
 
-def _follows(part: Judged, index: Index, beside: Array) -> bool:
-    """Whether an entry at a kink is that of a gradient beside the point."""
-    size = np.max(np.abs(beside), initial=0.0)
-    return bool(abs(float(part.given[index]) - beside[index]) <= limits.LIKE * size)
-
-
 def _add_triangles(part: Judged, claim: Claim) -> None:
     """Excuse a part by a symmetric matrix whose slopes stand in one triangle or in both.
 
@@ -327,16 +305,14 @@ def _add_triangles(part: Judged, claim: Claim) -> None:
     if not part.out.any() or part.kinks or part.part == ALL:
         return
     if is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
-        assert part.known is not None
-        bars = part.known.error + np.max(part.bars[part.out])
-        off = np.subtract(part.given, part.known.value)
+        bars = part.reference.error + np.max(part.bars[part.out])
+        off = np.subtract(part.given, part.reference.value)
         both = [m + np.swapaxes(m, -1, -2) for m in (off, bars)]
         if np.all(np.abs(both[0]) <= both[1]):
             part.out[...], part.remark = False, TRIANGLES
 
 
 def _along_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
-    """The slopes of a large claim along random directions against the differences' own."""
     asked = verdict.opinions["differences"].directions
     said = np.array([slope_claimed(claims, d.along, rtol) for d in asked]).reshape(-1, 2)
     slopes = [np.array([of(d.slope) for d in asked]) for of in (middle, radius)]
@@ -375,9 +351,10 @@ def _ask_balls(claim: Claim, parts: Sequence[Judged]) -> bool:
         if None not in found or False in found:
             for (part, index), right in zip(each, found, strict=True):
                 part.out[index] = right is not True
-            for part in {id(part): part for part, _ in each}.values():
-                kinds = (g for g in claim.gradients.values() if g is not None)
-                part.lossy = "" if part.out.any() else np.result_type(*kinds).name
+            kinds = (g for g in claim.gradients.values() if g is not None)
+            name = np.result_type(*kinds).name
+            for part, _ in each:
+                part.lossy = "" if part.out.any() else name
             return True
     return False
 
@@ -389,15 +366,14 @@ def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
         return False
     if known is None or exact.shape != known.shape:
         return None
-    right = arb(known.value[index], known.error[index])
-    ball, right = exact[index], right if known.exact is None else known.exact[index]
+    ball = exact[index]
+    whole = known.exact is not None
+    right = known.balls[index] if whole else arb(known.value[index], known.error[index])
     if not (ball.is_finite() and right.is_finite()):
         return None
     size = abs(right.mid())
-    if (
-        ball.overlaps(arb(right.mid(), right.rad() + limits.PROVEN * size))
-        and ball.rad() <= limits.NARROW * size
-    ):
+    proven = arb(right.mid(), right.rad() + limits.PROVEN * size)
+    if ball.overlaps(proven) and ball.rad() <= limits.NARROW * size:
         return True
     return False if not ball.overlaps(arb(right.mid(), right.rad() + limits.RTOL * size)) else None
 
@@ -415,9 +391,10 @@ def _move_inputs(
     """
     near, far = claim.shake(unit), None
     for part in (part for part in parts if part.out.any()):
-        kinks = part.at_kinks
-        bars = np.maximum(part.bars, near.get(part.part, 0.0))
-        part.out &= kinks | ~part.within(bars)
+        kinks = np.zeros(part.out.shape, dtype=bool)
+        for index in part.kinks:
+            kinks[index] = True
+        part.out &= kinks | ~part.within(np.maximum(part.bars, near.get(part.part, 0.0)))
         if part.out.any():
             far = claim.shake(limits.COARSE) if far is None else far
             largest = float(np.max(np.abs(np.nan_to_num(part.given)), initial=0.0))
@@ -427,19 +404,6 @@ def _move_inputs(
             if part.undecided and rtol > limits.RTOL:
                 part.out[...], part.undecided = False, False
         part.lossy = "float64" if unit == limits.EPSILON and not part.out.any() else ""
-
-
-# -- of verdicts ---------------------------------------------------------------------------------
-
-
-def is_lone(verdict: Verdict) -> bool:
-    """Whether only differences speak, entry by entry, and nothing is unusual but that."""
-    given = [opinion for opinion in verdict.opinions.values() if not opinion.abstains]
-    return (
-        [opinion.name for opinion in given] == ["differences"]
-        and verdict.verdict == "undecided"
-        and not (verdict.entries or given[0].directions)
-    )
 
 
 def level(verdict: Verdict) -> float:

@@ -11,7 +11,7 @@ import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from itertools import product
 from math import inf
 from types import MappingProxyType
 
@@ -37,8 +37,6 @@ ASKED = (
 
 
 class Field(str):
-    """A step into a dataclass."""
-
     __slots__ = ()
 
 
@@ -79,7 +77,6 @@ def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Val
 
 
 def put(tree: Value, given: Mapping[Path, Value], path: Path = ()) -> Value:
-    """The same tree with other leaves."""
     if path in given:
         return given[path]
     parts = {step: put(child, given, (*path, step)) for step, child in _children(tree)}
@@ -103,12 +100,10 @@ def _pick(tree: Value, path: Path) -> Value:
 
 
 def kind_of(value: Value) -> str:
-    """NumPy's letter for the numbers of an array; none for JAX's keys of random numbers."""
     return str(getattr(getattr(value, "dtype", None), "kind", ""))
 
 
 def is_float(value: Value) -> bool:
-    """Whether it is a float, or an array of them."""
     array = isinstance(value, np.ndarray | np.floating)
     return isinstance(value, float) or (array and value.dtype.kind == "f")
 
@@ -136,7 +131,6 @@ class Parameters:
 
 
 def parameters_of(function: Routine) -> Parameters:
-    """The parameters of a function; anything goes where it does not say."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -166,21 +160,11 @@ class Way:
         return 1 if self.together else self.outputs
 
     def spell(self, name: str, arguments: Sequence[str]) -> str:
-        """The call, as it is written."""
         first = [f"cotangent_{k}" for k in range(self.outputs)]
         if self.together:
             first = [f"({', '.join(first)})" if self.outputs > 1 else "cotangent"]
         behind = {"arguments": list(arguments), "cache": ["cache"], "nothing": []}[self.behind]
         return f"{name}({', '.join([*first, *behind])})"
-
-
-def _ways(values: int, cached: bool | None) -> Iterator[Way]:
-    """Every way there is; of `values` arrays the last may be the cache where that is not known."""
-    for together in (True, False):
-        for behind in ("arguments", "cache", "nothing"):
-            count = values - (cached is None and behind == "cache")
-            if (cached is not False or behind != "cache") and (together or count > 1):
-                yield Way(count, together, behind)
 
 
 def way_of(
@@ -191,28 +175,32 @@ def way_of(
     `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
     where the last of them may be one), `keeps` whether forward leaves something in an object.
     """
-    mine, every = parameters_of(backward), list(_ways(values, cached))
+    mine, behinds = parameters_of(backward), {"arguments": len(arguments), "cache": 1, "nothing": 0}
+    every = []
+    for together, behind in product((True, False), behinds):
+        count = values - (cached is None and behind == "cache")
+        if (cached is not False or behind != "cache") and (together or count > 1):
+            every.append(Way(count, together, behind))
     if not mine.known:
         return every[0]
     name = getattr(backward, "__name__", "backward")
 
     def fits(way: Way) -> bool:  # what has a default is given only what forward's arguments are
-        behind = {"arguments": len(arguments), "cache": 1, "nothing": 0}[way.behind]
-        count = way.cotangents + behind
+        count = way.cotangents + behinds[way.behind]
         more = set(mine.names[max(mine.needed, way.cotangents) : count])
         meant = not more or (way.behind == "arguments" and more <= set(arguments))
         return mine.needed <= count <= mine.most and meant
 
     def likely(way: Way) -> float:
         behind = mine.names[way.cotangents :]
+        if way.behind == "nothing":
+            return 2.0 if keeps else -2.0
         if way.behind == "arguments":
             named = behind[: len(arguments)] == arguments or mine.most == inf
             return 4.0 if named else 1.0 if not cached else 0.5
-        if way.behind == "cache":
-            last = behind[0].lower() if behind else ""
-            called = last in CACHES or "cache" in last
-            return (4.0 if called else 1.0) - (0.0 if cached else 0.5)
-        return 2.0 if keeps else -2.0
+        last = behind[0].lower() if behind else ""
+        called = last in CACHES or "cache" in last
+        return (4.0 if called else 1.0) - (0.0 if cached else 0.5)
 
     fitting = sorted(filter(fits, every), key=likely, reverse=True)
     if not fitting:
@@ -242,7 +230,6 @@ class Outputs:
     cached: bool = False
 
     def flat(self, value: Value) -> Value:
-        """The outputs as one array."""
         if self.cached:
             value = value[:-1] if self.shapes else value[0]
         if not self.shapes:
@@ -251,7 +238,6 @@ class Outputs:
         return np.concatenate([np.reshape(found[path], (-1,)) for path in self.shapes])
 
     def cotangents(self, cotangent: Value) -> Value:
-        """The cotangents, arranged as the outputs are."""
         if not self.shapes:
             return cotangent
         cuts = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])[:-1]
@@ -307,12 +293,10 @@ class Weights:
     left_keys: tuple[Value, ...]
 
     def values(self) -> list[Value]:
-        """The weights as they are now."""
         place = self.held()
         return [place[key] for key in self.keys]
 
     def set(self, values: Sequence[Value]) -> None:
-        """Let the layer hold other weights."""
         place = self.held()
         for key, value in zip(self.keys, values, strict=True):
             place[key] = value
@@ -329,24 +313,23 @@ class Weights:
 def weights_of(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
 
+    def are_names(given: Value) -> bool:
+        return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
+
     def place_of(given: Value) -> Value:  # the layer's attribute of this value, if it is one
         name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
         if callable(given):
             return given
-        if _are_names(given):
+        if are_names(given):
             return lambda: vars(owner)
         return lambda: getattr(owner, name) if name else given
 
     mine = place_of(held)
-    keys, left_keys = (tuple(g) if _are_names(g) else () for g in (held, left))
+    keys, left_keys = (tuple(g) if are_names(g) else () for g in (held, left))
     if not keys:
         place = mine()
         keys = tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
     return Weights(mine, place_of(left), keys, left_keys)
-
-
-def _are_names(given: Value) -> bool:
-    return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
 
 
 # -- the functions together ----------------------------------------------------------------------
@@ -399,15 +382,12 @@ class UserProgram:
             came = self.backward(*given, **more)
         except Exception as error:
             if not getattr(error, "__notes__", None):
-                error.add_note(f"raised where it was called as {self._spell(bool(cotangent))}")
+                name = getattr(self.backward, "__name__", "backward")
+                plain = f"{name}({', '.join(self.names)})"
+                called = self.way.spell(name, self.names) if cotangent else plain
+                error.add_note(f"raised where it was called as `{called}`")
             raise
         return came if self.weights is None else _Both(came, self.weights.gradients())
-
-    def _spell(self, cotangent: bool) -> str:
-        """How backward is called."""
-        name = getattr(self.backward, "__name__", "backward")
-        called = f"{name}({', '.join(self.names)})"
-        return f"`{self.way.spell(name, self.names) if cotangent else called}`"
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
         """The arrays of other arguments of the same make, and of the weights as they are."""
@@ -422,17 +402,12 @@ class UserProgram:
         count = len(self.paths)
         if self.weights is not None:
             self.weights.set(leaves[count:])
-        if self._is_flat:
+        if len(self.paths) == len(self.args) and all(len(path) == 1 for path in self.paths):
             return tuple(leaves[:count])
         arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=False)))
         return arranged
 
-    @cached_property
-    def _is_flat(self) -> bool:
-        return self.paths == tuple((k,) for k in range(len(self.args)))
-
     def copied(self, copies: Copies) -> "UserProgram":
-        """The program of copies of its functions, with a state of its own."""
         self.kept.put_back()
         weights = self.weights
         if weights is not None:
@@ -467,7 +442,8 @@ class UserProgram:
             found = {i: by_name(came, name) for i, name in enumerate(self.names)}
             found = {i: g for i, g in found.items() if g is not MISSING}
             return {tops[0]: came} if tree is not None and not found else found
-        holding = [i for i in tops if self._has_arrays(i)]
+        arrays = {p[0] for p, v in leaves_of(self.args).items() if isinstance(v, np.ndarray)}
+        holding = [i for i in tops if i in arrays or not is_tree(self.args[i])]
         if not isinstance(came, tuple) and not (
             isinstance(came, list) and (not alone or len(came) == count > 1)
         ):
@@ -482,20 +458,14 @@ class UserProgram:
         for some in (list(range(count)), tops, holding):
             if len(came) == len(some):
                 return dict(zip(some, came, strict=True))
-        names = ", ".join(self.names[i] for i in tops)
+        called, plural = ", ".join(self.names[i] for i in tops), "" if len(came) == 1 else "s"
         raise TypeError(
-            f"{_count_words(len(came), 'gradient')} came for "
-            f"{_count_words(len(tops), 'argument')} to differentiate by ({names}): "
-            f"give one each, in their order, or name wrt=; {ALONE}"
+            f"{len(came)} gradient{plural} came for {len(tops)} argument{'' if alone else 's'} to "
+            f"differentiate by ({called}): give one each, in their order, or name wrt=; {ALONE}"
         )
 
     def is_inside(self, leaf: int) -> bool:
-        """Whether an array or number stands inside of a tree."""
         return leaf < len(self.paths) and len(self.paths[leaf]) > 1
-
-    def _has_arrays(self, top: int) -> bool:
-        arg = self.args[top]
-        return not is_tree(arg) or any(isinstance(v, np.ndarray) for v in leaves_of(arg).values())
 
 
 @dataclass(frozen=True)
@@ -504,10 +474,6 @@ class _Both:
 
     of_arguments: Value
     of_weights: list[Value]
-
-
-def _count_words(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def program_of(
@@ -527,24 +493,18 @@ def program_of(
     taken = getattr(forward, LABELS, parameters_of(forward).names)
     names = tuple(taken[i] if i < len(taken) else f"argument {i}" for i in range(len(args)))
     paths = tuple(leaves_of(tuple(args)))
-    labels = tuple(names[p[0]] + "".join(map(_spell_step, p[1:])) for p in paths)
+    steps = [[f".{s}" if isinstance(s, Field) else f"[{s!r}]" for s in p[1:]] for p in paths]
+    labels = tuple(names[p[0]] + "".join(inner) for p, inner in zip(paths, steps, strict=True))
     held = None
     if weights is not None:
         held = weights_of(getattr(forward, "__self__", None), *weights)
         labels += tuple(k if isinstance(k, str) else f"params[{k}]" for k in held.keys)
     given = forward if backward is True else backward if callable(backward) else None
-    kept = Kept(forward, given)
     made = UserProgram(
-        forward, given, tuple(args), kwargs, paths, names, labels, kept, held, backward is True
-    )
-    return _run_once(made, scalar=scalar, cache=cache)
+        forward, given, tuple(args), kwargs, paths, names, labels, Kept(forward, given), held,
+        backward is True,
+    )  # fmt: skip
 
-
-def _spell_step(step: Value) -> str:
-    return f".{step}" if isinstance(step, Field) else f"[{step!r}]"
-
-
-def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserProgram:
     def run() -> Value:
         copies = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(made.args))
         return copy.copy(made._run(list(copies)))  # it may give the same memory every time
@@ -555,11 +515,10 @@ def _run_once(made: UserProgram, *, scalar: bool, cache: bool | None) -> UserPro
         made = replace(made, keeps=keeps, drifts=not _equal(first, run()))
         made.kept.put_back()
     outputs, cached = outputs_of(first, scalar=scalar)
-    if scalar or made.backward is None:
+    if scalar or given is None:
         return replace(made, outputs=outputs)
     cached = cached if cache is None else cache and isinstance(first, tuple)
-    count = len(outputs.shapes) or 1
-    way = way_of(made.backward, made.names, count, cached=cached, keeps=keeps)
+    way = way_of(given, names, len(outputs.shapes) or 1, cached=cached, keeps=keeps)
     if way.behind == "cache" and not outputs.cached:
         outputs = _several(first[:-1], cached=True)
     return replace(made, outputs=outputs, way=way)

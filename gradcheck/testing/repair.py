@@ -53,7 +53,6 @@ class SourceRepair:
 
     @property
     def lines(self) -> list[str]:
-        """Two lines of a diff, below the place."""
         added = [f"  + {self.new}"] if self.new else []
         return [f"  {Path(self.file).name}:{self.line}", f"  - {self.old}", *added]
 
@@ -116,12 +115,10 @@ class Search:
 
     @cached_property
     def copies(self) -> Copies:
-        """Copies of the functions, which nobody else sees."""
         return Copies()
 
     @cached_property
     def trial(self) -> UserProgram:
-        """The program of copies."""
         return self.program.copied(self.copies)
 
     def _functions(self, claim: Claim) -> list[FunctionType]:
@@ -214,7 +211,6 @@ def _repair(edit: "Edit", function: FunctionType, built: Value, parents: Parents
 
 
 def _statement(node: ast.AST, built: Value, parents: Parents) -> Value:
-    """The innermost statement around a node, or the lambda."""
     while not isinstance(node, ast.stmt) and node is not built:
         node = parents[id(node)]
     return node
@@ -304,7 +300,6 @@ def _walk(tree: Value, kind: Value) -> list[Value]:
 
 
 def _classes_of(function: FunctionType, built: Value) -> list[Value]:
-    """The class of a method, and those it is made from, as far as they stand in its file."""
     classes = {n.name: n for n in _walk(_parse(file_of(function)), ast.ClassDef)}
     own = [n for n in classes.values() if built in n.body]
     for each in own:
@@ -327,7 +322,6 @@ def _short_texts(built: Value, kinds: Value) -> list[str]:
 
 
 def _edited(tree: Value, edit: "Edit", parents: Parents) -> Value:
-    """A tree with one edit made; what is beside the way to it is shared."""
     node, new = edit.old, edit.new
     if new is not None:
         new = new if hasattr(new, "lineno") else ast.copy_location(new, node)

@@ -15,9 +15,9 @@ from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nest_text, plain
 from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import Judged, is_lone, level
+from gradcheck.testing.judging import Judged, level
 from gradcheck.testing.repair import SourceRepair
-from gradcheck.values import Array, Params, Value
+from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
 
 if TYPE_CHECKING:  # imported where a claim is wrong: a suite that passes needs none of it
@@ -100,12 +100,10 @@ class Result:
     name: str = ""  # of the mistake, where the numbers alone say it
 
     def __bool__(self) -> bool:
-        """Whether the check passed."""
         return self.ok
 
     @cached_property
     def message(self) -> str:
-        """What is wrong, where and by how much, and what this check could not have seen."""
         return _message(self)
 
     @property
@@ -114,7 +112,10 @@ class Result:
 
         One array; by several arguments a tuple of them; None where no opinion has one.
         """
-        return _alone([_value(self.verdicts[0], name) for name in self.verdicts[0].parts])
+        known = [part.gradient for part in self.verdicts[0].parts.values()]
+        return _alone(
+            [None if g is None else np.array(g.value, dtype=np.float64)[()] for g in known]
+        )
 
     @property
     def closed_form(self) -> Value:
@@ -140,27 +141,19 @@ class Result:
                 lines.append(f"  d/d{name} in [{', '.join(map(plain, part.interval))}]")
                 continue
             if part.gradient is not None:
-                value, error = part.gradient.value, float(np.max(part.gradient.error, initial=0.0))
-                lines.append(f"  d/d{name} = {_format_value(value)}  {bar(error)}")
+                value = np.asarray(part.gradient.value)
+                text = np.array2string(value, separator=", ").replace("\n", "")
+                text = f"an array of shape {value.shape}" if value.size > FEW else text
+                error = float(np.max(part.gradient.error, initial=0.0))
+                lines.append(f"  d/d{name} = {text}  {bar(error)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
                 lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
         return "\n".join([*lines, *([self.message] if self.message else ())])
 
 
-def _value(verdict: Verdict, name: str) -> Array | None:
-    found = verdict.parts[name].gradient
-    return None if found is None else np.array(found.value, dtype=np.float64)[()]
-
-
 def _alone(found: list[Value]) -> Value:
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def _format_value(value: Array) -> str:
-    if np.size(value) > FEW:
-        return f"an array of shape {np.shape(value)}"
-    return np.array2string(np.asarray(value), separator=", ").replace("\n", "")
 
 
 # -- the message ---------------------------------------------------------------------------------
@@ -297,7 +290,6 @@ def _list_entries(part: Judged) -> Iterator[str]:
 
 
 def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Rows as lines, in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip()
@@ -315,15 +307,16 @@ def _describe_failure(verdict: Verdict) -> str:
     theirs = next((s for s in verdict.suspects[:1] if s.users), None)
     if verdict.verdict == "dissent" and theirs is not None:
         return f"{theirs.op}.backward is wrong: {theirs.detail}"
-    return ALONE if _is_known(verdict) else FAILED[verdict.verdict]
+    return ALONE if _is_lone(verdict) else FAILED[verdict.verdict]
 
 
-def _is_known(verdict: Verdict) -> bool:
+def _is_lone(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
-    known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
-    whole = is_lone(verdict) and len(known) == len(verdict.parts)
-    wide = WIDE * level(verdict)
-    return whole and all(bool(np.all(each.error <= wide)) for each in known)
+    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    if verdict.verdict != "undecided" or verdict.entries or given != ["differences"]:
+        return False
+    wide, known = WIDE * level(verdict), [part.gradient for part in verdict.parts.values()]
+    return all(g is not None and bool(np.all(g.error <= wide)) for g in known)
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[str]:
@@ -339,7 +332,7 @@ def _describe_verdict(verdict: Verdict) -> Iterator[str]:
             yield from _wrap(f"{name} abstains: {opinion.abstains}", "    ")
     given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
     if verdict.verdict == "undecided" and given == ["differences"]:
-        yield from _wrap(HELP if _is_known(verdict) else OPEN)
+        yield from _wrap(HELP if _is_lone(verdict) else OPEN)
 
 
 def _unseen(verdict: Verdict, judged: Sequence[Judged]) -> Iterator[str]:

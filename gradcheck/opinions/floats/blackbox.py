@@ -78,7 +78,6 @@ def slopes_along(case: Case, chosen: Array) -> Opinion | None:
 
 
 def slope_along(case: Case, u: Along) -> Direction:
-    """The slope of the program along one direction, by scanning floats."""
     slope, kind = _ball(scan(on_line(case, u), 0.0, scale=1.0))
     return Direction(u, slope, kind)
 
@@ -109,7 +108,6 @@ def _each(
 
 
 def _moved_entries(case: Case, name: str, index: tuple[int, ...]) -> Array:
-    """Which entries of the value one entry of an input moves."""
     value = move_along(case, {name: unit(case.inputs[name], index)})
     here = np.array(value(0.0))
     length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))

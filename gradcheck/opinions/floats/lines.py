@@ -13,7 +13,6 @@ Function = Callable[[float], float]
 
 
 def value_of(case: Case, inputs: Mapping[str, Array]) -> Numbers:
-    """The value on floats, without warnings."""
     with np.errstate(all="ignore"):
         return case.function("float", inputs)
 
@@ -49,7 +48,6 @@ def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, f
 
 
 def sum_up(value: Numbers, cotangent: Array | None) -> float:
-    """The number that is differentiated."""
     if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
         return float(value)
     return float(np.asarray(contract(value, cotangent)).item())
@@ -82,7 +80,6 @@ def unflatten(case: Case, row: Array) -> dict[str, Array]:
 
 
 def flatten(case: Case, arrays: Params) -> Array:
-    """Arrays of the wrt inputs' shapes one behind the other."""
     return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
 
 

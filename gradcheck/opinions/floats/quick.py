@@ -112,7 +112,6 @@ def look_along(
 
 
 def opinion_along(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanned]) -> Opinion:
-    """The opinion of slopes along directions."""
     pairs = zip(chosen, slopes, strict=True)
     found = tuple(Direction(unflatten(case, row), arb(s.value, s.error)) for row, s in pairs)
     method = f"floats along {len(chosen)} directions"

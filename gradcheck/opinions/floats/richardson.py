@@ -46,15 +46,12 @@ class Samples:
         return self.seen[t]
 
     def here(self) -> float:
-        """f(x)."""
         return self(self.x)
 
     def at(self, points: Iterable[float]) -> Rungs:
-        """Values at several points."""
         return np.array([self(float(t)) for t in points])
 
     def largest(self) -> float:
-        """Largest |f| seen."""
         return max(abs(y) for y in self.seen.values() if not math.isnan(y))
 
 
@@ -214,7 +211,6 @@ def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
 
 
 def coarsen(rungs: Rungs) -> Rungs:
-    """Every rung's next coarser neighbour; the coarsest has none."""
     moved = np.empty_like(rungs)
     moved[:-1], moved[-1] = rungs[1:], np.nan
     return moved
@@ -280,7 +276,6 @@ def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, p
 
 
 def quotients_of(side: Side, f0: float) -> Rungs:
-    """Difference quotients from x to every rung."""
     return side.sign * (side.values - f0) / side.steps
 
 

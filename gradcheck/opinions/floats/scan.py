@@ -119,7 +119,6 @@ def is_constant(samples: Samples, steps: Rungs) -> bool:
 
 
 def examine_side(samples: Samples, side: Side) -> ScanFinding:
-    """See whether f has a finite one-sided derivative on this side at all."""
     f0, hand = samples.here(), "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
         return ScanFinding("outside")
