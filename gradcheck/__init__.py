@@ -24,50 +24,27 @@ if TYPE_CHECKING:
     from gradcheck.testing import check
 
 __all__ = [
-    "Function",
-    "Tensor",
-    "autograd",
-    "check",
-    "enable_grad",
-    "func",
-    "grad",
-    "is_grad_enabled",
-    "linalg",
-    "manual_seed",
-    "nn",
-    "no_grad",
-    "optim",
-    "set_grad_enabled",
-    "special",
-    "tensor",
-]
+    "Function", "Tensor", "autograd", "check", "enable_grad", "func", "grad", "is_grad_enabled",
+    "linalg", "manual_seed", "nn", "no_grad", "optim", "set_grad_enabled", "special", "tensor",
+]  # fmt: skip
 
 _HOMES = {
-    "Function": "engine.function",
-    "Tensor": "engine.tensor",
-    "check": "testing",
-    "enable_grad": "engine.recording",
-    "grad": "engine.autograd",
-    "inference_mode": "engine.recording",
-    "is_grad_enabled": "engine.recording",
-    "manual_seed": "engine.factories",
-    "no_grad": "engine.recording",
-    "set_grad_enabled": "engine.recording",
-    "tensor": "engine.autograd",
-}
+    "engine.autograd": ("grad", "tensor"),
+    "engine.factories": ("manual_seed",),
+    "engine.function": ("Function",),
+    "engine.recording": (
+        "enable_grad", "inference_mode", "is_grad_enabled", "no_grad", "set_grad_enabled",
+    ),
+    "engine.tensor": ("Tensor",),
+    "testing": ("check",),
+}  # fmt: skip
+_HOME = {name: f"gradcheck.{module}" for module, names in _HOMES.items() for name in names}
 _MODULES = ("autograd", "func", "linalg", "nn", "optim", "special")
 _ASKED = ("isfinite", "isinf", "isnan")
 """Questions about numbers: what NumPy answers, an array of truths."""
 _DTYPES = {
-    "float": "float32",  # as PyTorch has it; what says nothing is float64
-    "float32": "float32",
-    "float64": "float64",
-    "double": "float64",
-    "int": "int32",
-    "int32": "int32",
-    "int64": "int64",
-    "long": "int64",
-    "bool": "bool",
+    **{name: name for name in ("float32", "float64", "int32", "int64", "bool")},
+    **{"float": "float32", "double": "float64", "int": "int32", "long": "int64"},  # PyTorch's
 }
 
 
@@ -78,13 +55,14 @@ def load_ipython_extension(shell: Any) -> None:
 
 def __dir__() -> list[str]:
     """The public names and every op: a star import brings the first alone, `sum` stays Python's."""
-    return sorted({*__all__, *_ASKED, *_DTYPES, *_factories(), *_ops(), "__version__"})
+    ops = import_module("gradcheck.ops").everything()
+    return sorted({*__all__, *_ASKED, *_DTYPES, *_factories(), *ops, "__version__"})
 
 
 def __getattr__(name: str) -> Any:
     """The public name, PyTorch's factory or dtype, or the op of that name."""
-    if name in _HOMES:
-        return getattr(import_module(f"gradcheck.{_HOMES[name]}"), name)
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
     if name in _MODULES:
         return import_module(f"gradcheck.{name}")
     if name == "__version__":
@@ -97,22 +75,13 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module("numpy"), name)
     found = _factories().get(name) or import_module("gradcheck.ops.pytorch").pytorchs(name)
     if found is None:
-        raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {_advice(name)}")
+        close = get_close_matches(name, dir(import_module("gradcheck")), n=1)
+        meant = f"did you mean `{close[0]}`? " if close else ""
+        advice = f"{meant}`dir(gradcheck)` lists what there is"
+        raise AttributeError(f"module 'gradcheck' has no attribute {name!r} - {advice}")
     return found
 
 
 def _factories() -> dict[str, Any]:
     """`ones`, `randn` and their like."""
     return import_module("gradcheck.engine.factories").FACTORIES  # type: ignore[no-any-return]
-
-
-def _ops() -> dict[str, Any]:
-    """Every op, under each of its names."""
-    return import_module("gradcheck.ops").everything()  # type: ignore[no-any-return]
-
-
-def _advice(name: str) -> str:
-    """What was probably meant, and where to look."""
-    close = get_close_matches(name, dir(import_module("gradcheck")), n=1)
-    meant = f"did you mean `{close[0]}`? " if close else ""
-    return f"{meant}`dir(gradcheck)` lists what there is"

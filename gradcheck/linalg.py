@@ -3,24 +3,18 @@
 from gradcheck.ops import everything
 from gradcheck.values import Value
 
+OWN = {
+    "vander": lambda x, N=None: everything()["vander"](x, N, increasing=True),  # noqa: N803 - PyTorch's word
+    "diagonal": lambda x, *, offset=0, dim1=-2, dim2=-1: everything()["diagonal"](
+        x, offset, dim1, dim2
+    ),
+}
+"""What means another thing than the op of that name."""
+
 
 def __dir__() -> list[str]:
     """The ops."""
     return sorted(everything())
-
-
-def _vander(x: Value, N: int | None = None) -> Value:  # noqa: N803 - PyTorch's word
-    """The powers of each entry, from the lowest up."""
-    return everything()["vander"](x, N, increasing=True)
-
-
-def _diagonal(x: Value, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Value:
-    """The diagonals of the last two axes."""
-    return everything()["diagonal"](x, offset, dim1, dim2)
-
-
-OWN = {"vander": _vander, "diagonal": _diagonal}
-"""What means another thing than the op of that name."""
 
 
 def __getattr__(name: str) -> Value:

@@ -63,7 +63,7 @@ def _source(index: int, t: State) -> Step:
 def _seed(index: int, t: State, gradient: Value) -> Value:
     """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
     if gradient is None:
-        if t.requires_grad and t.size != 1:
+        if t.requires_grad and t._value.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         return np.ones(t.shape, t.dtype)[()]
     g: Value = gradient if isinstance(gradient, State) else np.asarray(gradient, dtype=t.dtype)[()]

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from gradcheck.engine import advice, views
-from gradcheck.engine.recording import MODE, UNUSUAL, Recording
-from gradcheck.engine.state import State, bare, move_keeper
+from gradcheck.engine.recording import MODE, Recording
+from gradcheck.engine.state import State, bare, by_ledger, move_keeper
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.ops.shapes import is_basic
@@ -20,16 +20,19 @@ def _tracked(value: Value) -> bool:
 
 
 def write(
-    t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns: bool = False
+    t: Value,
+    row: Op,
+    others: tuple[Value, ...],
+    params: Params,
+    *,
+    assigns: bool = False,
+    verb: str = "write",
 ) -> Value:
     """Replace the value by row(t, *others), bump the version, and take over the node.
 
     An assignment takes any number into its own dtype; arithmetic only within its kind.
     """
-    if UNUSUAL and MODE.ledger is not None:
-        MODE.ledger.write(t, partial(_write, t, row, others, params, assigns))
-    else:
-        _write(t, row, others, params, assigns)
+    by_ledger(verb, t, partial(_write, t, row, others, params, assigns))
     return t
 
 
@@ -41,7 +44,16 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         _refuse_overlap(t._value, others)
     before = _as_it_was(t, row, others) if recorded else t.detach()
     result = before.__apply_op__(row, (before, *others), params)
-    _refuse_misfit(t, result, assigns)
+    if result.shape != t.shape:
+        raise RuntimeError(
+            f"output with shape {list(t.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}"
+        )
+    if not assigns and KINDS.index(result.dtype.kind) > KINDS.index(t.dtype.kind):
+        raise RuntimeError(
+            f"result type {advice.scalar_type(result)} can't be cast to the desired output type "
+            f"{advice.scalar_type(t)}"
+        )
     t._share()
     if not t._value.flags.writeable or _overlaps_itself(t._value):
         raise RuntimeError(advice.OVERLAP)
@@ -85,56 +97,9 @@ def refuse_if_leaf(t: Value, region: bool = False) -> None:
 
 def _as_it_was(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it."""
-    wanted = tuple(map(_tracked, (t, *others)))
-    keep, _ = row.keeps(wanted)
+    keep, _ = row.keeps(tuple(map(_tracked, (t, *others))))
     node = t._node if t._view is None else views.past_hooks(t._node)
     return type(t)(np.array(t._value) if keep[0] else t._value, t._tracked, node)
-
-
-def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
-    """What is read must not lie partly where is written; raises RuntimeError."""
-    for other in map(bare, others):
-        arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
-        if arrays and np.shares_memory(region, other) and not _same_place(region, other):
-            raise RuntimeError(advice.OVERLAP)
-
-
-def _overlaps_itself(a: Value) -> bool:
-    """Whether entries share their memory: those that an expanded axis repeats."""
-    return (
-        isinstance(a, np.ndarray)
-        and a.size > 0  # of nothing NumPy says any strides
-        and any(n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True))
-    )
-
-
-def _same_place(a: Value, b: Value) -> bool:
-    """Whether two arrays are one region of memory, seen alike."""
-    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
-        return False
-    return _layout(a) == _layout(b)
-
-
-def _family(t: Value) -> Value:
-    """The tensor whose writes this one follows: the base of a view, or itself."""
-    return t if t._view is None else t._view.base
-
-
-def _layout(a: Value) -> tuple[Value, ...]:
-    return a.__array_interface__["data"], a.shape, a.strides, a.dtype
-
-
-def _refuse_misfit(t: Value, result: Value, assigns: bool) -> None:
-    if result.shape != t.shape:
-        raise RuntimeError(
-            f"output with shape {list(t.shape)} doesn't match the broadcast shape "
-            f"{list(result.shape)}"
-        )
-    if not assigns and KINDS.index(result.dtype.kind) > KINDS.index(t.dtype.kind):
-        raise RuntimeError(
-            f"result type {advice.scalar_type(result)} can't be cast to the desired output type "
-            f"{advice.scalar_type(t)}"
-        )
 
 
 def _take_over(t: Value, result: Value) -> None:
@@ -150,6 +115,37 @@ def _take_over(t: Value, result: Value) -> None:
         t._node, t._tracked = node, True
         t._cell[1] = node.name()
         move_keeper(t, before)
+
+
+# -- where memory lies -----------------------------------------------------------------------------
+
+
+def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
+    """What is read must not lie partly where is written; raises RuntimeError."""
+    for other in map(bare, others):
+        arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
+        if arrays and np.shares_memory(region, other) and not _same_place(region, other):
+            raise RuntimeError(advice.OVERLAP)
+
+
+def _overlaps_itself(a: Value) -> bool:
+    """Whether entries share their memory: those that an expanded axis repeats."""
+    if not isinstance(a, np.ndarray) or not a.size:  # of nothing NumPy says any strides
+        return False
+    return any(n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True))
+
+
+def _same_place(*arrays: Value) -> bool:
+    """Whether two arrays are one region of memory, seen alike."""
+    if not all(isinstance(each, np.ndarray) for each in arrays):
+        return False
+    a, b = ((x.__array_interface__["data"], x.shape, x.strides, x.dtype) for x in arrays)
+    return a == b
+
+
+def _family(t: Value) -> Value:
+    """The tensor whose writes this one follows: the base of a view, or itself."""
+    return t if t._view is None else t._view.base
 
 
 # -- values that are put in the place of others ----------------------------------------------------
@@ -172,17 +168,13 @@ REPLACE = Op(
 """The row of every write of values as they are; `node` is PyTorch's name of the one that it was."""
 
 
-def _put(t: Value, value: Value, node: str) -> Value:
-    return write(t, REPLACE, (value,), {"node": node}, assigns=True)
+def _put(t: Value, value: Value, node: str, verb: str = "write") -> Value:
+    return write(t, REPLACE, (value,), {"node": node}, assigns=True, verb=verb)
 
 
 def zero_(t: Value) -> Value:
     """Fill with zeros, in place."""
-    if UNUSUAL and MODE.ledger is not None:
-        how = (t, REPLACE, (0.0,), {"node": "ZeroBackward0"}, True)
-        MODE.ledger.zero(t, partial(_write, *how))
-        return t
-    return _put(t, 0.0, "ZeroBackward0")
+    return _put(t, 0.0, "ZeroBackward0", "zero")
 
 
 def fill_(t: Value, value: Value) -> Value:
@@ -208,13 +200,13 @@ def copy_(t: Value, source: Value) -> Value:
 
 
 def _scaled(name: str) -> Routine:
+    """`t += alpha * other`, `t -= alpha * other`."""
     return lambda t, other, *, alpha=1: write(
         t, TABLE[name], (other if alpha == 1 else other * alpha,), {}
     )
 
 
 add_, sub_ = map(_scaled, ("add", "subtract"))
-"""`t += alpha * other`, `t -= alpha * other`."""
 
 
 def nth_(t: Value, n: int) -> Value:

@@ -37,26 +37,12 @@ def _is_number(operand: Value) -> bool:
     return operand is None or type(operand) in (int, float)
 
 
-def _number_by_axis(name: str) -> Name:
-    return lambda operands, params: f"{name}Backward{int(params.get('axis') is not None)}"
-
-
-def _number_by_divisor(name: str) -> Name:
-    return lambda operands, params: f"{name}Backward{int(not _is_number(operands[1]))}"
-
-
-def _extreme(name: str) -> Name:
-    return lambda operands, params: (
-        f"A{name}Backward0" if "axis" in params else f"{name.title()}Backward1"
-    )
-
-
 def _power(operands: Operands, params: Params) -> str:
     number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
     return f"PowBackward{number}"
 
 
-def _name_index(operands: Operands, params: Params) -> str:
+def _index(operands: Operands, params: Params) -> str:
     """PyTorch takes an index apart from left to right; arrays and masks come last of all."""
     index = params["index"]
     parts = index if isinstance(index, tuple) else (index,)
@@ -71,44 +57,37 @@ def _name_index(operands: Operands, params: Params) -> str:
 
 
 def _product(operands: Operands, params: Params) -> str:
-    names: dict[tuple[int, ...], str]
-    names = {(1, 2): "Squeeze", (1, 1): "Dot", (2, 1): "Mv", (2, 2): "Mm", (3, 3): "Bmm"}
-    ranks = tuple(map(np.ndim, operands))
-    return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == (1, 2) else 0}"
+    names = {"12": "Squeeze", "11": "Dot", "21": "Mv", "22": "Mm", "33": "Bmm"}
+    ranks = "".join(str(np.ndim(each)) for each in operands)
+    return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == '12' else 0}"
 
 
-def _of_classes(operands: Operands, params: Params) -> str:
+def _classes(operands: Operands, params: Params) -> str:
     if params["labels"] is None:
         return "DivBackward1" if params["reduction"] == "mean" else "NegBackward0"
     return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
 
 
 VARYING: dict[str, Name] = {
-    "sum": _number_by_axis("Sum"),
-    "mean": _number_by_axis("Mean"),
-    "prod": _number_by_axis("Prod"),
-    "max": _extreme("max"),
-    "min": _extreme("min"),
-    "remainder": _number_by_divisor("Remainder"),
-    "fmod": _number_by_divisor("Fmod"),
-    "subtract": lambda operands, params: (
-        "RsubBackward1" if _is_number(operands[0]) else "SubBackward0"
-    ),
+    "sum": lambda _, p: f"SumBackward{int(p.get('axis') is not None)}",
+    "mean": lambda _, p: f"MeanBackward{int(p.get('axis') is not None)}",
+    "prod": lambda _, p: f"ProdBackward{int(p.get('axis') is not None)}",
+    "max": lambda _, p: "AmaxBackward0" if "axis" in p else "MaxBackward1",
+    "min": lambda _, p: "AminBackward0" if "axis" in p else "MinBackward1",
+    "remainder": lambda ab, _: f"RemainderBackward{int(not _is_number(ab[1]))}",
+    "fmod": lambda ab, _: f"FmodBackward{int(not _is_number(ab[1]))}",
+    "subtract": lambda ab, _: "RsubBackward1" if _is_number(ab[0]) else "SubBackward0",
     "power": _power,
     "float_power": _power,
-    "getitem": _name_index,
-    "setitem": lambda operands, params: (
-        "CopySlices" if is_basic(params["index"]) else "IndexPutBackward0"
-    ),
-    "diag": lambda operands, params: (
-        "DiagonalBackward0_copy" if np.ndim(operands[0]) == 2 else "DiagEmbedBackward0"
-    ),
+    "getitem": _index,
+    "setitem": lambda _, p: "CopySlices" if is_basic(p["index"]) else "IndexPutBackward0",
+    "diag": lambda x, _: "DiagonalBackward0_copy" if np.ndim(x[0]) == 2 else "DiagEmbedBackward0",
     "matmul": _product,
-    "replace": lambda operands, params: params["node"],
-    "clip": lambda operands, params: f"ClampBackward{int(not params['sides'])}",
-    "nll_loss": _of_classes,
-    "squeeze": lambda operands, params: (
-        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(params.get("axis")), "0")
+    "replace": lambda _, p: p["node"],
+    "clip": lambda _, p: f"ClampBackward{int(not p['sides'])}",
+    "nll_loss": _classes,
+    "squeeze": lambda _, p: (
+        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(p.get("axis")), "0")
     ),
 }
 """The rows that have several nodes in PyTorch, by their operands and parameters."""

@@ -99,11 +99,6 @@ class State:
         return self._value.ndim  # type: ignore[no-any-return]
 
     @property
-    def size(self) -> int:
-        """Number of entries (NumPy's `size`)."""
-        return self._value.size  # type: ignore[no-any-return]
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype."""
         return self._value.dtype  # type: ignore[no-any-return]
@@ -154,15 +149,23 @@ def cell_of(t: State) -> list[Value]:
     return t._writes
 
 
+def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None:
+    """What is to be done to a `.grad` or a leaf: by the ledger, where one is kept."""
+    if UNUSUAL and MODE.ledger is not None:
+        getattr(MODE.ledger, verb)(t, *more, do)
+    else:
+        do()
+
+
 def move(t: State, by: Value) -> None:
     """An unrecorded write into the tensor's memory: it loses `by`."""
     if UNUSUAL and MODE.ledger is not None:
-        MODE.ledger.write(t, partial(_moved, t, by))
+        MODE.ledger.write(t, partial(_move, t, by))
     else:
-        _moved(t, by)
+        _move(t, by)
 
 
-def _moved(t: State, by: Value) -> None:
+def _move(t: State, by: Value) -> None:
     if type(t._value) is not ndarray:
         t._share()
     t._value -= by
@@ -317,22 +320,17 @@ class Keeper:
         """Keep g and pass it on."""
         tensor = self.tensor()
         if tensor is not None:
-            if UNUSUAL and MODE.ledger is not None:
-                MODE.ledger.kept(tensor, g, partial(_keep, tensor, g))
-            else:
-                _keep(tensor, g)
+            by_ledger("kept", tensor, partial(_keep, tensor, g), g)
         return g
 
 
 def _keep(tensor: State, g: Value) -> None:
     held: Value = tensor._grad
-    new: Value = g
     if isinstance(g, State):
-        new = g if held is None else held + g
+        tensor._grad = g if held is None else held + g
     else:  # unrecorded, and in memory that is nobody else's
         total = np.array(g) if held is None else np.asarray(held._value + g)
-        new = type(tensor)(total[()])
-    tensor._grad = new
+        tensor._grad = type(tensor)(total[()])
 
 
 def move_keeper(tensor: State, before: Node | None) -> None:
@@ -352,7 +350,5 @@ def hung(step: Step) -> list[Callable[[Value], Value]]:
 
 def keeper_of(node: Node, tensor: State) -> Keeper | None:
     """The keeper that hangs on the node for this tensor."""
-    for hook in node.hooks or ():
-        if isinstance(hook, Keeper) and hook.tensor() is tensor:
-            return hook
-    return None
+    kept = (k for k in node.hooks or () if isinstance(k, Keeper) and k.tensor() is tensor)
+    return next(kept, None)

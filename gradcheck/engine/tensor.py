@@ -11,7 +11,7 @@ arrays, which masks and branches want. Operators and methods come from the table
 
 import operator
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Self
@@ -19,26 +19,15 @@ from typing import Self
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import advice, inplace, native, views
+from gradcheck.engine import advice, inplace, native, state, views
 from gradcheck.engine.backward import backward_from
 from gradcheck.engine.printing import show
 from gradcheck.engine.recording import MODE, UNUSUAL, Recording
-from gradcheck.engine.state import (
-    Keeper,
-    Removable,
-    State,
-    bare,
-    cell_of,
-    hung,
-    keeper_of,
-    record,
-    step_of,
-    wrap,
-)
+from gradcheck.engine.state import State, bare, cell_of, step_of, wrap
 from gradcheck.engine.tape import NUMBER, Leaf, Node, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
-from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, Compound
+from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
 from gradcheck.ops.row import Op, handler_of, pass_on
 from gradcheck.values import Params, Routine, Value
@@ -120,7 +109,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     if MODE.recording:
         wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
         if True in wanted:
-            record(row, operands, params, values, wanted, out)
+            state.record(row, operands, params, values, wanted, out)
     return out
 
 
@@ -275,32 +264,8 @@ QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in
 
 # -- what NumPy's doors let through to the rows, or past them with bare values --------------------
 
-REDUCTIONS: dict[Value, str] = {
-    np.add: "sum",
-    np.multiply: "prod",
-    np.maximum: "max",
-    np.minimum: "min",
-}
-
-ACCUMULATIONS: dict[Value, str] = {np.add: "cumsum", np.multiply: "cumprod"}
-
-
-def _outer(ufunc: np.ufunc, row: Value, a: Value, b: Value) -> Value:
-    """`np.multiply.outer(a, b)`: each entry of a with all of b."""
-    return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b)
-
-
-def _accumulate(ufunc: np.ufunc, row: Value, x: Value, axis: int = 0) -> Value:
-    """`np.add.accumulate(x)`: running sums and products."""
-    if ufunc not in ACCUMULATIONS:
-        raise TypeError(advice.refused(ufunc, "accumulate", {}, no_row=False))
-    return TABLE[ACCUMULATIONS[ufunc]](x, axis=axis)
-
-
-SPREADS: dict[str, Routine] = {"outer": _outer, "accumulate": _accumulate}
-"""The methods of NumPy's functions that rows can say."""
-
-# Functions whose answer has no derivative: they see the bare values and give plain arrays.
+REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
+ACCUMULATIONS = {np.add: "cumsum", np.multiply: "cumprod"}
 BARE: set[Routine] = {
     np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.allclose, np.isclose,
     np.array_equal, np.any, np.all, np.count_nonzero, np.nonzero, np.searchsorted, np.result_type,
@@ -309,16 +274,25 @@ BARE: set[Routine] = {
     np.signbit, np.iscomplex, np.isreal, np.broadcast_shapes, np.array_repr, np.array_str,
     np.argwhere, np.flatnonzero,
 }  # fmt: skip
-
-
+"""Functions whose answer has no derivative: they see the bare values and give plain arrays."""
 LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 """What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
+
+
+def _spread(ufunc: np.ufunc, method: str, row: Op, inputs: tuple[Value, ...], how: Params) -> Value:
+    """`np.add.accumulate(x)`: running sums; `np.multiply.outer(a, b)`: each of a with all of b."""
+    if method == "outer":
+        a, b = inputs
+        return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **how)
+    if ufunc not in ACCUMULATIONS:
+        raise TypeError(advice.refused(ufunc, method, {}, no_row=False))
+    return TABLE[ACCUMULATIONS[ufunc]](*inputs, **{"axis": 0, **how})
+
 
 # -- methods of the table of ops ------------------------------------------------------------------
 
 UNARY = {"neg": "negative", "abs": "absolute"}
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
-"""Functions whose answer has no derivative: they see the bare value."""
 CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
          "int": np.int32, "bool": np.bool_}  # fmt: skip
 CAST = Op(
@@ -360,41 +334,6 @@ def _of_row(row: Op) -> Routine:
     return method
 
 
-def _of_formula(compound: Compound) -> Routine:
-    return lambda self, *args, **kwargs: compound(self, *args, **kwargs)  # noqa: PLW0108 - binds
-
-
-def _operators(symbol: str, row: Op) -> dict[str, Routine]:
-    """`t + other`, `other + t`, `t += other`."""
-    quick = QUICKLY[row]
-    return {
-        f"__{symbol}__": quick,
-        f"__r{symbol}__": lambda self, other: quick(other, self),
-        f"__i{symbol}__": lambda self, other: inplace.write(self, row, (other,), {}),
-    }
-
-
-def _casting(dtype: Value) -> Routine:
-    return lambda self: to(self, dtype)
-
-
-def _converting(kind: type) -> Routine:
-    return lambda self: kind(self._number())
-
-
-def _by_value(plain: Callable[[Value, Value], Value]) -> Routine:
-    return lambda self, other: plain(self._value, bare(other))
-
-
-def _comparing(plain: Callable[[Value, Value], Value]) -> Routine:
-    """`t.eq(other)`: a tensor of truth values."""
-    return lambda self, other: box(plain(self._value, bare(other)))
-
-
-def _reading(function: Routine) -> Routine:
-    return lambda self, *args, **kwargs: function(self._value, *args, **kwargs)
-
-
 def _in_place(row: Op) -> Routine:
     def method(self: "Tensor", *args: Value, **kwargs: Value) -> Value:
         operands, params = row.normal((self, *args), kwargs)
@@ -403,44 +342,72 @@ def _in_place(row: Op) -> Routine:
     return method
 
 
-def _methods() -> dict[str, Value]:
-    """What the table of ops offers as methods and operators; of two meanings the first stays."""
+def _operators() -> dict[str, Value]:
+    """`t + other`, `other + t`, `t += other`, `t < other`, `float(t)`."""
     made: dict[str, Value] = {"__slots__": ()}
-
-    def give(
-        names: Iterable[str], row: str, make: Callable[[], Routine], own: bool = False
-    ) -> None:
-        for name in names:
-            if name not in made:
-                method = make()
-                if name in METHODS and not own:
-                    method = METHODS[name].around(method, name)
-                made[name] = method
-                method.__name__ = name
-                method.__doc__ = f"`{row}` of this tensor and the further arguments."
-
     for symbol, name in OPERATIONS.items():
-        made |= _operators(symbol, TABLE[name])
-    made |= {f"__{symbol}__": _of_row(TABLE[name]) for symbol, name in UNARY.items()}
-    for name, own in OWN.items():
-        spellings = (name, *(() if name == "transpose" else TABLE[name].school))
-        give(spellings, name, partial(in_pytorchs_order, own), own=True)
-    give(("reciprocal",), "reciprocal", lambda: _invert)
-    for name, row in TABLE.items():
-        give((name, *row.school), name, partial(_of_row, row))
-        if row.elementwise or name == "clip":
-            give((f"{each}_" for each in (name, *row.school)), name, partial(_in_place, row))
-    for name, compound in COMPOUNDS.items():
-        give((name,), name, partial(_of_formula, compound))
-    for name, dtype in CASTS.items():
-        give((name,), name, partial(_casting, dtype))
+        row, quick = TABLE[name], QUICKLY[TABLE[name]]
+        made[f"__{symbol}__"] = quick
+        made[f"__r{symbol}__"] = _swapped(quick)
+        made[f"__i{symbol}__"] = _in_place(row)
+    for symbol, name in UNARY.items():
+        made[f"__{symbol}__"] = _of_row(TABLE[name])
     for name in COMPARISONS:
-        give((name,), name, partial(_comparing, getattr(operator, name)))
-        made[f"__{name}__"] = _by_value(getattr(operator, name))
+        made[f"__{name}__"] = _comparing(getattr(operator, name), lambda truths: truths)
     for kind in (float, int, complex):
         made[f"__{kind.__name__}__"] = _converting(kind)
+    return made
+
+
+def _swapped(quick: Routine) -> Routine:
+    return lambda self, other: quick(other, self)
+
+
+def _comparing(plain: Routine, finish: Routine) -> Routine:
+    return lambda self, other: finish(plain(self._value, bare(other)))
+
+
+def _converting(kind: type) -> Routine:
+    return lambda self: kind(self._number())
+
+
+def _casting(dtype: Value) -> Routine:
+    return lambda self: to(self, dtype)
+
+
+def _calling(function: Routine, read: Routine = lambda t: t) -> Routine:
+    return lambda self, *args, **kwargs: function(read(self), *args, **kwargs)
+
+
+def _spell() -> Iterator[tuple[str, str, Routine]]:
+    """Every name of a method, what it means, and the method; of two meanings the first stays."""
+    for name, own in OWN.items():
+        for each in (name, *(() if name == "transpose" else TABLE[name].school)):
+            yield each, "", in_pytorchs_order(own)
+    yield "reciprocal", "reciprocal", _invert
+    for name, row in TABLE.items():
+        for each in (name, *row.school):
+            yield each, name, _of_row(row)
+            if row.elementwise or name == "clip":
+                yield f"{each}_", name, _in_place(row)
+    for name, compound in COMPOUNDS.items():
+        yield name, name, _calling(compound)
+    for name, dtype in CASTS.items():
+        yield name, name, _casting(dtype)
+    for name in COMPARISONS:
+        yield name, name, _comparing(getattr(operator, name), box)
     for function in PLAIN:
-        give((function.__name__,), function.__name__, partial(_reading, function))
+        yield function.__name__, function.__name__, _calling(function, bare)
+
+
+def _methods() -> dict[str, Value]:
+    """What the table of ops offers as methods and operators."""
+    made = _operators()
+    for name, meant, method in _spell():
+        if name not in made:
+            made[name] = METHODS[name].around(method, name) if meant and name in METHODS else method
+            made[name].__name__ = name
+            made[name].__doc__ = f"`{meant or name}` of this tensor and the further arguments."
     return made
 
 
@@ -498,8 +465,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
         row = row_of(ufunc)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
-        if row is not None and method in SPREADS:
-            return SPREADS[method](ufunc, row, *inputs, **advice.without_defaults(kwargs))
+        if row is not None and method in ("outer", "accumulate"):
+            return _spread(ufunc, method, row, inputs, advice.without_defaults(kwargs))
         if method == "reduce" and ufunc in REDUCTIONS:
             row = TABLE[REDUCTIONS[ufunc]]
             axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
@@ -671,10 +638,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @grad.deleter
     def grad(self) -> None:
-        if UNUSUAL and MODE.ledger is not None:
-            MODE.ledger.clear(self, partial(setattr, self, "_grad", None))
-        else:
-            self._grad = None
+        state.by_ledger("clear", self, partial(setattr, self, "_grad", None))
 
     def detach_(self) -> Self:
         """Forget, in place, how this tensor was made; raises RuntimeError for a view."""
@@ -687,43 +651,33 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def retains_grad(self) -> bool:
         """Whether a non-leaf keeps its gradient."""
         self._settle()
-        return self._node is not None and keeper_of(self._node, self) is not None
+        return self._node is not None and state.keeper_of(self._node, self) is not None
 
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf in `.grad`."""
         if not self.requires_grad:
             raise RuntimeError(advice.NO_RETAINING)
         if self._node is not None and not self.retains_grad:
-            hung(self._node).append(Keeper(self))
+            state.hung(self._node).append(state.Keeper(self))
 
-    def register_hook(self, hook: Callable[[Value], Value]) -> Removable:
+    def register_hook(self, hook: Callable[[Value], Value]) -> state.Removable:
         """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         step = self._step()
         if isinstance(step, Leaf):
             self._leaf = lambda: step  # a hook must outlive the graphs that pass here
-        hooks = hung(step)
-        last = len(hooks)
-        while last and isinstance(hooks[last - 1], Keeper):
-            last -= 1
-
-        kind = type(self)  # not self: the hook would keep the tensor it hangs on
-
-        def call(g: Value) -> Value:
-            return _ask_hook(hook, g, kind)
-
-        hooks.insert(last, call)
-        return Removable(hooks, call)
+        hooks = state.hung(step)
+        keepers = sum(isinstance(each, state.Keeper) for each in hooks)  # they come last
+        call = partial(_ask_hook, hook)
+        hooks.insert(len(hooks) - keepers, call)
+        return state.Removable(hooks, call)
 
 
-def _ask_hook(hook: Callable[[Value], Value], g: Value, kind: type[Tensor]) -> Value:
+def _ask_hook(hook: Callable[[Value], Value], g: Value) -> Value:
     """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
-    if isinstance(g, State):
-        answer = hook(g)
-    else:
-        with Recording(False):
-            answer = hook(kind(g))
+    with Recording(MODE.recording and isinstance(g, State)):
+        answer = hook(box(g))
     if answer is None:
         return g
     if not isinstance(answer, State):
