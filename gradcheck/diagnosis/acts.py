@@ -9,8 +9,7 @@ from itertools import chain, islice
 import numpy as np
 
 from gradcheck.diagnosis import backprop, calculus, second
-from gradcheck.diagnosis.backprop import Gradients
-from gradcheck.diagnosis.line import ScalarLine, Span, lines
+from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, lines
 from gradcheck.diagnosis.tables import equal
 from gradcheck.diagnosis.whole_answer import answers, literals, misread
 from gradcheck.errors import GradcheckError
@@ -204,9 +203,9 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     for k, case in enumerate(cases):
         tape = record(case)
-        for act in islice(backprop.acts(tape, rows), most) if tape is not None else ():
-            made = Made(act.mistake, act.span, [], act.site is None, said=act.said)
-            yield ("backprop", *act.key), made, [k], [act.gradients]
+        found = backprop.acts(tape, rows) if tape is not None else iter(())
+        for key, row, span, everywhere, said, gradients in islice(found, most):
+            yield ("backprop", *key), Made(row, span, [], everywhere, said=said), [k], [gradients]
 
 
 def _whole(

@@ -23,7 +23,9 @@ from gradcheck.values import Array, Value
 
 BITS = 64
 NODES = 3000
+Key = tuple[Value, ...]
 Span = tuple[Value, ...] | None
+Gradients = Mapping[str, Array]
 
 
 def covering(spans: Iterable[Span]) -> Span:

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Held, ScalarLine, Span
+from gradcheck.diagnosis.line import Held, Key, ScalarLine, Span
 from gradcheck.mistakes.operation import Operation
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Value
 
 Wrong = Callable[[Operation], Value]
-Key = tuple[Value, ...]
 Tangents = Sequence[Array | None] | Mapping[int, Array | None]
 
 

@@ -15,9 +15,8 @@ from gradcheck.diagnosis.acts import (
     invisible,
     width,
 )
-from gradcheck.diagnosis.backprop import Gradients
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, is_monomial
-from gradcheck.diagnosis.line import ScalarLine, Span
+from gradcheck.diagnosis.line import Gradients, ScalarLine, Span
 from gradcheck.diagnosis.places import shift
 from gradcheck.diagnosis.tables import (
     GivenAnswer,

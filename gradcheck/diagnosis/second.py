@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.diagnosis import calculus
-from gradcheck.diagnosis.line import ScalarLine, Span, lines
+from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, lines
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import write_out
@@ -19,7 +19,6 @@ from gradcheck.ops import TABLE
 from gradcheck.ops.later import sympy
 from gradcheck.values import Array, Params, Value
 
-Gradients = Mapping[str, Array]
 Act = tuple[tuple[Value, ...], Mistake, list[Gradients], Params, Span]
 
 MOST = 60  # operations of a first derivative that is written out
