@@ -22,6 +22,7 @@ TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
 LETTERS: Mapping[str, Value] = {"N": ast.Name, "S": ast.Subscript, "T": ast.Name | ast.Subscript}
 NO_PLACES: Mapping[int, Value] = MappingProxyType({})
+Renamed = tuple[str, ast.AST | None]  # a mistake's name, and what is to stand there
 EXTRA = "factor too many"  # its name depends on the factor
 
 ROWS = f"""
@@ -153,9 +154,6 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
-# -- the order ------------------------------------------------------------------------------------
-
-
 def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
     """Every edit: those that take something away, those of what stands there, those that add.
 
@@ -215,9 +213,6 @@ def _wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
             yield node
         elif isinstance(node, ast.Call) and _method(node) == "where":
             yield from node.args[1:]
-
-
-# -- patterns --------------------------------------------------------------------------------------
 
 
 @lru_cache
@@ -308,47 +303,41 @@ def _with(node: ast.expr, table: str, other: str = "", cotangent: str = "") -> I
                 yield Edit("upstream-ignored" if chain else name, node, fill(text, given))
 
 
-# -- of what stands there -------------------------------------------------------------------------
-
-
 def _edits_of(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     """What might be said differently at one place of a backward pass.
 
     All that goes wrong `within` some places has one name: see `_names_within`.
     """
     key = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    for name, new in _said_otherwise(node, words):
+    for name, new in (*_by_rows(node, words), *_by_kind(node, words)):
         yield Edit(name if key else within or name, node, new)
 
 
-def _said_otherwise(node: Value, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+def _by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
     for name, pattern, texts in _patterns(node.__class__):
         found: dict[str, ast.AST] = {}
         if _matches(pattern, node, found, (*words.names, *words.kept)):
             for text in texts:
                 new = fill(text, found)
                 yield _too_many(node, new, words) if name == EXTRA else name, new
-    if type(node) in RULES:
-        yield from RULES[type(node)](node, words)
 
 
 def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """The parts of a node in which every slip has a name of its own: picked, summed, turned."""
     parts: list[ast.AST] = []
     name = ""
-    if isinstance(node, ast.Subscript):
-        compared = isinstance(node.slice, ast.Compare)
-        parts, name = [node.slice], "mask-wrong" if compared else "wrong-index"
-    elif isinstance(node, ast.keyword) and node.arg == "axis":
-        parts, name = [node.value], "summed-over-wrong-axis"
-    elif isinstance(node, ast.Call) and _method(node) in TURNING:
-        parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
-        name = "transposed"
-    called = {id(n) for part in parts for c in ast.walk(part) if isinstance(c, ast.Call)
-              for n in ast.walk(c)}  # fmt: skip
-    for inner in (inner for part in parts for inner in ast.walk(part)):
-        if id(inner) not in called:
-            yield inner, name
+    match node:
+        case ast.Subscript():
+            compared = isinstance(node.slice, ast.Compare)
+            parts, name = [node.slice], "mask-wrong" if compared else "wrong-index"
+        case ast.keyword(arg="axis"):
+            parts, name = [node.value], "summed-over-wrong-axis"
+        case ast.Call() if _method(node) in TURNING:
+            parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
+            name = "transposed"
+    inside = [inner for part in parts for inner in ast.walk(part)]
+    called = {id(n) for call in inside if isinstance(call, ast.Call) for n in ast.walk(call)}
+    yield from ((inner, name) for inner in inside if id(inner) not in called)
 
 
 def _method(node: ast.Call) -> str:
@@ -378,10 +367,7 @@ def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
                 yield Edit("chain-factor-dropped", end, product)
 
 
-# -- what no row can say ---------------------------------------------------------------------------
-
-
-def _too_many(node: ast.BinOp, left: ast.AST, words: SourceWords) -> str:
+def _too_many(node: Value, left: ast.AST, words: SourceWords) -> str:
     """The name of a product or quotient with a factor that is not to be there."""
     factor = node.left if left is node.right else node.right
     text = ast.unparse(factor)
@@ -392,8 +378,33 @@ def _too_many(node: ast.BinOp, left: ast.AST, words: SourceWords) -> str:
     return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
 
 
-def _number(node: ast.Constant, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    k: Value = node.value
+def _by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
+    """What no row can say."""
+    match node:
+        case ast.Constant():
+            yield from _constant(node.value, words)
+        case ast.Call():
+            yield from _call(node, words)
+        case ast.Compare(ops=[sign]):
+            for kind in COMPARISONS:
+                if not isinstance(sign, kind):
+                    yield "mask-wrong", ast.Compare(node.left, [kind()], node.comparators)
+        case ast.keyword(arg="ddof", value=ast.Constant(value=int() as value)):
+            yield "ddof", ast.keyword("ddof", ast.Constant(1 - value))
+        case ast.Tuple():
+            for swapped in _swapped(node.elts):
+                yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
+        case ast.Assign() | ast.AugAssign():  # what is written to an entry may be added to it
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
+                held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
+                added: Value = ast.parse(f"np.add.at({held}, {where}, {what})").body[0]
+                yield "repeated-index-overwritten", added
+            if isinstance(node, ast.AugAssign):
+                yield "line-too-many", None
+
+
+def _constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
     if isinstance(k, int | float) and not isinstance(k, bool):
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
             yield "coefficient-slip", ast.Constant(value)
@@ -405,16 +416,10 @@ def _number(node: ast.Constant, words: SourceWords) -> Iterator[tuple[str, ast.A
             yield "another-name", ast.Constant(key)
 
 
-def _compare(node: ast.Compare, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    for kind in COMPARISONS:
-        if len(node.ops) == 1 and not isinstance(node.ops[0], kind):
-            yield "mask-wrong", ast.Compare(node.left, [kind()], node.comparators)
-
-
-def _call(node: ast.Call, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
+def _call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
     name, inner = _method(node), _inside(node)
-    if name in ("mean", "sum"):
-        for factor in () if inner is None else words.names:
+    if name in ("mean", "sum") and inner is not None:
+        for factor in words.names:
             product = _fill(f"_ * {factor}", _=inner)
             yield "chain-factor-dropped", fill(node, {}, {id(inner): product})
     if name in ALONG:
@@ -455,47 +460,12 @@ def _swapped(parts: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
 
 def _inside(node: ast.Call) -> ast.expr | None:
     """What a call is made on: its only argument, or the object of a method."""
-    module = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
-    if module and node.func.value.id in MODULES:  # type: ignore[attr-defined]
-        return node.args[0] if node.args else None
-    return node.func.value if isinstance(node.func, ast.Attribute) else None
-
-
-def _keyword(node: ast.keyword, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    value = node.value.value if isinstance(node.value, ast.Constant) else None
-    if node.arg == "ddof" and isinstance(value, int):
-        yield "ddof", ast.keyword("ddof", ast.Constant(1 - value))
-
-
-def _tuple(node: ast.Tuple, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    for swapped in _swapped(node.elts):
-        yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
-
-
-def _statement(node: Value, words: SourceWords) -> Iterator[tuple[str, ast.AST | None]]:
-    """What is written to an entry may be added to it; a line that adds may be one too many."""
-    adds = isinstance(node, ast.AugAssign)
-    target = node.target if adds else node.targets[0]
-    if isinstance(target, ast.Subscript) and "slice" not in ast.dump(target.slice).lower():
-        held, where, what = map(ast.unparse, (target.value, target.slice, node.value))
-        added: Value = ast.parse(f"np.add.at({held}, {where}, {what})").body[0]
-        yield "repeated-index-overwritten", added
-    if adds:
-        yield "line-too-many", None
-
-
-RULES: Mapping[type[ast.AST], Callable[..., Iterator[tuple[str, ast.AST | None]]]] = {
-    ast.Constant: _number,
-    ast.Compare: _compare,
-    ast.Call: _call,
-    ast.keyword: _keyword,
-    ast.Tuple: _tuple,
-    ast.Assign: _statement,
-    ast.AugAssign: _statement,
-}
-
-
-# -- what a whole value may lack -----------------------------------------------------------------
+    match node.func:
+        case ast.Attribute(value=ast.Name(id=module)) if module in MODULES:
+            return node.args[0] if node.args else None
+        case ast.Attribute(value=value):
+            return value
+    return None
 
 
 def _with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
@@ -516,7 +486,7 @@ def _in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
         if isinstance(call, ast.Call):
             yield Edit("power-dropped", call, _fill("_ ** 2", _=call))
     for name in words.names[1:]:
-        for other in words.calls:
-            if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+        if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
+            for other in words.calls:
                 new = fill(node, {name: _parsed(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)
