@@ -19,19 +19,6 @@ from gradcheck.engine.recording import (
 from gradcheck.engine.tensor import Tensor
 
 __all__ = [
-    "SGD",
-    "Adam",
-    "CrossEntropyLoss",
-    "Function",
-    "Linear",
-    "MSELoss",
-    "Tensor",
-    "backward",
-    "enable_grad",
-    "grad",
-    "is_grad_enabled",
-    "no_grad",
-    "set_grad_enabled",
-    "tensor",
-    "watching",
-]
+    "SGD", "Adam", "CrossEntropyLoss", "Function", "Linear", "MSELoss", "Tensor", "backward",
+    "enable_grad", "grad", "is_grad_enabled", "no_grad", "set_grad_enabled", "tensor", "watching",
+]  # fmt: skip

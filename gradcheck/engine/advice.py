@@ -73,7 +73,8 @@ SCALAR_TYPES = {
 
 def changed(value: Value, origin: str, now: int, version: int) -> str:
     """PyTorch's words for a saved tensor that was overwritten, made by the node named `origin`."""
-    maker = "torch::autograd::CopySlices" if origin == "CopySlices" else bare_name(origin)
+    bare_name = re.sub(r"Backward\d*$", "", origin)
+    maker = "torch::autograd::CopySlices" if origin == "CopySlices" else bare_name
     made = f", which is output 0 of {maker}," if maker else ""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace "
@@ -82,11 +83,6 @@ def changed(value: Value, origin: str, now: int, version: int) -> str:
         "failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, "
         "check_nan=False)."
     )
-
-
-def bare_name(node: str) -> str:
-    """`Mul` for `MulBackward0`."""
-    return re.sub(r"Backward\d*$", "", node)
 
 
 def kind(value: Value) -> str:
@@ -101,11 +97,8 @@ def scalar_type(value: Value) -> str:
 
 def without_defaults(kwargs: Params) -> dict[str, Value]:
     """Keywords that say more than NumPy's defaults."""
-    return {
-        key: value
-        for key, value in kwargs.items()
-        if not (value is None or value is np._NoValue or (key == "where" and value is True))
-    }
+    said = {k: v for k, v in kwargs.items() if not (v is None or v is np._NoValue)}
+    return {k: v for k, v in said.items() if not (k == "where" and v is True)}
 
 
 def refused(ufunc: np.ufunc, method: str, kwargs: Params, no_row: bool) -> str:
@@ -141,19 +134,6 @@ def index_error(error: IndexError, ndim: int) -> str:
     if text.startswith("too many indices"):
         return f"too many indices for tensor of dimension {ndim}"
     return text.replace("for axis", "for dimension")
-
-
-def unused(index: int) -> str:
-    """PyTorch's words for an input that the outputs do not depend on."""
-    return (
-        f"The differentiated Tensor at index {index} appears to not have been used in the graph. "
-        "Set allow_unused=True if this is the desired behavior."
-    )
-
-
-def no_graph(index: int) -> str:
-    """PyTorch's words for an output that nothing leads back from."""
-    return f"element {index} of tensors does not require grad and does not have a grad_fn"
 
 
 def not_numbers(data: Value, value: Value) -> Exception:

@@ -12,8 +12,6 @@ from gradcheck.values import Value
 
 __all__ = ["backward", "grad", "tensor"]
 
-NUMBERS = "fiub"
-
 
 def tensor(data: Value, dtype: Value = None, requires_grad: bool = False) -> Tensor:
     """A leaf of the tape: numbers that remember what is done with them.
@@ -47,17 +45,12 @@ def tensor(data: Value, dtype: Value = None, requires_grad: bool = False) -> Ten
     """
     if track(data):
         raise TypeError(advice.NO_COPY)
-    value = _array(bare(data) if isinstance(data, Tensor) else data, dtype)
+    value: Value = np.array(bare(data) if isinstance(data, Tensor) else data, dtype=dtype)
+    if value.dtype.kind not in "fiub":
+        raise advice.not_numbers(data, value)
     if requires_grad and value.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(value[()], bool(requires_grad))
-
-
-def _array(data: Value, dtype: Value) -> Value:
-    value = np.array(data, dtype=dtype)
-    if value.dtype.kind not in NUMBERS:
-        raise advice.not_numbers(data, value)
-    return value
 
 
 def grad(  # noqa: PLR0917 - PyTorch's signature
@@ -117,5 +110,8 @@ def grad(  # noqa: PLR0917 - PyTorch's signature
         if g is None and materialize_grads:
             found[index] = np.zeros(wrt[index].shape, wrt[index].dtype)
         elif g is None and not allow_unused:
-            raise RuntimeError(advice.unused(index))
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
     return tuple(None if g is None else box(g) for g in found)

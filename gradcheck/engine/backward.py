@@ -56,7 +56,9 @@ def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Ste
 
 def _source(index: int, t: State) -> Step:
     if not t.requires_grad:
-        raise RuntimeError(advice.no_graph(index))
+        raise RuntimeError(
+            f"element {index} of tensors does not require grad and does not have a grad_fn"
+        )
     return t._step()
 
 

@@ -5,8 +5,9 @@ from functools import partial
 import numpy as np
 
 from gradcheck.engine import advice, views
+from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.state import State, bare, by_ledger, move_keeper
+from gradcheck.engine.state import State, bare, by_ledger
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.ops.shapes import is_basic

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
@@ -22,6 +23,22 @@ class TorchSize(tuple[int, ...]):
     def __repr__(self) -> str:
         """`torch.Size([3, 2])`."""
         return f"torch.Size({list(self)})"
+
+
+class EntryCount(int):
+    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
+
+    def __new__(cls, count: int, shape: tuple[int, ...]) -> Self:
+        """The count, and the shape beside it."""
+        made = super().__new__(cls, count)
+        made.shape = TorchSize(shape)
+        return made
+
+    shape: TorchSize
+
+    def __call__(self, dim: int | None = None) -> Value:
+        """The sizes of the axes, or of one of them."""
+        return self.shape if dim is None else self.shape[dim]
 
 
 def show(value: Value, grad_fn: str, requires_grad: bool) -> str:

@@ -5,7 +5,6 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Self
-from weakref import ref
 
 import numpy as np
 from numpy import float64, ndarray
@@ -283,72 +282,3 @@ def clear(parameters: Iterable[State], set_to_none: bool) -> None:
         else:
             held.detach().zero_()
             t._grad = held.detach() if held.requires_grad else held
-
-
-# -- hooks -----------------------------------------------------------------------------------------
-
-
-class Removable:
-    """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
-
-    def __init__(
-        self, hooks: list[Callable[[Value], Value]], call: Callable[[Value], Value]
-    ) -> None:
-        """Remember where the hook hangs."""
-        self._hooks, self._call = hooks, call
-
-    def remove(self) -> None:
-        """Take the hook off; twice does no harm."""
-        if self._call in self._hooks:
-            self._hooks.remove(self._call)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
-
-
-class Keeper:
-    """retain_grad's hook: adds what arrives to the tensor's own `.grad`; always the last hook."""
-
-    def __init__(self, tensor: "State") -> None:
-        """Hold the tensor weakly: the graph keeps no value alive for this."""
-        self.tensor = ref(tensor)
-
-    def __call__(self, g: Value) -> Value:
-        """Keep g and pass it on."""
-        tensor = self.tensor()
-        if tensor is not None:
-            by_ledger("kept", tensor, partial(_keep, tensor, g), g)
-        return g
-
-
-def _keep(tensor: State, g: Value) -> None:
-    held: Value = tensor._grad
-    if isinstance(g, State):
-        tensor._grad = g if held is None else held + g
-    else:  # unrecorded, and in memory that is nobody else's
-        total = np.array(g) if held is None else np.asarray(held._value + g)
-        tensor._grad = type(tensor)(total[()])
-
-
-def move_keeper(tensor: State, before: Node | None) -> None:
-    """A tensor that got a new node keeps the gradient of what it holds now."""
-    keeper = None if before is None else keeper_of(before, tensor)
-    if keeper is not None and before is not None and tensor._node is not None:
-        hung(before).remove(keeper)
-        hung(tensor._node).append(keeper)
-
-
-def hung(step: Step) -> list[Callable[[Value], Value]]:
-    """The hooks before a step."""
-    if step.hooks is None:
-        step.hooks = []
-    return step.hooks
-
-
-def keeper_of(node: Node, tensor: State) -> Keeper | None:
-    """The keeper that hangs on the node for this tensor."""
-    kept = (k for k in node.hooks or () if isinstance(k, Keeper) and k.tensor() is tensor)
-    return next(kept, None)

@@ -19,12 +19,12 @@ from typing import Self
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import advice, inplace, native, state, views
+from gradcheck.engine import advice, hooks, inplace, native, views
 from gradcheck.engine.backward import backward_from
-from gradcheck.engine.printing import show
-from gradcheck.engine.recording import MODE, UNUSUAL, Recording
-from gradcheck.engine.state import State, bare, cell_of, step_of, wrap
-from gradcheck.engine.tape import NUMBER, Leaf, Node, make_node, stand_in
+from gradcheck.engine.printing import EntryCount, show
+from gradcheck.engine.recording import MODE, UNUSUAL
+from gradcheck.engine.state import State, bare, by_ledger, cell_of, record, step_of, wrap
+from gradcheck.engine.tape import NUMBER, Node, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
@@ -38,16 +38,6 @@ QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
 QUICK_UFUNCS: dict[Value, Callable[..., "Tensor"]] = {}
 """The same by NumPy's functions."""
-
-
-class EntryCount(int):
-    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
-
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Value:
-        """The sizes of the axes, or of one of them."""
-        return self.shape if dim is None else self.shape[dim]
 
 
 def track(value: Value) -> bool:
@@ -109,7 +99,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     if MODE.recording:
         wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
         if True in wanted:
-            state.record(row, operands, params, values, wanted, out)
+            record(row, operands, params, values, wanted, out)
     return out
 
 
@@ -426,6 +416,9 @@ class Tensor(State, Methods):  # type: ignore[misc]
     add_, sub_, polygamma_ = inplace.add_, inplace.sub_, inplace.nth_
     data = property(lambda self: self.detach(), inplace.assign)
     to = astype = to
+    retain_grad, register_hook = hooks.retain, hooks.register
+    retains_grad = property(hooks.retains)
+    numel, dim = (lambda self: self._value.size), (lambda self: self._value.ndim)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
@@ -577,8 +570,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
             raise RuntimeError(advice.NO_DEEPCOPY)
         return type(self)(value, self._tracked)
 
-    # -- comparisons
-
     __hash__ = object.__hash__
 
     def __eq__(self, other: Value) -> Value:
@@ -592,17 +583,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     @property
     def size(self) -> "EntryCount":
         """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
-        made = EntryCount(self._value.size)
-        made.shape = self.shape
-        return made
-
-    def numel(self) -> int:
-        """How many entries."""
-        return self._value.size  # type: ignore[no-any-return]
-
-    def dim(self) -> int:
-        """How many axes."""
-        return self.ndim
+        return EntryCount(self._value.size, self._value.shape)
 
     @property
     def T(self) -> "Tensor":  # noqa: N802 - NumPy's name
@@ -638,7 +619,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @grad.deleter
     def grad(self) -> None:
-        state.by_ledger("clear", self, partial(setattr, self, "_grad", None))
+        by_ledger("clear", self, partial(setattr, self, "_grad", None))
 
     def detach_(self) -> Self:
         """Forget, in place, how this tensor was made; raises RuntimeError for a view."""
@@ -646,48 +627,3 @@ class Tensor(State, Methods):  # type: ignore[misc]
             raise RuntimeError(advice.NO_DETACHING)
         self._node, self._tracked, self._grad = None, False, None
         return self
-
-    @property
-    def retains_grad(self) -> bool:
-        """Whether a non-leaf keeps its gradient."""
-        self._settle()
-        return self._node is not None and state.keeper_of(self._node, self) is not None
-
-    def retain_grad(self) -> None:
-        """Keep the gradient of a non-leaf in `.grad`."""
-        if not self.requires_grad:
-            raise RuntimeError(advice.NO_RETAINING)
-        if self._node is not None and not self.retains_grad:
-            state.hung(self._node).append(state.Keeper(self))
-
-    def register_hook(self, hook: Callable[[Value], Value]) -> state.Removable:
-        """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
-        if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        step = self._step()
-        if isinstance(step, Leaf):
-            self._leaf = lambda: step  # a hook must outlive the graphs that pass here
-        hooks = state.hung(step)
-        keepers = sum(isinstance(each, state.Keeper) for each in hooks)  # they come last
-        call = partial(_ask_hook, hook)
-        hooks.insert(len(hooks) - keepers, call)
-        return state.Removable(hooks, call)
-
-
-def _ask_hook(hook: Callable[[Value], Value], g: Value) -> Value:
-    """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
-    with Recording(MODE.recording and isinstance(g, State)):
-        answer = hook(box(g))
-    if answer is None:
-        return g
-    if not isinstance(answer, State):
-        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if answer.dtype != g.dtype:
-        raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was torch.{advice.kind(g)} got "
-            f"torch.{advice.kind(answer)})"
-        )
-    if answer.shape != g.shape:
-        raise RuntimeError(f"hook '{name}' has changed the size of value")
-    return answer if isinstance(g, State) else answer._value

@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from gradcheck.engine.hooks import move_keeper
 from gradcheck.engine.recording import MODE
-from gradcheck.engine.state import State, move_keeper, record
+from gradcheck.engine.state import State, record
 from gradcheck.engine.tape import MOVES, Node, blank, make_node
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, add_back, number_entries
@@ -46,9 +47,7 @@ class View:
             view._tracked = True
         if self.base._node is not self.seen:
             self.seen = self.base._node
-            before = view._node
             _derive(AS_STRIDED, (self.base,), {"path": self.path}, view)
-            move_keeper(view, before)
 
 
 def forward(row: Op, x: State, params: Params) -> Value:
@@ -85,28 +84,26 @@ def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> No
 def write_through(view: State, written: State) -> None:
     """Let the base's node say that the region behind the view now holds `written`."""
     base, path = view._view.base, view._view.path
-    before = base._node
     _derive(COPY_SLICES, (base, written), {"path": path}, base)
     base._cell[1] = COPY_SLICES.grad_fn
-    move_keeper(base, before)
 
 
 def past_hooks(node: Node | None) -> Node | None:
     """A view's node without its hooks: what a write through the view sends back goes past them."""
     if node is None or not node.hooks:
         return node
-    twin = make_node(
-        node.op, node.edges, node.forms, node.operands or (), node.params, node.y, node.watch
-    )
+    saved = node.operands or (), node.params, node.y, node.watch
+    twin = make_node(node.op, node.edges, node.forms, *saved)
     twin.order = node.order
     return twin
 
 
 def _derive(row: Op, operands: tuple[State, ...], params: Params, out: State) -> None:
     """Record a node for a value that is in memory already."""
+    before = out._node
     values = [blank(t._value) for t in operands]
-    wanted = tuple([t._tracked for t in operands])
-    record(row, operands, params, values, wanted, out)
+    record(row, operands, params, values, tuple([t._tracked for t in operands]), out)
+    move_keeper(out, before)
 
 
 # -- rows of the engine itself: entries by their places in the base --------------------------------

@@ -49,13 +49,13 @@ class Album:
         """Write all drafts of the next problem into files whose names start alike."""
         stem = next(self.stems)
         for ending, make in drafts:
+            file = self.directory / f"{stem}-{ending}"
             try:
                 text = make()
             except GradcheckError as error:
                 kind = ending.rsplit(".", 1)[0]
                 self.notes[f"{problem.id}: no picture of {kind}: {error}"] = None
                 continue
-            file = self.directory / f"{stem}-{ending}"
             with _writing(file):
                 file.write_text(text, encoding="utf-8", newline="\n")
             self.files.append(file)
@@ -80,38 +80,31 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
     graph = cache(lambda: graph_of(f"{title}: the graph", case, problem.program))
     yield "graph.dot", lambda: dot_text(graph())
     yield "graph.svg", lambda: graph_svg(graph())
-    if not has_matplotlib():
-        return
-    from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
+    if has_matplotlib():
+        from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
 
-    def curve(part: str) -> str:
-        return differences_svg(title, differences_of(case, verdict, part))
-
-    for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
-        yield f"differences-{safe}.svg", partial(curve, part)
+        for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
+            draw = lambda part=part: differences_svg(title, differences_of(case, verdict, part))
+            yield f"differences-{safe}.svg", draw
 
 
 def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
     """The trace of every recorded series; graph and V curves of the first backward call."""
     if has_matplotlib():
-        yield from _traces(problem, reference)
-    for event in reference.events:
-        if event.case is not None:
-            yield from of_case(problem, event.case, event.verdict, event.label)
-            return
-    yield "graph.dot", _unfollowed
+        from gradcheck.plots.curves import series_of, trace_svg  # noqa: PLC0415
+
+        found = list(series_of(reference))
+        for one, safe in zip(found, distinct(one.name for one in found), strict=True):
+            yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
+    event = next((event for event in reference.events if event.case is not None), None)
+    if event is not None and event.case is not None:
+        yield from of_case(problem, event.case, event.verdict, event.label)
+    else:
+        yield "graph.dot", _refuse
 
 
-def _unfollowed() -> str:
+def _refuse() -> str:
     raise NothingToDraw("no backward call, or none that can be followed")
-
-
-def _traces(problem: Problem, reference: Reference) -> Iterator[Draft]:
-    from gradcheck.plots.curves import series_of, trace_svg  # noqa: PLC0415
-
-    found = list(series_of(reference))
-    for one, safe in zip(found, distinct(one.name for one in found), strict=True):
-        yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
 
 
 def safe(name: str) -> str:
