@@ -6,8 +6,7 @@ tangent shows in how they change from one step to the next.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import arb
@@ -83,35 +82,26 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
     cost = RUN.made - before
     if cost * len(STEPS) * 4 * count > BALLS:
         raise OutOfBudget("too many operations for ball arithmetic")
-    retry = bits < PATIENCE
-    few = cost * (4 * case.size() + 1) <= BALLS
-    ask = _each if few else partial(_some, count)
-    found = ask(case, point, here, retry)
-    method = f"balls of {bits} bits"
-    return Opinion("differences", estimate(value), ties=RUN.ties, method=method, **found)
+    found = Opinion("differences", estimate(value), method=f"balls of {bits} bits")
 
+    def ask(along: Mapping[str, Array], x: arb) -> tuple[arb, Slope | None]:
+        return slope_at(_along(case, point, along), here, x, bits < PATIENCE)
 
-def _each(case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers]:
-    gradients: dict[str, Numbers] = {}
-    slopes: dict[tuple[str, tuple[int, ...]], Slope] = {}
+    if cost * (4 * case.size() + 1) > BALLS:
+        chosen = [unflatten(case, row) for row in draw_directions(case, count)]
+        asked = tuple(Direction(along, *ask(along, arb(1))) for along in chosen)
+        return replace(found, directions=asked, ties=RUN.ties)
+    gradients, slopes = {}, {}
     for name in case.wrt:
-        found = np.empty(point[name].shape, dtype=object)
         entries: Numbers = arbs(point[name])
-        for index in np.ndindex(found.shape):
-            along = _along(case, point, {name: unit(case.inputs[name], index)})
-            found[index], slope = slope_at(along, here, entries[index], retry)
+        known = np.empty(entries.shape, dtype=object)
+        for index in np.ndindex(entries.shape):
+            along = {name: unit(case.inputs[name], index)}
+            known[index], slope = ask(along, entries[index])
             if slope is not None:
                 slopes[name, index] = slope
-        gradients[name] = estimate(found)
-    return {"gradients": gradients, "slopes": slopes}
-
-
-def _some(count: int, case: Case, point: Point, here: arb, retry: bool) -> dict[str, Numbers]:
-    found = []
-    for along in (unflatten(case, row) for row in draw_directions(case, count)):
-        slope, kind = slope_at(_along(case, point, along), here, arb(1), retry)
-        found.append(Direction(along, slope, kind))
-    return {"directions": tuple(found)}
+        gradients[name] = estimate(known)
+    return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 
 def _value(case: Case, point: Point) -> tuple[Array, arb]:

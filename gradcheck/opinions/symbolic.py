@@ -187,20 +187,33 @@ def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:
 def _write(
     end: Numbers, leaves: dict[str, Scalars], case: Case, path: list[tuple[Symbolic, int]]
 ) -> tuple[dict[str, Numbers], tuple[str, ...]]:
-    from gradcheck.numbers.closed import leave_hard_open  # noqa: PLC0415 - it loads SymPy
+    """The closed forms; the comparisons that the path took, in words of the inputs, each once."""
+    from gradcheck.numbers.closed import leave_hard_open, spell  # noqa: PLC0415 - it loads SymPy
 
+    zeros = (leaf for name in case.zeros for leaf in np.asarray(leaves[name]).flat)
     with leave_hard_open():
-        return _closed_forms(end, leaves, case), _conditions(path, _nothing(leaves, case))
+        nothing = dict.fromkeys(zeros, sympy.Integer(0))
+        found: dict[str, None] = {}
+        for difference, sign in path[:50]:
+            expr = write_out(difference, READABLE, nothing)
+            if expr is not None and not expr.is_number:
+                found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
+        return _closed_forms(end, leaves, case, nothing), tuple(found)
 
 
-def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[str, Numbers]:
+def _closed_forms(
+    end: Numbers,
+    leaves: dict[str, Scalars],
+    case: Case,
+    nothing: "dict[Symbolic, sympy.Expr]",
+) -> dict[str, Numbers]:
     """Closed forms as SymPy expressions by input name; None where they would not be readable.
 
-    The derivative by a value of the program's own is written with that value's name.
+    The derivative by a value of the program's own is written with that value's name; `nothing` is
+    what is always zero.
     """
     if not isinstance(end, Symbolic):
         return {name: each(lambda leaf: sympy.Integer(0), leaves[name]) for name in case.wrt}
-    nothing = _nothing(leaves, case)
     whole = write_out(end, READABLE, nothing)
     if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > WRITTEN_OUT:
         return dict.fromkeys(case.wrt)
@@ -213,22 +226,3 @@ def _closed_forms(end: Numbers, leaves: dict[str, Scalars], case: Case) -> dict[
 
     other = {sympy.E: sympy.Symbol("exp(1)", positive=True)} if "e" in leaves else {}
     return {name: each(form, leaves[name]) for name in case.wrt}
-
-
-def _nothing(leaves: dict[str, Scalars], case: Case) -> "dict[Symbolic, sympy.Expr]":
-    """What is always zero, and how it is written."""
-    found = (leaf for name in case.zeros for leaf in np.asarray(leaves[name]).flat)
-    return dict.fromkeys(found, sympy.Integer(0))
-
-
-def _conditions(
-    path: list[tuple[Symbolic, int]], nothing: "dict[Symbolic, sympy.Expr]"
-) -> tuple[str, ...]:
-    from gradcheck.numbers.closed import spell  # noqa: PLC0415 - it makes classes of SymPy's
-
-    found: dict[str, None] = {}
-    for difference, sign in path[:50]:
-        expr = write_out(difference, READABLE, nothing)
-        if expr is not None and not expr.is_number:
-            found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
-    return tuple(found)

@@ -2,33 +2,20 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from gradcheck.opinions.limits import RTOL
-from gradcheck.testing.call import (
-    Call,
-    arguments_of,
-    as_it_came,
-    beside,
-    calls_of,
-    draw_signed,
-    find_hidden,
-    impure,
-    not_linear,
-    not_pure,
-)
-from gradcheck.testing.findings import Check, Point, explain_claims
+from gradcheck.testing.call import arguments_of, beside, calls_of, find_hidden
+from gradcheck.testing.findings import Check, explain_claims
 from gradcheck.testing.foreign import Adapted, adapt
-from gradcheck.testing.judging import Claim
 from gradcheck.testing.program import NONE, program_of
 from gradcheck.testing.result import Result
 from gradcheck.values import Params, Routine, Value
 
 __all__ = ["GradientError", "Result", "assert_gradient", "assert_vjp", "check"]
 
-COTANGENTS = 3
 DRIFTS = (
     "the function's value changes with what it keeps from call to call (running statistics?); "
     "every call of this check began with the state that was handed over"
@@ -36,10 +23,6 @@ DRIFTS = (
 OF_AN_ARRAY = (
     "the function gives an array: judged is the gradient of sum(c * value), c of random numbers; "
     "of one slope an entry, `assert_vjp(f, lambda c, x: c * slopes(x), x)`"
-)
-SPOILT = (
-    "backward writes into the cotangent that it is given: sound where nobody else reads it; "
-    "pure=True refuses it"
 )
 Extra = Sequence[Sequence[Value]]
 
@@ -240,83 +223,30 @@ def _judge(
 ) -> Result:
     """Ask about every point, and at a generic one where the given one is special and alone."""
     began = time.thread_time()
-    _check_options(rtol, at, explain)
-    forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
-    args = arguments_of(forward, given.args, wrt)
-    program = program_of(
-        forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=given.weights
-    )
-    try:
-        questions = _Questions(claim, scalar, pure, seed, np.random.default_rng(seed))
-        points = [questions.ask(point) for point in calls_of(program, (args, *at), wrt)]
-        remarks = [DRIFTS] if program.drifts else []
-        remarks += [*find_hidden(points[0]), *dict.fromkeys(questions.notes)]
-        if program.backward is not None and len(points) == 1:
-            near = beside(points[0], seed)
-            points += [questions.ask(near)] if near is not None else []
-        remarks += [OF_AN_ARRAY] if scalar and claim is not None and points[0].shape() else []
-        remarks += [given.note] if given.note else []
-        faults = tuple(dict.fromkeys(questions.faults))
-        return explain_claims(
-            Check(program, questions.asked, rtol, faults, tuple(remarks), explain, began)
-        )
-    finally:
-        program.kept.put_back()
-
-
-def _check_options(rtol: float, at: Value, explain: float) -> None:
-    """ValueError for what is no tolerance, no list of points, no time."""
     if not (isinstance(rtol, int | float) and 0 <= rtol < np.inf):
         raise ValueError(f"rtol= is a relative tolerance, such as 1e-9; {rtol!r} came")
     if not (isinstance(explain, int | float) and explain >= 0):
         raise ValueError(f"explain= is a number of seconds, 0 for none; {explain!r} came")
     if not isinstance(at, list | tuple):
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
-
-
-@dataclass
-class _Questions:
-    """Questions with what is claimed, one for every point and cotangent; how functions behave."""
-
-    claim: Value
-    scalar: bool
-    pure: bool
-    seed: int
-    rng: np.random.Generator
-    asked: list[Point] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def ask(self, point: Call) -> Call:
-        """Ask about one point; the call that was asked about, by every gradient that came."""
-        self.faults += impure(point)
-        return self._ask_slopes(point) if self.scalar else self._ask_pulls(point)
-
-    def _ask_slopes(self, point: Call) -> Call:
-        claim, program = None, point.program
-        if self.claim is not None:
-            made = program.backward is not None
-            came = program.pull(point.fresh()) if made else self.claim
-            point = as_it_came(program.gradients(came, point.wrt), point)
-            claim = Claim(point, point.by_name(came))
-        self.asked.append((point, point.case(self.seed + len(self.asked)), claim))
-        return point
-
-    def _ask_pulls(self, point: Call) -> Call:
-        shape = point.shape()
-        for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
-            c = draw_signed(self.rng, shape)
-            args, sent = point.fresh(), c.copy()
-            came = point.program.pull(args, sent)
-            if k == 0 and not point.beside:
-                point = as_it_came(point.program.gradients(came, point.wrt), point)
-            claim = Claim(point, point.by_name(came), c)  # before backward uses its buffer again
-            self.asked.append((point, point.case(self.seed + k, c), claim))
-            self.faults += not_pure(point, came, args, c)
-            if not np.array_equal(sent, c):
-                (self.faults if self.pure else self.notes).append(SPOILT)
-        self.faults += not_linear(point, c, claim.gradients)
-        return point
+    forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
+    args = arguments_of(forward, given.args, wrt)
+    program = program_of(
+        forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=given.weights
+    )
+    check = Check(program, claim, scalar, pure, seed, rtol, explain, began)
+    try:
+        points = [check.ask(point) for point in calls_of(program, (args, *at), wrt)]
+        if program.backward is not None and len(points) == 1:
+            near = beside(points[0], seed)
+            points += [check.ask(near)] if near is not None else []
+        remarks = [DRIFTS] if program.drifts else []
+        remarks += [*find_hidden(points[0]), *check.notes]
+        remarks += [OF_AN_ARRAY] if scalar and claim is not None and points[0].shape() else []
+        check.notes = dict.fromkeys([*remarks, *([given.note] if given.note else [])])
+        return explain_claims(check)
+    finally:
+        program.kept.put_back()
 
 
 def _raise_if_wrong(result: Result) -> Result:

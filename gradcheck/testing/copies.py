@@ -10,7 +10,6 @@ copy of it runs in which the name `np` means a NumPy whose makers make arrays of
 program itself and NumPy stay as they are, and compiled code gets what it always got.
 """
 
-import inspect
 import linecache
 import re
 import sys
@@ -34,6 +33,7 @@ OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only 
 LONGEST = 56  # characters of a line of source in a message
 Makers = Mapping[str, Routine]  # what is called with a maker of NumPy's and its arguments
 NO_MAKERS: Makers = MappingProxyType({})
+PASSIVE: Value = (type, ModuleType, FunctionType, MethodType, partial)
 
 
 class Kept:
@@ -77,8 +77,7 @@ def _root(name: str) -> str:
 
 def _has_attributes(thing: Value) -> bool:
     """Whether it is an object of somebody's class that keeps its own attributes."""
-    passive: Value = type | ModuleType | FunctionType | MethodType | partial
-    return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, passive)
+    return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
 
 
 def _content(cell: CellType) -> Value:
@@ -96,20 +95,16 @@ def _inside(thing: Value) -> Iterator[Value]:
         yield from (thing.func, *thing.args, *thing.keywords.values())
     elif isinstance(thing, FunctionType):
         yield from map(_content, thing.__closure__ or ())
-        named = (thing.__globals__.get(name) for name in thing.__code__.co_names)
-        yield from (v for v in named if isinstance(v, FunctionType) or _is_state(v))
+        for value in map(thing.__globals__.get, thing.__code__.co_names):
+            state = _has_attributes(value) and not callable(value)
+            if state or isinstance(value, FunctionType | np.ndarray | dict | list):
+                yield value
     elif isinstance(thing, dict):
         yield from thing.values()
     elif isinstance(thing, list | tuple):
         yield from thing
     elif _has_attributes(thing):
         yield from vars(thing).values()
-
-
-def _is_state(value: Value) -> bool:
-    if isinstance(value, np.ndarray | dict | list):
-        return True
-    return _has_attributes(value) and not inspect.isbuiltin(value) and not callable(value)
 
 
 def _fill(holder: Value, content: Value) -> None:
@@ -170,8 +165,8 @@ def _gather(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
 class _Renamed:
     """A module in which some names mean something else."""
 
-    def __init__(self, module: ModuleType, of: Callable[[str], Value]) -> None:
-        self._module, self._of = module, of
+    def __init__(self, of: Callable[[str], Value]) -> None:
+        self._of = of
 
     def __getattr__(self, name: str) -> Value:
         return self._of(name)
@@ -189,7 +184,7 @@ class Copies:
         self._made: dict[int, tuple[Value, Value]] = {}
         for name, maker in others.items():
             self._made[id(getattr(np, name))] = getattr(np, name), maker
-        numpy: Value = _Renamed(np, lambda name: others.get(name) or getattr(np, name))
+        numpy: Value = _Renamed(lambda name: others.get(name) or getattr(np, name))
         self._made[id(np)] = np, numpy if makers else np
 
     def of(self, thing: Value) -> Value:
@@ -217,8 +212,8 @@ class Copies:
         if isinstance(thing, type):
             return self._class(thing)
         if isinstance(thing, ModuleType):
-            inner = _Renamed(thing, lambda name: self.of(getattr(thing, name)))
-            return inner if is_theirs(thing) else thing
+            renamed = _Renamed(lambda name: self.of(getattr(thing, name)))
+            return renamed if is_theirs(thing) else thing
         return self._object(thing)
 
     def _function(self, function: FunctionType) -> FunctionType:
@@ -339,28 +334,26 @@ CAST = re.compile(
 )
 
 
-def _spelled(code: CodeType, line: int) -> Iterator[Value]:
-    """A number of the type that a line casts to, for what it made may have no name."""
-    for cast in CAST.finditer(linecache.getline(code.co_filename, line)):
-        yield np.zeros((), cast[1] or cast[2])
-
-
 def coarse_inside(run: Callable[[], Value]) -> Coarse:
-    """What is coarser than float64 in the lines of a program, its variables and results."""
+    """What is coarser than float64 in the lines of a program, its variables and results.
+
+    What a line casts to may have no name: its text tells.
+    """
     found, was = Coarse(), sys.gettrace()
 
     def trace(frame: Value, event: str, given: Value) -> Value:
-        owner = _root(str(frame.f_globals.get("__name__", "")))
-        if owner in LIBRARIES or owner == "numpy":
+        if _root(str(frame.f_globals.get("__name__", ""))) in LIBRARIES | {"numpy"}:
             return None
-        last = frame.f_lineno
+        code, last = frame.f_code, frame.f_lineno
 
         def within(frame: Value, event: str, given: Value) -> Value:
             nonlocal last
             if event in ("line", "return"):
+                casts = CAST.finditer(linecache.getline(code.co_filename, last))
+                cast = (np.zeros((), each[1] or each[2]) for each in casts)
                 given = given if type(given) is tuple else (given,)
-                for value in (*_spelled(frame.f_code, last), *frame.f_locals.values(), *given):
-                    found.look(value, frame.f_code, last)
+                for value in (*cast, *frame.f_locals.values(), *given):
+                    found.look(value, code, last)
                 last = frame.f_lineno
             return within
 

@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -10,7 +11,18 @@ import numpy as np
 from gradcheck.opinions.limits import EPSILON, MENDED, RTOL, TIGHT, WIDE
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing.budget import TimeBudget, unheard
-from gradcheck.testing.call import IGNORED, Call, file_of, text_of, unlike
+from gradcheck.testing.call import (
+    IGNORED,
+    Call,
+    as_it_came,
+    draw_signed,
+    file_of,
+    impure,
+    not_linear,
+    not_pure,
+    text_of,
+    unlike,
+)
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
 from gradcheck.testing.program import UserProgram
@@ -31,19 +43,62 @@ SPECIAL = (
 )
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
 Point = tuple[Call, Case, Claim | None]
+COTANGENTS = 3
+SPOILT = (
+    "backward writes into the cotangent that it is given: sound where nobody else reads it; "
+    "pure=True refuses it"
+)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Check:
-    """What is asked of a program: questions, claims, how its functions behave, what to remark."""
+    """Questions about a program, one for every point and cotangent; how its functions behave."""
 
     program: UserProgram
-    asked: Sequence[Point]
+    claim: Value
+    scalar: bool
+    pure: bool
+    seed: int
     rtol: float
-    faults: tuple[str, ...]
-    notes: tuple[str, ...]
     explain: float
     began: float  # by the thread's clock
+    asked: list[Point] = field(default_factory=list)
+    faults: dict[str, None] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def ask(self, point: Call) -> Call:
+        """Ask about one point; the call that was asked about, by every gradient that came."""
+        self.faults |= dict.fromkeys(impure(point))
+        return self._ask_slopes(point) if self.scalar else self._ask_pulls(point)
+
+    def _ask_slopes(self, point: Call) -> Call:
+        claim, program = None, point.program
+        if self.claim is not None:
+            came = self.claim if program.backward is None else program.pull(point.fresh())
+            point = as_it_came(program.gradients(came, point.wrt), point)
+            claim = Claim(point, point.by_name(came))
+        self.asked.append((point, point.case(self.seed + len(self.asked)), claim))
+        return point
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
+    def _ask_pulls(self, point: Call) -> Call:
+        shape = point.shape()
+        for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
+            c = draw_signed(self._rng, shape)
+            args, sent = point.fresh(), c.copy()
+            came = point.program.pull(args, sent)
+            if k == 0 and not point.beside:
+                point = as_it_came(point.program.gradients(came, point.wrt), point)
+            claim = Claim(point, point.by_name(came), c)  # before backward uses its buffer again
+            self.asked.append((point, point.case(self.seed + k, c), claim))
+            self.faults |= dict.fromkeys(not_pure(point, came, args, c))
+            if not np.array_equal(sent, c):
+                (self.faults if self.pure else self.notes)[SPOILT] = None
+        self.faults |= dict.fromkeys(not_linear(point, c, claim.gradients))
+        return point
 
 
 def explain_claims(check: Check) -> Result:
@@ -110,9 +165,10 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
     case, verdict, claim = asked.case, asked.verdict, asked.claim
     if claim is None or not (_is_known(asked) or _is_alone(verdict)):
         return asked, ()
-    passing = any(o.directions for o in verdict.opinions.values())  # looked at no further yet
-    near = compare(case, verdict, claim.gradients, rtol, claim.unit) if passing else []
-    if not all(part.right for part in near):
+    if any(o.directions for o in verdict.opinions.values()):  # looked at no further yet
+        near = compare(case, verdict, claim.gradients, rtol, claim.unit)
+        if all(part.right for part in near):
+            return asked, tuple(near)
         asked = replace(asked, verdict=full_check(case, verdict))
     return asked, judge(case, asked.verdict, claim, rtol)
 

@@ -106,12 +106,13 @@ class Search:
             return False
         function.__code__ = code
         try:
-            return bool(self.budget.run(self._is_right, seconds))
+            return bool(
+                self.budget.run(
+                    lambda: self._holds(self.every) and self._holds(self.elsewhere), seconds
+                )
+            )
         finally:
             function.__code__ = was
-
-    def _is_right(self) -> bool:
-        return self._holds(self.every) and self._holds(self.elsewhere)
 
     @cached_property
     def copies(self) -> Copies:
@@ -129,7 +130,9 @@ class Search:
         args = claim.call.fresh
         right = () if self.trial.second else _called_by(lambda: self.trial.value(*args()))
         codes = [c for c in _called_by(lambda: claim.run(self.trial, args())) if c not in right]
-        found = [f for code in codes for f in self.copies.functions(code) if _is_mendable(f)]
+        found = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
+        homes = ((f, str(f.__globals__.get("__name__", ""))) for f in found)
+        found = [f for f, home in homes if home.partition(".")[0] != OURS]
         test = len(found) > 1 and found[0].__name__ == "<lambda>"
         return found[1:] if test else found
 
@@ -188,18 +191,14 @@ def _called_by(run: Callable[[], object]) -> list[CodeType]:
     return list(found)
 
 
-def _is_mendable(function: Value) -> bool:
-    """Whether a function is somebody's: `functools.wraps` calls what is ours as what is theirs."""
-    own = str(getattr(function, "__globals__", {}).get("__name__", ""))
-    return is_theirs(function) and own.partition(".")[0] != OURS
-
-
 # -- what is told --------------------------------------------------------------------------------
 
 
 def _repair(edit: "Edit", function: FunctionType, built: Value, parents: Parents) -> SourceRepair:
     """The statement's line as it stands in the file, and with the edit."""
-    statement = _statement(edit.old, built, parents)
+    statement: Value = edit.old
+    while not isinstance(statement, ast.stmt) and statement is not built:
+        statement = parents[id(statement)]
     line, file = getattr(edit.old, "lineno", 0), file_of(function)
     whole = ast.unparse(statement)
     new = "" if edit.new is None else ast.unparse(_edited(statement, edit, parents))
@@ -208,12 +207,6 @@ def _repair(edit: "Edit", function: FunctionType, built: Value, parents: Parents
     old = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
     first, last = _windows(whole, new) if new else (old, "")
     return SourceRepair(edit.name, file, line, first if new else _cut(old), last)
-
-
-def _statement(node: ast.AST, built: Value, parents: Parents) -> Value:
-    while not isinstance(node, ast.stmt) and node is not built:
-        node = parents[id(node)]
-    return node
 
 
 def _windows(old: str, new: str) -> tuple[str, str]:
@@ -281,9 +274,17 @@ def _words_of(
     calls = (*_short_texts(built, (ast.Call,)), *_short_texts(value, (ast.Call, ast.BinOp)))
     divided = [n.right for n in _walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
     divisors = [text for text in map(ast.unparse, divided) if len(text) <= CALLED]
-    classes = _classes_of(function, built)
+    named = {n.name: n for n in _walk(_parse(file_of(function)), ast.ClassDef)}
+    classes = [n for n in named.values() if built in n.body]
+    for each in classes:  # and those that it is made from, as far as they stand in its file
+        classes += [named[b.id] for b in each.bases if isinstance(b, ast.Name) and b.id in named]
     kept = [n for each in classes for n in _walk(each, ast.Attribute)]
     mine = [ast.unparse(n) for n in kept if isinstance(n.ctx, ast.Store)]
+    picked: list[Value] = []
+    for each in (built, *classes):
+        picked += [n.slice for n in _walk(each, ast.Subscript)]
+        picked += [key for n in _walk(each, ast.Dict) for key in n.keys]
+    keys = [n.value for n in picked if isinstance(n, ast.Constant) and isinstance(n.value, str)]
     return SourceWords(
         own[0] if own and pulls else NOBODY,
         (*own, *code.co_freevars),
@@ -291,27 +292,12 @@ def _words_of(
         tuple(dict.fromkeys(divisors))[:MOST],
         tuple(dict.fromkeys(text for text in mine if text.startswith("self."))),
         given,
-        tuple(dict.fromkeys(key for each in (built, *classes) for key in _keys(each))),
+        tuple(dict.fromkeys(keys)),
     )
 
 
 def _walk(tree: Value, kind: Value) -> list[Value]:
     return [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, kind)]
-
-
-def _classes_of(function: FunctionType, built: Value) -> list[Value]:
-    classes = {n.name: n for n in _walk(_parse(file_of(function)), ast.ClassDef)}
-    own = [n for n in classes.values() if built in n.body]
-    for each in own:
-        own += [classes[b.id] for b in each.bases if isinstance(b, ast.Name) and b.id in classes]
-    return own
-
-
-def _keys(tree: Value) -> list[str]:
-    """The texts by which values are kept and picked: `cache["h"]`."""
-    picked = [n.slice for n in _walk(tree, ast.Subscript)]
-    picked += [key for n in _walk(tree, ast.Dict) for key in n.keys]
-    return [n.value for n in picked if isinstance(n, ast.Constant) and isinstance(n.value, str)]
 
 
 def _short_texts(built: Value, kinds: Value) -> list[str]:

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -142,8 +142,9 @@ class Result:
                 continue
             if part.gradient is not None:
                 value = np.asarray(part.gradient.value)
-                text = np.array2string(value, separator=", ").replace("\n", "")
-                text = f"an array of shape {value.shape}" if value.size > FEW else text
+                text = f"an array of shape {value.shape}"
+                if value.size <= FEW:
+                    text = np.array2string(value, separator=", ").replace("\n", "")
                 error = float(np.max(part.gradient.error, initial=0.0))
                 lines.append(f"  d/d{name} = {text}  {bar(error)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
@@ -166,70 +167,59 @@ def _message(found: Result) -> str:
     """
     verdict, faults = found.worst, found.faults
     wrong = [part for part in found.judged if not part.right]
-    ends = _wrap_all([*_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes)])
-    ends += _wrap_all(STEPS.format(name=part.part) for part in wrong if _is_flat(verdict, part))
+    ends = _wrap(*_unseen(verdict, found.judged), *(f"note: {note}" for note in found.notes))
+    for part in wrong:
+        known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
+        if known is not None and part.off and np.all(np.abs(known.value) <= known.error):
+            ends += _wrap(STEPS.format(name=part.part))
     if wrong:
         blocks = _explain(found, wrong)
     elif verdict.verdict in FAILED and not found.judged:
         first, *more = faults or [_describe_failure(verdict)]
-        blocks = [first, *_wrap_all(more), *_describe_verdict(verdict)]
+        blocks = [first, *_wrap(*more), *_describe_verdict(verdict)]
     elif faults:
-        blocks = [faults[0], *_wrap_all(faults[1:])]
+        blocks = [faults[0], *_wrap(*faults[1:])]
     else:
         return "\n".join([PASSED.get(verdict.verdict, ""), *ends])
     kept = blocks[: max(LINES - len(ends), LINES // 2)]
     return "\n".join([*kept, *ends[: LINES - len(kept)]])
 
 
-def _wrap_all(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in _wrap(text)]
-
-
-def _wrap(text: str, indent: str = "  ") -> list[str]:
-    """A sentence in narrow lines, the further ones indented more; code below it as it is."""
-    plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
-    further = indent + "  "
-    lines = textwrap.wrap(
-        plain, WIDTH, initial_indent=indent, subsequent_indent=further,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
-    return lines + [further + line for line in code]
-
-
-def _is_flat(verdict: Verdict, part: Judged) -> bool:
-    """Whether all slopes of a part are 0 as far as is known, and the claim says otherwise."""
-    known = verdict.parts[part.part].gradient if part.part in verdict.parts else None
-    flat = known is not None and bool(np.all(np.abs(known.value) <= known.error))
-    return flat and bool(part.off)
-
-
-# -- what is wrong -------------------------------------------------------------------------------
+def _wrap(*texts: str, indent: str = "  ") -> list[str]:
+    """Sentences in narrow lines, the further ones indented more; code below them as it is."""
+    lines, further = [], indent + "  "
+    for text in texts:
+        plain, *code = TENSORS.sub("compiled code takes plain floats there", text).split("\n")
+        lines += textwrap.wrap(
+            plain, WIDTH, initial_indent=indent, subsequent_indent=further,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        lines += [further + line for line in code]
+    return lines
 
 
 def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
-    """Numbers and name, the fix, what backward does besides, the entries, the mistake in words."""
+    """Numbers and name, the fix, what backward does besides, the entries, the mistake in words.
+
+    A guess is the one mistake that gives just this, in none where several do, or a pair of them, or
+    what only a formula is said to have; a repair is proof.
+    """
     every = [d for part in wrong if (d := found.diagnoses.get(part.part)) is not None]
-    guess, repair = _guess(every), found.repair
+    alone = [h for d in every for h in d.hypotheses if len(h.ids) == 1]
+    alone = [h for h in alone if h.ids[0] not in OF_FORMULAS]
+    guess = alone[0] if len({h.ids for h in alone}) == 1 else None
+    repair = found.repair
     if repair is not None and (guess is None or repair.name not in guess.ids):
-        guess = None  # a repair is proof
+        guess = None
     name = " and ".join(guess.ids) if guess else repair.name if repair else ""
     blocks = [_first(wrong[0], found.name or name), *(repair.lines if repair else ())]
-    blocks += _wrap_all(found.faults)
+    blocks += _wrap(*found.faults)
     for part in wrong[1:] if wrong[0].shape else wrong:  # of a shape the first line says all
         blocks += _list_entries(part)
     blocks += _wrap(OPEN) if any(part.undecided for part in wrong) else []
-    blocks += _describe_guess(guess, found.source) if guess else []
-    return blocks + _wrap_all(dict.fromkeys(r for d in every for r in d.remarks))
-
-
-def _guess(diagnoses: Sequence["Diagnosis"]) -> "Hypothesis | None":
-    """The one mistake that gives just this; nothing where several do, or a pair of them.
-
-    Nor what only a formula is said to have.
-    """
-    every = [h for d in diagnoses for h in d.hypotheses]
-    found = [h for h in every if len(h.ids) == 1 and h.ids[0] not in OF_FORMULAS]
-    return found[0] if len({h.ids for h in found}) == 1 else None
+    if guess is not None:
+        blocks += _describe_guess(guess, found.source)
+    return blocks + _wrap(*dict.fromkeys(r for d in every for r in d.remarks))
 
 
 def _first(part: Judged, name: str) -> str:
@@ -312,26 +302,28 @@ def _describe_failure(verdict: Verdict) -> str:
 
 def _is_lone(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
-    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
-    if verdict.verdict != "undecided" or verdict.entries or given != ["differences"]:
+    if verdict.verdict != "undecided" or verdict.entries or _given(verdict) != ["differences"]:
         return False
     wide, known = WIDE * level(verdict), [part.gradient for part in verdict.parts.values()]
     return all(g is not None and bool(np.all(g.error <= wide)) for g in known)
+
+
+def _given(verdict: Verdict) -> list[str]:
+    return [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[str]:
     """Why no gradient could be established, whom the pattern blames, and what helps."""
     yield f"  verdict: {verdict.verdict}"
     for entry in [e for e in verdict.entries if e.verdict == verdict.verdict][:SHOWN]:
-        yield from _wrap(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", "    ")
+        yield from _wrap(f"{_name(entry.part or 'value', entry.index)}: {entry.why}", indent="    ")
     for suspect in (s for s in verdict.suspects[:1] if not s.users):
         yield f"    first op whose own rule is off: {suspect.op}, cell {suspect.cell}"
     for name, opinion in verdict.opinions.items():
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
-            yield from _wrap(f"{name} abstains: {opinion.abstains}", "    ")
-    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
-    if verdict.verdict == "undecided" and given == ["differences"]:
+            yield from _wrap(f"{name} abstains: {opinion.abstains}", indent="    ")
+    if verdict.verdict == "undecided" and _given(verdict) == ["differences"]:
         yield from _wrap(HELP if _is_lone(verdict) else OPEN)
 
 
