@@ -256,18 +256,16 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
     ):
         result = function._forwarded(context, tuple(tracked), {})
     leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if isinstance(t, Tensor)}
-    outputs = result if isinstance(result, tuple) else (result,)
-    found = tuple(_output(observer, each, leaves, kind) for each in outputs)
-    return found if isinstance(result, tuple) else found[0]
 
+    def output(out: Numbers) -> Numbers:
+        if not isinstance(out, Tensor) or not out.requires_grad:
+            return _lift(bare(out), kind)
+        step = out._step()
+        return leaves[step] if step in leaves else replay(
+            observer.record(step).above(leaves), leaves, kind
+        )  # fmt: skip
 
-def _output(observer: Observer, out: Numbers, leaves: Mapping[Step, Numbers], kind: str) -> Numbers:
-    if not isinstance(out, Tensor) or not out.requires_grad:
-        return _lift(bare(out), kind)
-    step = out._step()
-    if step in leaves:
-        return leaves[step]
-    return replay(observer.record(step).above(leaves), leaves, kind)
+    return tuple(map(output, result)) if isinstance(result, tuple) else output(result)
 
 
 def _as_float(value: Numbers) -> Numbers:
@@ -280,15 +278,11 @@ def _as_float(value: Numbers) -> Numbers:
 
 def _copy(value: Numbers) -> Numbers:
     plain = bare(value)
-    return np.array(plain) if _is_array(plain) else plain
-
-
-def _is_array(value: Numbers) -> bool:
-    return isinstance(value, np.ndarray | np.generic)
+    return np.array(plain) if isinstance(plain, np.ndarray | np.generic) else plain
 
 
 def _is_float(value: Numbers) -> bool:
-    return _is_array(value) and value.dtype.kind == "f"
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f"
 
 
 def _lift(value: Numbers, kind: str) -> Numbers:

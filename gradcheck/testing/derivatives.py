@@ -1,6 +1,6 @@
 """Other derivatives judged by the same opinions: Jacobian-vector products, Hessians; a table."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -162,18 +162,13 @@ def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Res
             result = error.result
         found.append(result)
         name = getattr(f, "__name__", type(f).__name__)
-        lines += [(name, *row) for row in _rows(result)]
+        judged = {part.part: part for part in result.judged}
+        for by in result.case.wrt:
+            size, part = str(np.size(result.case.inputs[by])), judged.get(by)
+            numbers, said = ("", ""), "wrong" if part and part.shape else result.verdict
+            if part is not None and part.off:  # where it is farthest off
+                off = max(part.off, key=lambda off: off.distance)
+                numbers, said = (f"{off.claimed:.6g}", f"{off.expected:.6g}"), "wrong"
+            lines.append((name, by, size, *numbers, said))
     print(*align(lines), sep="\n")
     return found
-
-
-def _rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
-    """Argument, entries, what was claimed and expected where it is farthest off, what was found."""
-    judged = {part.part: part for part in result.judged}
-    for name in result.case.wrt:
-        size, part = str(np.size(result.case.inputs[name])), judged.get(name)
-        if part is not None and part.off:
-            off = max(part.off, key=lambda off: off.distance)
-            yield name, size, f"{off.claimed:.6g}", f"{off.expected:.6g}", "wrong"
-        else:
-            yield name, size, "", "", "wrong" if part and part.shape else result.verdict

@@ -92,7 +92,13 @@ def _each(
     value is no more than what is heard of it elsewhere, over the length on which the slope varies.
     """
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
-    moved = {place: _moved_entries(case, *place) for place in places}
+    moved = {}  # which entries of the value an entry of an input moves
+    for name, index in places:
+        value = move_along(case, {name: unit(case.inputs[name], index)})
+        here = np.array(value(0.0))
+        length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
+        there = [np.asarray(value(far * length)) for far in MOVING]
+        moved[name, index] = np.asarray(np.any([each != here for each in there], axis=0))
     found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
@@ -105,14 +111,6 @@ def _each(
             slopes[name, index] = slope
     noise = float(np.max(loud, initial=0.0))
     return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
-
-
-def _moved_entries(case: Case, name: str, index: tuple[int, ...]) -> Array:
-    value = move_along(case, {name: unit(case.inputs[name], index)})
-    here = np.array(value(0.0))
-    length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-    there = [np.asarray(value(far * length)) for far in MOVING]
-    return np.asarray(np.any([each != here for each in there], axis=0))
 
 
 def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Scanned:

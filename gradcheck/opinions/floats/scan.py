@@ -97,25 +97,21 @@ def look_at_point(samples: Samples, steps: Rungs) -> Scanned:
         return Scanned("undefined", detail="f(x) is not a finite number")
     if len(steps) < 16:
         return Scanned("unresolved", detail="the scale is too close to the resolution of x")
-    if is_constant(samples, steps):
+    points = samples.x + np.concatenate((steps, -steps))
+    if all(samples(float(t)) == samples.here() for t in points):  # or its digits are lost in one
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
     left, right = sample_side(samples, -1, steps), sample_side(samples, 1, steps)
     findings = examine_side(samples, left), examine_side(samples, right)
-    stray = find_stray_value(*findings)
-    if stray:
-        findings = ScanFinding(), ScanFinding()
+    stray, (one, other) = 0.0, (found.jump for found in findings)
+    rounded = all(found.trouble == "rounding" for found in findings)
+    if rounded and abs(one - other) <= 1e-2 * abs(one):  # f(x) alone lies off both sides
+        stray, findings = 2 * abs(one), (ScanFinding(), ScanFinding())
     sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
     noise, shape = measure_noise(samples, sound)
     noise = max(noise, stray)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
     return replace(conclude(samples, (left, right), findings, noise, shape), noise=noise)
-
-
-def is_constant(samples: Samples, steps: Rungs) -> bool:
-    """Whether every sample equals f(x): f is constant, or has lost its digits in a constant."""
-    points = samples.x + np.concatenate((steps, -steps))
-    return all(samples(float(t)) == samples.here() for t in points)
 
 
 def examine_side(samples: Samples, side: Side) -> ScanFinding:
@@ -132,14 +128,6 @@ def examine_side(samples: Samples, side: Side) -> ScanFinding:
     if len(side.steps) > 24 and keeps_moving(f0, side.steps[:25], side.values[:25]):
         return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return ScanFinding()
-
-
-def find_stray_value(left: ScanFinding, right: ScanFinding) -> float:
-    """How far f(x) alone lies off what it is on both sides, where that is by rounding; else 0."""
-    if not left.trouble == right.trouble == "rounding":
-        return 0.0
-    alike = abs(left.jump - right.jump) <= 1e-2 * abs(left.jump)
-    return 2 * abs(left.jump) if alike else 0.0
 
 
 def measure_noise(samples: Samples, sides: list[Side]) -> tuple[float, float]:
@@ -172,7 +160,12 @@ def explain_rise(samples: Samples, side: Side, found: Rise, noise: float) -> flo
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
-    return INF if is_crowded(samples, place, height) else 0.0
+    distance = place - samples.x
+    if 27 * abs(distance) > samples.reach:
+        return 0.0
+    spread = distance * (1.3 + 1.7 * np.arange(16))  # do others of this height follow beyond?
+    thirds = (np.abs(np.diff(samples.at(samples.x + k * spread), 3)) for k in (1, 2, 4, 8))
+    return INF if any(np.count_nonzero(third > height / 8) > 6 for third in thirds) else 0.0
 
 
 def find_break(samples: Samples, side: Side, found: Rise) -> tuple[float, float]:
@@ -195,16 +188,6 @@ def find_break(samples: Samples, side: Side, found: Rise) -> tuple[float, float]
     lately = strays[-17:]
     shrunk = found.scatter / 16 if secant else lately[0] * 2.0 ** ((1 - len(lately)) / 4)
     return (strays[-1] if strays[-1] > shrunk else 0.0), b
-
-
-def is_crowded(samples: Samples, place: float, height: float) -> bool:
-    """Whether jumps of about this height follow one another beyond the first."""
-    distance = place - samples.x
-    if 27 * abs(distance) > samples.reach:
-        return False
-    spread = distance * (1.3 + 1.7 * np.arange(16))
-    thirds = (np.abs(np.diff(samples.at(samples.x + k * spread), 3)) for k in (1, 2, 4, 8))
-    return any(np.count_nonzero(third > height / 8) > 6 for third in thirds)
 
 
 def conclude(
