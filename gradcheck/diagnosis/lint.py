@@ -5,7 +5,7 @@ at the latter is hidden by the values, what shows at neither by the shapes or by
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,8 @@ from gradcheck.opinions.tape import record
 from gradcheck.values import Array, Value
 
 ROWS = 5
+NOTHING_CHANGES = "use other values: at these the mistake changes nothing"
+ONE = "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
 OTHER_VALUES = "use other values: at these the mistakes give the same numbers"
 
 
@@ -55,7 +57,9 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
     with np.errstate(all="ignore"):
         acts = collect(cases)
         generic = collect([_shaken(case, k) for k, case in enumerate(cases)])
-        causes = _causes(cases)
+        causes: dict[str, str] = {}
+        for name, cure in (cause for case in cases for cause in _of_case(case)):
+            causes.setdefault(name, cure)
         scalar = all(g.shape == () for g in acts.right[0].values())
         wanted = families or PREFERRED[scalar]
         hidden = _find_hidden(acts, generic, causes, wanted)
@@ -84,46 +88,27 @@ def _is_label(value: Array) -> bool:
     return value.ndim > 0 and bool(np.isin(value, (-1, 0, 1)).all())
 
 
-# -- invisible ---------------------------------------------------------------------------------
-
-
 def _find_hidden(
     acts: Acts, generic: Acts, causes: Mapping[str, str], families: Sequence[str]
 ) -> Iterator[Finding]:
+    """Acts that cannot be seen here, or not even made, and what would show them."""
     groups: dict[tuple[str, Span, str], list[Mistake]] = defaultdict(list)
-    for key, act in acts.found.items():
-        if act.mistake.family in families and invisible(act.at, acts.right):
-            cure = _cure(act, generic.found.get(key), generic, causes)
-            if cure:
-                groups[act.mistake.id, act.span, cure].append(act.mistake)
-    for act in _only_elsewhere(acts, generic, families):
+    for key, act in (acts.found | {**generic.found, **acts.found}).items():
+        if act.mistake.family not in families:
+            continue
+        other = generic.found.get(key)
+        shows = other is not None and not invisible(other.at, generic.right)
         known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
-        if known:
-            groups[act.mistake.id, act.span, known[0]].append(act.mistake)
+        cure = known[0] if known else ""
+        if key not in acts.found:
+            hidden = shows
+        else:
+            hidden = invisible(act.at, acts.right) and not _never_made(act)
+            cure = _constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
+        if hidden and cure:
+            groups[act.mistake.id, act.span, cure].append(act.mistake)
     for (_, span, cure), rows in groups.items():
         yield Finding("invisible", (rows[0],), span, cure, len(rows))
-
-
-def _only_elsewhere(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Made]:
-    """Acts that cannot even be made here, but are seen at generic values."""
-    for key, act in generic.found.items():
-        wanted = key not in acts.found and act.mistake.family in families
-        if wanted and not invisible(act.at, generic.right):
-            yield act
-
-
-def _cure(act: Made, elsewhere: Made | None, generic: Acts, causes: Mapping[str, str]) -> str:
-    """What would show the act: a known cause, other values, or nothing at all."""
-    if _never_made(act):
-        return ""
-    constant = _constant_of_one(act)
-    if constant:
-        return constant
-    known = [cure for name, cure in causes.items() if name in act.mistake.hidden_by]
-    shows = elsewhere is not None and not invisible(elsewhere.at, generic.right)
-    if known:
-        return known[0]
-    return "use other values: at these the mistake changes nothing" if shows else ""
 
 
 def _never_made(act: Made) -> bool:
@@ -132,18 +117,8 @@ def _never_made(act: Made) -> bool:
 
 def _constant_of_one(act: Made) -> str:
     """A cure for a constant of the text that cannot be seen to be missing."""
-    c = act.texts.get("c") if act.rule is not None and act.span is not None else None
-    if isinstance(c, str) and c in ("1", "1.0"):
-        return "use a constant other than 1: a factor or exponent of 1 cannot be seen to be missing"
-    return ""
-
-
-def _causes(cases: Sequence[Case]) -> dict[str, str]:
-    """What hides mistakes and can be read off a case, as rows name it, with its first cure."""
-    found: dict[str, str] = {}
-    for name, cure in (cause for case in cases for cause in _of_case(case)):
-        found.setdefault(name, cure)
-    return found
+    one = act.rule is not None and act.span is not None and act.texts.get("c") in ("1", "1.0")
+    return ONE if one else ""
 
 
 def _of_case(case: Case) -> Iterator[tuple[str, str]]:
@@ -157,54 +132,38 @@ def _of_case(case: Case) -> Iterator[tuple[str, str]]:
             yield SYMMETRIC, f"use a matrix {name} that is not symmetric"
     if case.cotangent is not None and np.ptp(case.cotangent) == 0:
         yield ALIKE, "use a cotangent with entries of different size and sign, not all alike"
-    if _all_pass(case):
-        yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
-
-
-def _all_pass(case: Case) -> bool:
-    """Whether some relu's arguments are all positive."""
     tape = record(case)
-    return tape is not None and any(
-        node.op.name == "relu" and bool(np.all(tape.given[node].operands[0] > 0))
-        for node in tape.nodes
-    )
-
-
-# -- alike -------------------------------------------------------------------------------------
+    relus = [n for n in tape.nodes if n.op.name == "relu"] if tape is not None else []
+    if tape is not None and any(np.all(tape.given[node].operands[0] > 0) for node in relus):
+        yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
 
 
 def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
     """Groups of visible acts with different ids and the same numbers in every part."""
-    for group in _groups(acts, families):
-        rows = {act.mistake.id: act.mistake for _, act in group}
-        if len(rows) > 1:
-            widest = max((act.span for _, act in group), key=width)
-            cure = _two(group) or (OTHER_VALUES if _apart(group, generic) else "")
-            yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
-
-
-def _groups(acts: Acts, families: Sequence[str]) -> list[list[tuple[Value, Made]]]:
-    found: dict[Value, list[tuple[Value, Made]]] = defaultdict(list)
+    groups: dict[Value, dict[Value, Made]] = defaultdict(dict)
     for key, act in acts.found.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
         if named and not _never_made(act) and not invisible(act.at, acts.right):
-            found[fingerprint(act.at)].append((key, act))
-    return list(found.values())
+            groups[fingerprint(act.at)][key] = act
+    for group in groups.values():
+        rows = {act.mistake.id: act.mistake for act in group.values()}
+        if len(rows) > 1:
+            widest = max((act.span for act in group.values()), key=width)
+            cure = _two(group.values()) or (OTHER_VALUES if _apart(group, generic) else "")
+            yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
-def _apart(group: Sequence[tuple[Value, Made]], generic: Acts) -> bool:
+def _apart(group: Mapping[Value, Made], generic: Acts) -> bool:
     """Whether other values tell the ids of the group apart."""
     prints: dict[str, set[Value]] = defaultdict(set)
-    for key, act in group:
+    for key, act in group.items():
         if key in generic.found:
             prints[act.mistake.id].add(fingerprint(generic.found[key].at))
     return bool(prints) and not set.intersection(*prints.values())
 
 
-def _two(group: Sequence[tuple[Value, Made]]) -> str:
+def _two(group: Collection[Made]) -> str:
     """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
-    ids = {act.mistake.id for _, act in group}
-    constants = {act.texts.get("c") for _, act in group}
-    if "2" in constants and "power-coefficient-missing" in ids:
-        return "use an exponent other than 2"
-    return ""
+    ids, constants = {act.mistake.id for act in group}, {act.texts.get("c") for act in group}
+    hidden = "2" in constants and "power-coefficient-missing" in ids
+    return "use an exponent other than 2" if hidden else ""
