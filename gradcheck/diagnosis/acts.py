@@ -78,44 +78,29 @@ Stream = Iterator[tuple[Value, Made, Sequence[int], Sequence[Gradients]]]
 
 def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> Acts:
     """All acts, also those that change nothing and those that give the same numbers."""
-    runs = [_run(case) for case in cases]
-    right = tuple(gradients for _, gradients in runs)
-    values = tuple(value for value, _ in runs)
-    rows = {
-        family: [row for row in catalogue if row.family == family]
+    try:
+        values, right = zip(*map(once, cases), strict=True)
+    except Exception as error:
+        why = f"no mistake can be made where reverse mode abstains: {reason(error)}"
+        raise GradcheckError(why) from error
+    calculus_rows, backprop_rows, whole_rows = (
+        [row for row in catalogue if row.family == family]
         for family in ("calculus", "backprop", "whole")
-    }
+    )
     paths: Paths = [] if cases[0].rows is not None else lines(cases)
     span = _last(cases[0], paths)
-    streams = [_whole(cases, right, rows["whole"], span)]
+    streams = [_whole(cases, right, whole_rows, span)]
     if second.is_second(cases):
-        streams.append(_second(cases, rows["calculus"], span))
+        streams.append(_second(cases, calculus_rows, span))
     elif cases[0].rows is not None:
-        streams.append(_by_rows(cases, [*rows["calculus"], *rows["backprop"]]))
+        streams.append(_by_rows(cases, [*calculus_rows, *backprop_rows]))
     else:
-        known = [row for row in rows["backprop"] if row.id == "mask-wrong"]
-        verbs = known if _is_expression(cases, paths) else rows["backprop"]
-        streams += [_calculus(paths, rows["calculus"]), _misread(paths, rows["calculus"])]
-        streams.append(_backprop(cases, sorted(verbs, key=lambda row: -row.common)))
-    return Acts(_collect(chain(*streams), right), right, values, paths, span)
-
-
-def _last(case: Case, paths: Paths) -> Span:
-    """Where the value is made: what is wrong with the whole answer is shown there."""
-    if paths:
-        return paths[0][1].spans[-1]
-    once = case.rows.once if case.rows is not None else None
-    try:
-        tape = record(case if once is None else replace(once, inputs=case.inputs))
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return None
-    return getattr(tape.root, "span", None) if tape is not None else None
-
-
-def _collect(stream: Stream, right: tuple[Gradients, ...]) -> dict[Value, Made]:
-    """The acts by their keys; right at a point where one does not occur, nan in other parts."""
+        if _is_expression(cases, paths):
+            backprop_rows = [row for row in backprop_rows if row.id == "mask-wrong"]
+        streams += [_calculus(paths, calculus_rows), _misread(paths, calculus_rows)]
+        streams.append(_backprop(cases, sorted(backprop_rows, key=lambda row: -row.common)))
     found: dict[Value, Made] = {}
-    for key, made, points, at in stream:
+    for key, made, points, at in chain(*streams):
         if key not in found:
             found[key] = made
             known = at[0].keys()
@@ -125,7 +110,34 @@ def _collect(stream: Stream, right: tuple[Gradients, ...]) -> dict[Value, Made]:
             ]
         for k, gradients in zip(points, at, strict=True):
             found[key].at[k] = {**found[key].at[k], **gradients}
-    return found
+    return Acts(found, right, values, paths, span)
+
+
+def _last(case: Case, paths: Paths) -> Span:
+    """Where the value is made: what is wrong with the whole answer is shown there."""
+    if paths:
+        return paths[0][1].spans[-1]
+    first = case.rows.once if case.rows is not None else None
+    try:
+        tape = record(case if first is None else replace(first, inputs=case.inputs))
+    except Exception:  # noqa: BLE001 - a user's program may raise anything
+        return None
+    return getattr(tape.root, "span", None) if tape is not None else None
+
+
+def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
+    """Whether single numbers go through one expression, as in calculus: nothing has a name.
+
+    Then every op stands within the last one's text, and is done once.
+    """
+    for _, line in paths:
+        whole, ops = line.spans[-1], zip(line.spans, line.rows, strict=True)
+        spots = [(s, row.name) for s, row in ops if s is not None and row is not None]
+        if whole is None or len(set(spots)) < len(spots):
+            return False
+        if not all(whole[-2] <= s[-2] and s[-1] <= whole[-1] for s, _ in spots):
+            return False
+    return bool(paths) and all(np.shape(v) == () for case in cases for v in case.inputs.values())
 
 
 def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
@@ -138,34 +150,6 @@ def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
             for k, case in enumerate(cases)
         ]
         yield key, replace(first), range(len(cases)), at
-
-
-def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
-    """Whether single numbers go through one expression, as in calculus: nothing has a name."""
-    numbers = all(np.shape(v) == () for case in cases for v in case.inputs.values())
-    return numbers and bool(paths) and all(_once(line) for _, line in paths)
-
-
-def _once(line: ScalarLine) -> bool:
-    """Whether every op of the line stands within the last one's text, and is done once."""
-    whole = line.spans[-1]
-    spots = [
-        (s, row.name)
-        for s, row in zip(line.spans, line.rows, strict=True)
-        if s is not None and row is not None
-    ]
-    if whole is None or len(set(spots)) < len(spots):
-        return False
-    return all(whole[-2] <= s[-2] and s[-1] <= whole[-1] for s, _ in spots)
-
-
-def _run(case: Case) -> tuple[Array, Gradients]:
-    """The right value and gradients; raises GradcheckError where reverse mode abstains."""
-    try:
-        return once(case)
-    except Exception as error:
-        why = f"no mistake can be made where reverse mode abstains: {reason(error)}"
-        raise GradcheckError(why) from error
 
 
 def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
@@ -209,7 +193,7 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
 
 
 def _whole(
-    cases: Sequence[Case], right: tuple[Gradients, ...], rows: Sequence[Mistake], span: Span
+    cases: Sequence[Case], right: Sequence[Gradients], rows: Sequence[Mistake], span: Span
 ) -> Stream:
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
         for key, row, answer, said in answers(case, gradients, rows):

@@ -28,65 +28,54 @@ def answers(
 
 
 def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
+    floats = case.floats()
+    first = None if case.rows is None else case.rows.once  # the question, asked but once
+
+    def value() -> Value:
+        asked = case if first is None else replace(first, inputs=case.inputs)
+        return np.asarray(asked.function("float", asked.floats()), dtype=float)
+
+    def elsewhere(change: Callable[[Array], Array]) -> Mapping[str, Array]:
+        moved = {name: change(v) if name in case.wrt else v for name, v in floats.items()}
+        found = _gradients(case, inputs=moved)
+        return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
+
+    def others() -> Mapping[str, Array]:
+        """Of the inputs that are not asked for those of one shape with one that is."""
+        given, shapes = case.inputs.items(), {np.shape(case.inputs[name]) for name in case.wrt}
+        names = tuple(n for n, v in given if n not in case.wrt and np.shape(v) in shapes)
+        return _gradients(case, wrt=names) if names else {}
+
+    def before() -> Mapping[str, Array]:
+        if case.rows is None or first is None:
+            return {}
+        found = _gradients(first, inputs=case.inputs)
+        blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
+        return {part: found[name] for (_, name, *_), part in blocks if name in found}
+
     return Whole(
         right=right,
-        inputs={**case.floats(), **{p: case.floats()[n] for p, n in case.parts.items()}},
-        value=lambda: _value(case),
-        second=lambda name: _second(case, name),
-        elsewhere=lambda change: _elsewhere(case, right, change),
-        others=lambda: _others(case),
-        once=lambda: _once(case),
+        inputs={**floats, **{p: floats[n] for p, n in case.parts.items()}},
+        value=lambda: _attempt(value, np.nan),
+        second=lambda name: _attempt(lambda: twice(case, name), np.nan),
+        elsewhere=elsewhere,
+        others=others,
+        once=before,
     )
 
 
-def _once(case: Case) -> dict[str, Array]:
-    """Where second derivatives are asked for, the first ones."""
-    first = None if case.rows is None else case.rows.once
-    if case.rows is None or first is None:
-        return {}
-    found = _gradients_at(first, case.inputs)
-    blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
-    return {part: found[name] for (_, name, *_), part in blocks if name in found}
-
-
-def _value(case: Case) -> Value:
-    if case.rows is not None and case.rows.once is not None:
-        case = replace(case.rows.once, inputs=case.inputs)
+def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
+    """What is made, where the user's program goes through."""
     try:
-        return np.asarray(case.function("float", case.floats()), dtype=float)
-    except Exception:  # noqa: BLE001 - a user's program may raise anything
-        return np.nan
+        return make()
+    except Exception:  # noqa: BLE001 - it may raise anything
+        return otherwise
 
 
-def _gradients_at(case: Case, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The gradients at other inputs; none where the program does not go through there."""
-    try:
-        return once(replace(case, inputs=inputs))[1]
-    except Exception:  # noqa: BLE001 - likewise
-        return {}
-
-
-def _others(case: Case) -> dict[str, Array]:
-    """The gradients by the inputs that are not asked for, where they are of one shape with one."""
-    shapes = {np.shape(case.inputs[name]) for name in case.wrt}
-    names = tuple(n for n, v in case.inputs.items() if n not in case.wrt and np.shape(v) in shapes)
-    return _gradients_at(replace(case, wrt=names), case.inputs) if names else {}
-
-
-def _second(case: Case, name: str) -> Value:
-    """The second derivative by a scalar input; nan where the program cannot be gone back twice."""
-    try:
-        return twice(case, name)
-    except Exception:  # noqa: BLE001 - likewise
-        return np.nan
-
-
-def _elsewhere(
-    case: Case, right: Mapping[str, Array], change: Callable[[Array], Array]
-) -> dict[str, Array]:
-    inputs = {name: change(v) if name in case.wrt else v for name, v in case.floats().items()}
-    found = _gradients_at(case, inputs)
-    return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
+def _gradients(case: Case, **changes: Value) -> Mapping[str, Array]:
+    """The gradients of a changed question; none where the program does not go through there."""
+    found: Mapping[str, Array] = _attempt(lambda: once(replace(case, **changes))[1], {})
+    return found
 
 
 LITERALS = 12  # of a longer program somebody reads it from the paper
