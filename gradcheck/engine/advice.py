@@ -149,9 +149,9 @@ def not_numbers(data: Value, value: Value) -> Exception:
 def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
     """PyTorch's checks on `t.grad = value`; raises TypeError or RuntimeError."""
     if not is_tensor:
+        came = type(value).__name__
         raise TypeError(
-            "assigned grad expected to be a Tensor or None but got grad of type "
-            f"{type(value).__name__}"
+            f"assigned grad expected to be a Tensor or None but got grad of type {came}"
         )
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
@@ -162,6 +162,4 @@ def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
             "size"
         )
     if value.dtype != tensor.dtype:
-        raise RuntimeError(
-            f"a gradient of dtype {value.dtype} cannot be assigned to a tensor of {tensor.dtype}"
-        )
+        raise RuntimeError(f"a {kind(tensor)} has no gradient of {value.dtype}")

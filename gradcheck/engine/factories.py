@@ -109,14 +109,6 @@ class Generator:
         """From the standard normal distribution."""
         return np.asarray(self._drawing().standard_normal(shape_from(shape, size))).astype(dtype)
 
-    def rand_like(self, x: Value, *, dtype: Value = np.float64) -> Array:
-        """Evenly from [0, 1), in the shape of x."""
-        return self.rand(size=np.shape(x), dtype=dtype)
-
-    def randn_like(self, x: Value, *, dtype: Value = np.float64) -> Array:
-        """From the standard normal distribution, in the shape of x."""
-        return self.randn(size=np.shape(x), dtype=dtype)
-
     def randperm(self, n: int) -> Array:
         """The whole numbers below n in a random order."""
         return self._drawing().permutation(index(n))
@@ -140,8 +132,11 @@ class Generator:
 
     def makers(self) -> dict[str, Maker]:
         """The functions that draw, by PyTorch's names."""
-        names = ("rand", "randn", "randint", "randperm", "rand_like", "randn_like")
-        return {name: getattr(self, name) for name in names}
+        return {
+            **{name: getattr(self, name) for name in ("rand", "randn", "randint", "randperm")},
+            "rand_like": lambda x, **how: self.rand(size=np.shape(x), **how),
+            "randn_like": lambda x, **how: self.randn(size=np.shape(x), **how),
+        }
 
 
 GENERATOR = Generator()

@@ -12,7 +12,6 @@ arrays, which masks and branches want. Operators and methods come from the table
 import operator
 import warnings
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from functools import partial
 from typing import Self
 
@@ -23,7 +22,20 @@ from gradcheck.engine import advice, hooks, inplace, native, views
 from gradcheck.engine.backward import backward_from
 from gradcheck.engine.printing import EntryCount, show
 from gradcheck.engine.recording import MODE, UNUSUAL
-from gradcheck.engine.state import State, bare, by_ledger, cell_of, record, step_of, wrap
+from gradcheck.engine.state import (
+    FLOAT,
+    OPERATOR,
+    State,
+    bare,
+    by_ledger,
+    cell_of,
+    constant,
+    in_floats,
+    record,
+    solid,
+    step_of,
+    wrap,
+)  # fmt: skip
 from gradcheck.engine.tape import NUMBER, Node, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
@@ -48,28 +60,6 @@ def track(value: Value) -> bool:
 def box(value: Value) -> "Tensor":
     """A tensor around a bare value; a tensor as it is."""
     return value if type(value) is Tensor else Tensor(solid(value))
-
-
-def solid(y: Value) -> Value:
-    """A forward value as an array or a NumPy number."""
-    return y if hasattr(y, "dtype") else np.asarray(y)[()]
-
-
-def in_floats(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
-    """A forward value; float64 also where NumPy makes float16 of small integers."""
-    y = solid(y)
-    if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
-        return y
-    if any(np.result_type(v).kind not in "iub" for v in values):
-        return y
-    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
-
-
-def constant(value: Value) -> Value:
-    """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
-    if type(value) in (list, tuple, range):
-        return np.asarray(value)
-    return float(value) if type(value) is Fraction else value
 
 
 def apply(row: Op, operands: tuple[Value, ...], params: Params) -> "Tensor":
@@ -106,30 +96,11 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
 # -- recording without detours ------------------------------------------------------------------
 
 
-FLOAT = np.dtype(np.float64)
 NONE: Params = {}
 ONE = (True,)
 BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
 A_NUMBER = (NUMBER,)
 TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
-
-
-def raise_to(a: Value, b: Value) -> Value:
-    """The power a^b; a square is one to NumPy too, but after a detour."""
-    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
-    return np.square(a) if plain else np.power(a, b)
-
-
-OPERATOR: dict[Routine, Routine] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: operator.truediv,
-    np.matmul: operator.matmul,
-    np.negative: operator.neg,
-    np.power: raise_to,
-}
-"""These do what NumPy's functions do, and faster, on single numbers above all."""
 
 
 def of_one(row: Op) -> Callable[..., "Tensor"]:
@@ -594,10 +565,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
     def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name
         """The last two axes exchanged."""
         if self.ndim < 2:
-            raise RuntimeError(
-                "tensor.mT is only supported on matrices or batches of matrices. Got "
-                f"{self.ndim}-D tensor."
-            )
+            kinds = "matrices or batches of matrices"
+            raise RuntimeError(f"tensor.mT is only supported on {kinds}. Got {self.ndim}-D tensor.")
         return apply(TABLE["swapaxes"], (self,), {"axis1": -1, "axis2": -2})
 
     # -- gradients and hooks

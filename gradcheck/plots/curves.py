@@ -37,16 +37,10 @@ INCH, WIDE, HIGH, LETTERS = 72.0, 600.0, 360.0, 76
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 GREY, MARKS = "#5F5F5F", "osD^vP"
 LOOK: dict[Value, Value] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "gradcheck",
-    "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans"],
-    "axes.titlesize": 10.0,
-    "figure.titlesize": 11.0,
-    "axes.grid": True,
-    "grid.color": "#DDDDDD",
-    "legend.frameon": False,
-}
+    "svg.fonttype": "none", "svg.hashsalt": "gradcheck", "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"], "axes.titlesize": 10.0, "figure.titlesize": 11.0,
+    "axes.grid": True, "grid.color": "#DDDDDD", "legend.frameon": False,
+}  # fmt: skip
 
 
 @contextmanager
@@ -150,18 +144,18 @@ def _sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb
     return {"central": ball}
 
 
-def _value(f: Function, t: float) -> float:
-    """The value; nan wherever the program has no finite one, or refuses."""
-    try:
-        return finite(f, t)
-    except GradcheckError:
-        return math.nan
-
-
 def _curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
     """The error at every step; the steps that leave the domain are left out."""
-    here, (_, quotient) = _value(f, x), QUOTIENTS[hand]
-    found = [(h, quotient(_value(f, x - h), here, _value(f, x + h), h)) for h in map(float, steps)]
+    quotient = QUOTIENTS[hand][1]
+
+    def value(t: float) -> float:
+        try:
+            return finite(f, t)
+        except GradcheckError:  # the program refuses
+            return math.nan
+
+    here = value(x)
+    found = [(h, quotient(value(x - h), here, value(x + h), h)) for h in map(float, steps)]
     told = [(h, float(abs(arb(q) - slope.mid()).mid())) for h, q in found if math.isfinite(q)]
     return Curve(hand, *np.array(told).reshape(-1, 2).T)
 

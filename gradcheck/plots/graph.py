@@ -106,10 +106,9 @@ def below(root: Step) -> list[Step]:
     """Every step that `next_functions` leads to, the oldest first."""
     found, stack = {root}, [root]
     while stack:
-        for step, _ in stack.pop().next_functions:
-            if step is not None and step not in found:
-                found.add(step)
-                stack.append(step)
+        fresh = {step for step, _ in stack.pop().next_functions if step is not None} - found
+        found |= fresh
+        stack += fresh
     return sorted(found, key=lambda step: step.order)
 
 
@@ -203,24 +202,21 @@ def remarks_of(graph: Graph) -> list[str]:
 
 
 def dot_text(graph: Graph) -> str:
-    return "".join(f"{line}\n" for line in _lines(graph))
-
-
-def _lines(graph: Graph) -> Iterator[str]:
-    yield f"digraph {quote([graph.heading])} {{"
-    yield f"  label={quote([graph.heading, *remarks_of(graph)])};"
-    yield '  labelloc="t";'
-    yield '  node [shape="box", fontname="monospace", fontsize="11"];'
-    yield '  edge [fontname="monospace", fontsize="10"];'
+    told = quote([graph.heading, *remarks_of(graph)])
+    lines = [f"  label={told};", '  labelloc="t";']
+    lines.append('  node [shape="box", fontname="monospace", fontsize="11"];')
+    lines.append('  edge [fontname="monospace", fontsize="10"];')
     for vertex in graph.vertices:
         label = quote([*heading_lines(vertex), *lines_of(graph, vertex)])
         style, colour = STYLES[vertex.leaf], COLOURS[vertex.leaf]
         width = ', penwidth="2"' if vertex is graph.vertices[-1] else ""
-        yield f'  {vertex.key} [label={label}, style="{style}", fillcolor="{colour}"{width}];'
+        look = f'label={label}, style="{style}", fillcolor="{colour}"{width}'
+        lines.append(f"  {vertex.key} [{look}];")
     for edge in graph.edges:
         words = label_of(graph, edge)
-        yield f"  {edge.start} -> {edge.end}{f' [label={quote([words])}]' if words else ''};"
-    yield "}"
+        label = f" [label={quote([words])}]" if words else ""
+        lines.append(f"  {edge.start} -> {edge.end}{label};")
+    return "\n".join([f"digraph {quote([graph.heading])} {{", *lines, "}\n"])
 
 
 def quote(lines: Sequence[str]) -> str:
