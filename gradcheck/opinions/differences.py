@@ -12,32 +12,14 @@ import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget, TextError
+from gradcheck.numbers import run
 from gradcheck.numbers.ball import Ball, arbs, balls, middle, radius
-from gradcheck.numbers.run import (
-    PATIENCE,
-    RUN,
-    TooWide,
-    Undecided,
-    precision,
-    refine,
-    settings,
-)
+from gradcheck.numbers.run import RUN, TooWide, Undecided
 from gradcheck.numbers.scalars import Scalars
+from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats.blackbox import black_box
 from gradcheck.opinions.floats.lines import draw_directions, unflatten
-from gradcheck.opinions.limits import BALL_BITS, BALLS, BEND, DIRECTIONS, STEPS
-from gradcheck.opinions.opinion import (
-    Case,
-    Direction,
-    NotScalar,
-    Opinion,
-    Slope,
-    by_rows,
-    contract,
-    estimate,
-    reason,
-    unit,
-)  # fmt: skip
+from gradcheck.opinions.opinion import Case, Direction, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params
 
 DOUBLE = 53  # bits of a float64
@@ -47,26 +29,26 @@ Point = Params
 Pair = tuple[arb, arb]  # of the left and of the right
 
 
-@by_rows
-def differences(case: Case, directions: int = DIRECTIONS) -> Opinion:
+@opinion.by_rows
+def differences(case: Case, directions: int = limits.DIRECTIONS) -> Opinion:
     """Value and gradients by central differences, each entry (or direction) with its bar.
 
     Along so many `draw_directions` the slope is taken where there are too many entries.
     """
     try:
-        return refine(lambda bits: _at(case, bits, directions), BALL_BITS)
+        return run.refine(lambda bits: _at(case, bits, directions), limits.BALL_BITS)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
-        return Opinion("differences", abstains=reason(error))
+        return Opinion("differences", abstains=opinion.reason(error))
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return black_box(case, reason(error), directions)
+        return black_box(case, opinion.reason(error), directions)
 
 
 def open_in_floats(case: Case) -> str:
     """What the program's path hangs on that float64 cannot tell; nothing where there is no such."""
     try:
-        with precision(DOUBLE), settings(keyed=False, as_floats=True):
+        with run.precision(DOUBLE), run.settings(keyed=False, as_floats=True):
             case.function("ball", {name: balls(values) for name, values in case.inputs.items()})
     except Undecided as error:
         return str(error)
@@ -80,14 +62,14 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
     before = RUN.made
     value, here = _value(case, point)
     cost = RUN.made - before
-    if cost * len(STEPS) * 4 * count > BALLS:
+    if cost * len(limits.STEPS) * 4 * count > limits.BALLS:
         raise OutOfBudget("too many operations for ball arithmetic")
-    found = Opinion("differences", estimate(value), method=f"balls of {bits} bits")
+    found = Opinion("differences", opinion.estimate(value), method=f"balls of {bits} bits")
 
     def ask(along: Mapping[str, Array], x: arb) -> tuple[arb, Slope | None]:
-        return slope_at(_along(case, point, along), here, x, bits < PATIENCE)
+        return slope_at(_along(case, point, along), here, x, bits < run.PATIENCE)
 
-    if cost * (4 * case.size() + 1) > BALLS:
+    if cost * (4 * case.size() + 1) > limits.BALLS:
         chosen = [unflatten(case, row) for row in draw_directions(case, count)]
         asked = tuple(Direction(along, *ask(along, arb(1))) for along in chosen)
         return replace(found, directions=asked, ties=RUN.ties)
@@ -96,17 +78,17 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
         entries: Numbers = arbs(point[name])
         known = np.empty(entries.shape, dtype=object)
         for index in np.ndindex(entries.shape):
-            along = {name: unit(case.inputs[name], index)}
+            along = {name: opinion.unit(case.inputs[name], index)}
             known[index], slope = ask(along, entries[index])
             if slope is not None:
                 slopes[name, index] = slope
-        gradients[name] = estimate(known)
+        gradients[name] = opinion.estimate(known)
     return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 
 def _value(case: Case, point: Point) -> tuple[Array, arb]:
     out = case.function("ball", point)
-    root = contract(out, None if case.cotangent is None else balls(case.cotangent))
+    root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
     return arbs(out), arbs(root).item()
 
 
@@ -150,11 +132,11 @@ class _Line:
         """Whether one side's slope keeps changing as the step shrinks (x log x at 0)."""
         far, mid, near = (self.slope(k, 2 * side - 1) for k in self.steps)
         first, second = abs(mid - far).mid(), abs(near - mid).mid()
-        return bool(second > BEND * abs(near).mid() and second > first / 2)
+        return bool(second > limits.BEND * abs(near).mid() and second > first / 2)
 
 
 def slope_at(
-    f: Along, here: arb, x: arb, may_retry: bool, steps: tuple[int, int, int] = STEPS
+    f: Along, here: arb, x: arb, may_retry: bool, steps: tuple[int, int, int] = limits.STEPS
 ) -> tuple[arb, Slope | None]:
     """The derivative of f at step 0 with its bar; a Slope where f is not smooth there.
 
@@ -185,7 +167,7 @@ def _on_parabola(line: _Line, fine: Pair) -> arb | None:
     left, right = fine
     far = line.slope(line.steps[1], 1)
     gap, central = right - left, (left + right) / 2
-    close = max(BEND * (abs(left) + abs(right)).mid(), abs(far - right).mid() / 8, gap.rad())
+    close = max(limits.BEND * (abs(left) + abs(right)).mid(), abs(far - right).mid() / 8, gap.rad())
     if not far.is_finite() or abs(gap).mid() > close or _grows(right, far):
         return None
     off = abs(far - central - gap * arb(2) ** (line.steps[2] - line.steps[1] - 1))
@@ -210,7 +192,7 @@ def _two_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None
     left, right = fine
     central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
     gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
-    close = max(BEND * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
+    close = max(limits.BEND * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
     if gap.mid() > close or any(map(_grows, fine, coarse)):
         return _broken(line, coarse, fine)
     change = abs(central - before)

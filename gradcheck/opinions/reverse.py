@@ -20,24 +20,9 @@ from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import RIGHT, Node, Step, Verbs, pull, walk
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.opinions.limits import (
-    EPSILON,
-    HUMBLE,
-    LINEAR,
-    ROW,
-    SAMPLES,
-    SPREAD_SAFETY,
-    UNITS,
-)
-from gradcheck.opinions.opinion import (
-    Case,
-    NotScalar,
-    Opinion,
-    by_rows,
-    estimate,
-    reason,
-    stack_rows,
-)
+from gradcheck.opinions import limits, opinion
+from gradcheck.opinions.limits import EPSILON, SAMPLES
+from gradcheck.opinions.opinion import Case, NotScalar, Opinion
 from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
@@ -47,7 +32,7 @@ Forward = Callable[[Leaves], Numbers]
 LEAVES_THE_TAPE = "plain numbers are taken out of tensors (.item(), .tolist(), deepcopy)"
 
 
-@by_rows
+@opinion.by_rows
 def reverse(case: Case, samples: int = SAMPLES) -> Opinion:
     """Value and gradients by the tape, with bars; abstains where the program refuses tensors.
 
@@ -85,7 +70,7 @@ def reverse_each(
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return [Opinion("reverse", abstains=reason(error))] * len(cases)
+        return [Opinion("reverse", abstains=opinion.reason(error))] * len(cases)
 
 
 def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> Forward | None:
@@ -111,7 +96,7 @@ def _opinion(
     found, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
-        found.append(estimate(whole[part].reshape(shape), bars[part].reshape(shape)))
+        found.append(opinion.estimate(whole[part].reshape(shape), bars[part].reshape(shape)))
     parts = dict(zip(gradients, found[1:], strict=True))
     return Opinion("reverse", method=method, value=found[0], gradients=parts)
 
@@ -127,7 +112,7 @@ def once(case: Case, verbs: Verbs = RIGHT) -> Run:
     """
     if case.rows is not None:
         found = [once(row, verbs) for row in case.each_row()]
-        return found[0][0], stack_rows(case, [gradients for _, gradients in found])
+        return found[0][0], opinion.stack_rows(case, [gradients for _, gradients in found])
     leaves = leaves_of(case, case.floats())
     return _back([case], leaves, case.function("tensor", leaves), verbs)[0]
 
@@ -191,7 +176,7 @@ def _bars(value: Array, runs: Sequence[Array]) -> Array:
     """
     size = np.abs(value)
     bar = spread(value, runs) + 2 * EPSILON * size
-    bar = np.where(bar > LINEAR * size, HUMBLE * bar, bar)
+    bar = np.where(bar > limits.LINEAR * size, limits.HUMBLE * bar, bar)
     return np.where(np.isnan(bar), np.inf, bar)
 
 
@@ -205,7 +190,7 @@ def noise(
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
     """
-    start, row = int(rng.random() * ROW), _draws(unit)
+    start, row = int(rng.random() * limits.ROW), _draws(unit)
     stop = start + math.prod(shape)
     inside = stop <= len(row)
     found = row[start:stop] if inside else np.resize(np.roll(row, -start), stop - start)
@@ -216,8 +201,8 @@ def noise(
 def _draws(unit: float) -> Array:
     """The row of draws: nobody writes into it, for parts of it are handed out."""
     rng = np.random.default_rng(0)
-    drawn = rng.uniform(0.5, 1.0, 2 * ROW) * rng.choice([-1.0, 1.0], 2 * ROW)
-    row = np.asarray(1.0 + UNITS * unit * drawn)
+    drawn = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)
+    row = np.asarray(1.0 + limits.UNITS * unit * drawn)
     row.flags.writeable = False
     return row
 
@@ -234,7 +219,7 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
         if not math.isfinite(widest.max(initial=0.0)):
             told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
             widest = np.fmax.reduce(told)
-        return np.asarray(SPREAD_SAFETY * widest)
+        return np.asarray(limits.SPREAD_SAFETY * widest)
 
 
 def _apart(run: Array, value: Array) -> Array:

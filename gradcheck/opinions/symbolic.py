@@ -14,53 +14,35 @@ from gradcheck.numbers.ball import exact
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
 from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
-from gradcheck.opinions.limits import (
-    FOLDED,
-    LINE_BITS,
-    LONGEST,
-    NODES,
-    READABLE,
-    SAMPLED,
-    WRITTEN_OUT,
-)
-from gradcheck.opinions.opinion import (
-    Case,
-    Direction,
-    NotScalar,
-    Opinion,
-    by_rows,
-    contract,
-    estimate,
-    reason,
-    unit,
-)
+from gradcheck.opinions import limits, opinion
+from gradcheck.opinions.opinion import Case, Direction, NotScalar, Opinion
 from gradcheck.ops.later import sympy
 from gradcheck.values import Array, Numbers, Params
 
 
-@by_rows
-def symbolic(case: Case, *, write: bool = True, nodes: int = NODES) -> Opinion:
+@opinion.by_rows
+def symbolic(case: Case, *, write: bool = True, nodes: int = limits.NODES) -> Opinion:
     """Value, gradients and closed forms of the path taken at the point, with proven error bars.
 
     Where the line is longer than `nodes` there are exact slopes of some entries, drawn at random.
     """
     try:
         try:
-            return refine(lambda bits: _at(case, bits, write, nodes=nodes), LINE_BITS)
+            return refine(lambda bits: _at(case, bits, write, nodes=nodes), limits.LINE_BITS)
         except OutOfBudget:
-            if nodes < NODES:
+            if nodes < limits.NODES:
                 raise
-            return refine(lambda bits: _some(case), LINE_BITS)
+            return refine(lambda bits: _some(case), limits.LINE_BITS)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("symbolic", abstains=reason(error))
+        return Opinion("symbolic", abstains=opinion.reason(error))
 
 
 def _some(case: Case) -> Opinion:
     """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     places = _draw_places(case)
-    with settings(folded=True), _trace(FOLDED, path=None):
+    with settings(folded=True), _trace(limits.FOLDED, path=None):
         inputs = {name: line.constants(values) for name, values in case.inputs.items()}
         leaves = []
         for name, index in places:
@@ -70,10 +52,10 @@ def _some(case: Case) -> Opinion:
         out = case.function("symbolic", inputs)
         _, adjoint = _go_back(case, out)
     directions = tuple(
-        Direction({name: unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
+        Direction({name: opinion.unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
         for (name, index), leaf in zip(places, leaves, strict=True)
     )
-    value = estimate(_values(np.asarray(out, dtype=object)))
+    value = opinion.estimate(_values(np.asarray(out, dtype=object)))
     method = f"{len(places)} entries"
     return Opinion("symbolic", value, directions=directions, ties=RUN.ties, method=method)
 
@@ -81,15 +63,17 @@ def _some(case: Case) -> Opinion:
 def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     """Some entries of every differentiated input in turn, none twice."""
     rng = np.random.default_rng(case.seed)
-    orders = [rng.permutation(np.size(case.inputs[name]))[:SAMPLED].tolist() for name in case.wrt]
+    orders = [
+        rng.permutation(np.size(case.inputs[name]))[: limits.SAMPLED].tolist() for name in case.wrt
+    ]
     turns = [
         (name, order[k])
-        for k in range(SAMPLED)
+        for k in range(limits.SAMPLED)
         for name, order in zip(case.wrt, orders, strict=True)
         if k < len(order)
     ]
     shapes = {name: np.shape(case.inputs[name]) for name in case.wrt}
-    chosen = turns[: max(SAMPLED, len(case.wrt))]
+    chosen = turns[: max(limits.SAMPLED, len(case.wrt))]
     return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
 
 
@@ -98,7 +82,9 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
 
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
-    ask = by_rows(partial(_at, bits=bits, write=False, judge_width=False, nodes=LONGEST))
+    ask = opinion.by_rows(
+        partial(_at, bits=bits, write=False, judge_width=False, nodes=limits.LONGEST)
+    )
     with precision(bits):
         return {name: g.balls for name, g in ask(case).gradients.items()}
 
@@ -115,9 +101,9 @@ def gradients_from(
     (arbs) in the shape of each; the nearest to the loss first. `own()` are the values of the run
     just made. Raises Undecided.
     """
-    with precision(bits), _trace(LONGEST):
+    with precision(bits), _trace(limits.LONGEST):
         leaves = line.inputs(case.inputs, case.wrt)
-        root = contract(case.function("symbolic", leaves), case.cotangent)
+        root = opinion.contract(case.function("symbolic", leaves), case.cotangent)
         seeds: dict[Symbolic, arb] = {np.asarray(root, dtype=object).item(): arb(1)}
         for name, cotangent in given:
             arrived = _gather(leaves[name], line.gradient(seeds))
@@ -129,7 +115,7 @@ def gradients_from(
 
 
 def _at(
-    case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = NODES
+    case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = limits.NODES
 ) -> Opinion:
     path: list[tuple[Symbolic, int]] = []
     with _trace(nodes, path):
@@ -144,8 +130,8 @@ def _at(
         closed, conditions = _write(end, leaves, case, path) if write else ({}, ())
         return Opinion(
             "symbolic",
-            value=estimate(_values(value)),
-            gradients={name: estimate(g) for name, g in gradients.items()},
+            value=opinion.estimate(_values(value)),
+            gradients={name: opinion.estimate(g) for name, g in gradients.items()},
             closed=closed,
             conditions=conditions,
             path=path if write else (),
@@ -168,7 +154,7 @@ def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterato
 
 
 def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
-    end = np.asarray(contract(out, case.cotangent), dtype=object).item()
+    end = np.asarray(opinion.contract(out, case.cotangent), dtype=object).item()
     return end, line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
 
 
@@ -195,7 +181,7 @@ def _write(
         nothing = dict.fromkeys(zeros, sympy.Integer(0))
         found: dict[str, None] = {}
         for difference, sign in path[:50]:
-            expr = write_out(difference, READABLE, nothing)
+            expr = write_out(difference, limits.READABLE, nothing)
             if expr is not None and not expr.is_number:
                 found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
         return _closed_forms(end, leaves, case, nothing), tuple(found)
@@ -214,14 +200,14 @@ def _closed_forms(
     """
     if not isinstance(end, Symbolic):
         return {name: each(lambda leaf: sympy.Integer(0), leaves[name]) for name in case.wrt}
-    whole = write_out(end, READABLE, nothing)
-    if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > WRITTEN_OUT:
+    whole = write_out(end, limits.READABLE, nothing)
+    if whole is None or sum(np.size(leaves[name]) for name in case.wrt) > limits.WRITTEN_OUT:
         return dict.fromkeys(case.wrt)
     sums = {a: n for n in line.line([end]) for a in n.args if type(a) is Symbolic and a in nothing}
 
     def form(leaf: Symbolic) -> "sympy.Expr | None":
         named = {**nothing, sums[leaf]: leaf.atom} if leaf in sums else nothing
-        text = write_out(end, READABLE, named) if leaf in nothing else whole
+        text = write_out(end, limits.READABLE, named) if leaf in nothing else whole
         return sympy.diff(text, leaf.atom).xreplace(other)
 
     other = {sympy.E: sympy.Symbol("exp(1)", positive=True)} if "e" in leaves else {}

@@ -6,56 +6,31 @@ from dataclasses import replace
 import numpy as np
 from flint import arb
 
-from gradcheck.opinions.floats.lines import (
-    Along,
-    draw_directions,
-    move_along,
-    on_entry,
-    on_line,
-    unflatten,
-    value_of,
-)
+from gradcheck.opinions import limits, opinion
+from gradcheck.opinions.floats import lines
+from gradcheck.opinions.floats.lines import Along
 from gradcheck.opinions.floats.quick import glance, look_along, opinion_along, widest_bar
 from gradcheck.opinions.floats.scan import Scanned, scan
-from gradcheck.opinions.limits import (
-    DIRECTIONS,
-    ENTRIES,
-    MOVING,
-    SCANNED,
-    SETTLED,
-    SURE,
-)
-from gradcheck.opinions.opinion import (
-    Case,
-    Direction,
-    Estimate,
-    NotScalar,
-    Opinion,
-    Slope,
-    estimate,
-    estimate_value,
-    reason,
-    unit,
-)
+from gradcheck.opinions.opinion import Case, Direction, Estimate, NotScalar, Opinion, Slope
 from gradcheck.values import Array
 
 
-def black_box(case: Case, because: str, count: int = DIRECTIONS) -> Opinion:
+def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opinion:
     """Slopes of floats along every entry, or along so many random directions where many are."""
     try:
-        value = np.array(value_of(case, case.floats()), dtype=np.float64)
+        value = np.array(lines.value_of(case, case.floats()), dtype=np.float64)
         method = f"scanned floats ({because})"
-        if case.size() > ENTRIES:
-            chosen = [unflatten(case, row) for row in draw_directions(case, count)]
+        if case.size() > limits.ENTRIES:
+            chosen = [lines.unflatten(case, row) for row in lines.draw_directions(case, count)]
             found = tuple(slope_along(case, each) for each in chosen)
-            known = estimate_value(case, value, 0.0)
+            known = opinion.estimate_value(case, value, 0.0)
             return Opinion("differences", known, directions=found, method=method)
         gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
-        return Opinion("differences", abstains=reason(error))
-    known = estimate_value(case, value, noise)
+        return Opinion("differences", abstains=opinion.reason(error))
+    known = opinion.estimate_value(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
@@ -68,17 +43,19 @@ def slopes_along(case: Case, chosen: Array) -> Opinion | None:
     if seen is not None:
         return seen
     try:
-        value = np.array(value_of(case, case.floats()), dtype=np.float64)
-        found = [scan(on_line(case, unflatten(case, row)), 0.0, scale=1.0) for row in chosen]
+        value = np.array(lines.value_of(case, case.floats()), dtype=np.float64)
+        found = [
+            scan(lines.on_line(case, lines.unflatten(case, row)), 0.0, scale=1.0) for row in chosen
+        ]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    if any(each.kind != "smooth" for each in found) or widest_bar(found) > SETTLED:
+    if any(each.kind != "smooth" for each in found) or widest_bar(found) > limits.SETTLED:
         return None
     return opinion_along(case, value, chosen, found)
 
 
 def slope_along(case: Case, u: Along) -> Direction:
-    slope, kind = _ball(scan(on_line(case, u), 0.0, scale=1.0))
+    slope, kind = _ball(scan(lines.on_line(case, u), 0.0, scale=1.0))
     return Direction(u, slope, kind)
 
 
@@ -94,10 +71,10 @@ def _each(
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
     moved = {}  # which entries of the value an entry of an input moves
     for name, index in places:
-        value = move_along(case, {name: unit(case.inputs[name], index)})
+        value = lines.move_along(case, {name: opinion.unit(case.inputs[name], index)})
         here = np.array(value(0.0))
         length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-        there = [np.asarray(value(far * length)) for far in MOVING]
+        there = [np.asarray(value(far * length)) for far in limits.MOVING]
         moved[name, index] = np.asarray(np.any([each != here for each in there], axis=0))
     found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
@@ -110,7 +87,7 @@ def _each(
         if slope is not None:
             slopes[name, index] = slope
     noise = float(np.max(loud, initial=0.0))
-    return {name: estimate(balls) for name, balls in gradients.items()}, slopes, noise
+    return {name: opinion.estimate(balls) for name, balls in gradients.items()}, slopes, noise
 
 
 def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Scanned:
@@ -119,15 +96,15 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     Of the entries of the value that it moves, for what the others carry is no noise of theirs; of
     all, beside which they may be small, where those leave it open.
     """
-    f, x = on_entry(case, name, index)
+    f, x = lines.on_entry(case, name, index)
     length = max(1.0, abs(x))
-    quick = glance(f, x, length) if case.size() > SCANNED else None
-    if quick is not None and quick.error <= SURE * abs(quick.value):
+    quick = glance(f, x, length) if case.size() > limits.SCANNED else None
+    if quick is not None and quick.error <= limits.SURE * abs(quick.value):
         return quick
     if case.cotangent is None:
         return scan(f, x)
     masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))
-    seen = scan(on_entry(masked, name, index)[0], x)
+    seen = scan(lines.on_entry(masked, name, index)[0], x)
     whole = scan(f, x) if seen.kind == "unresolved" else seen
     return seen if whole.kind == "unresolved" else whole
 

@@ -11,17 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gradcheck.opinions.limits import (
-    CARRIED,
-    CLEAR,
-    COLUMNS,
-    EPSILON,
-    GOLDEN,
-    SCAN_SAFETY,
-    STEEPEST,
-    TINY,
-    WINDOW,
-)
+from gradcheck.opinions import limits
+from gradcheck.opinions.limits import EPSILON, TINY
 
 Rungs = NDArray[np.float64]
 Function = Callable[[float], float]
@@ -107,7 +98,7 @@ def make_ladder(samples: Samples) -> Rungs:
     exponents = np.arange(low, high + 1.0)
     if len(exponents) > 128:
         exponents = np.concatenate((exponents[:64], [NAN], exponents[-60:]))
-    return 2.0**exponents * (1 + np.arange(len(exponents)) * GOLDEN % 1 / 4)
+    return 2.0**exponents * (1 + np.arange(len(exponents)) * limits.GOLDEN % 1 / 4)
 
 
 def sample_side(samples: Samples, sign: int, steps: Rungs) -> Side:
@@ -139,7 +130,9 @@ def scale_noise(noise: float, f0: float, values: Rungs) -> Rungs:
     CARRIED are what is left of a difference, whose noise stays what it is.
     """
     units = noise / (EPSILON * abs(f0) + TINY)
-    return np.fmax(noise, (units if 1 < units <= CARRIED else 1.0) * unit_of_rounding(f0, values))
+    return np.fmax(
+        noise, (units if 1 < units <= limits.CARRIED else 1.0) * unit_of_rounding(f0, values)
+    )
 
 
 def find_jump(f0: float, steps: Rungs, values: Rungs) -> float:
@@ -148,18 +141,22 @@ def find_jump(f0: float, steps: Rungs, values: Rungs) -> float:
     rises = rises - steps * (rises[-1] - rises[0]) / (steps[-1] - steps[0])
     size = float(rises[0])
     steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
-    return size if steady and abs(size) > CLEAR * float(unit_of_rounding(f0, values).max()) else 0.0
+    return (
+        size
+        if steady and abs(size) > limits.CLEAR * float(unit_of_rounding(f0, values).max())
+        else 0.0
+    )
 
 
 def find_power(f0: float, steps: Rungs, values: Rungs) -> float:
     """The p < 1 of |f(x ± h) - f(x)| ~ h^p if all these rungs lie on that line; else 0."""
     rises = (values - f0) * np.sign(values[0] - f0)
-    if not (rises > CLEAR * unit_of_rounding(f0, values)).all():
+    if not (rises > limits.CLEAR * unit_of_rounding(f0, values)).all():
         return 0.0
     across, up = np.log2(steps), np.log2(rises)
     power, start = (float(c) for c in np.polyfit(across, up, 1))
     bend = float(np.abs(up - start - power * across).max())
-    least, most = STEEPEST
+    least, most = limits.STEEPEST
     return power if least < power < most and bend < min(0.02, (1 - power) / 2) else 0.0
 
 
@@ -171,7 +168,8 @@ def keeps_moving(f0: float, steps: Rungs, values: Rungs) -> bool:
     quotients = (values - f0) / steps
     moves = np.median(np.abs(np.diff(quotients)).reshape(4, 6), axis=1)
     return bool(
-        moves.max() <= 4 * moves.min() and moves.min() > CLEAR * EPSILON * np.abs(quotients).max()
+        moves.max() <= 4 * moves.min()
+        and moves.min() > limits.CLEAR * EPSILON * np.abs(quotients).max()
     )
 
 
@@ -184,10 +182,10 @@ def measure_quiet_noise(scatters: list[Rungs]) -> float:
 
 def find_plateaus(scatters: Rungs) -> Rungs:
     """Noise that each six rungs tell of; nan where the scatter grows as it does for a smooth f."""
-    six = np.lib.stride_tricks.sliding_window_view(scatters, WINDOW)
+    six = np.lib.stride_tricks.sliding_window_view(scatters, limits.WINDOW)
     early, late = np.median(six[:, :3], axis=1), np.median(six[:, 3:], axis=1)
     level = np.where(late <= 4 * early, 3 * np.median(six, axis=1), np.nan)
-    return np.append(level, np.full(WINDOW - 1, np.nan))
+    return np.append(level, np.full(limits.WINDOW - 1, np.nan))
 
 
 def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
@@ -200,11 +198,13 @@ def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     finer = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
     leaps = scatters > 32 * np.fmax(finer, np.fmax(ulps, noise))
     flats = find_plateaus(scatters)
-    lifted = flats > 2 * np.fmax(np.append(ulps[WINDOW - 1 :], ulps[1 - WINDOW :]), noise)
+    lifted = flats > 2 * np.fmax(
+        np.append(ulps[limits.WINDOW - 1 :], ulps[1 - limits.WINDOW :]), noise
+    )
     if not (leaps | lifted).any():
         return None
     first = int(np.argmax(leaps | lifted))
-    near = slice(first, first + WINDOW)
+    near = slice(first, first + limits.WINDOW)
     sharp = leaps[near] if leaps[near].any() else scatters[near] > flats[first] / 24
     rung = first + int(np.argmax(sharp))
     return Rise(rung, float(scatters[rung]), float(flats[first]) if lifted[first] else 0.0)
@@ -238,7 +238,7 @@ def extrapolate(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tup
     """
     value, heard, coarsest = quotients, noise, steps
     columns, bars = [value], [np.full_like(value, np.inf)]
-    for k in range(1, COLUMNS):
+    for k in range(1, limits.COLUMNS):
         coarsest = coarsen(coarsest)
         weight = (coarsest / steps) ** power
         move, heard_coarser = value - coarsen(value), coarsen(heard)
@@ -249,7 +249,7 @@ def extrapolate(steps: Rungs, quotients: Rungs, noise: Rungs, power: int) -> tup
         heard = (weight * heard + heard_coarser) / (weight - 1)
         columns.append(value)
         bars.append(left + np.abs(move) / (weight - 1) + heard)
-    return np.array(columns), SCAN_SAFETY * np.array(bars)
+    return np.array(columns), limits.SCAN_SAFETY * np.array(bars)
 
 
 def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, power: int) -> Limit:

@@ -10,27 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.opinions.floats.richardson import (
-    INF,
-    NAN,
-    Limit,
-    Rise,
-    Rungs,
-    Samples,
-    Side,
-    find_jump,
-    find_power,
-    find_rise,
-    keeps_moving,
-    limit_of_both,
-    limit_of_side,
-    make_ladder,
-    measure_quiet_noise,
-    measure_scatter,
-    sample_side,
-    scale_noise,
-    sees_gap,
-)
+from gradcheck.opinions.floats import richardson
+from gradcheck.opinions.floats.richardson import INF, NAN, Limit, Rise, Rungs, Samples, Side
 from gradcheck.opinions.limits import EPSILON, SMALL_STEP
 from gradcheck.values import Routine
 
@@ -87,7 +68,7 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
-        slope = look_at_point(samples, make_ladder(samples))
+        slope = look_at_point(samples, richardson.make_ladder(samples))
     return replace(slope, evaluations=len(samples.seen))
 
 
@@ -100,7 +81,10 @@ def look_at_point(samples: Samples, steps: Rungs) -> Scanned:
     points = samples.x + np.concatenate((steps, -steps))
     if all(samples(float(t)) == samples.here() for t in points):  # or its digits are lost in one
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
-    left, right = sample_side(samples, -1, steps), sample_side(samples, 1, steps)
+    left, right = (
+        richardson.sample_side(samples, -1, steps),
+        richardson.sample_side(samples, 1, steps),
+    )
     findings = examine_side(samples, left), examine_side(samples, right)
     stray, (one, other) = 0.0, (found.jump for found in findings)
     rounded = all(found.trouble == "rounding" for found in findings)
@@ -118,14 +102,14 @@ def examine_side(samples: Samples, side: Side) -> ScanFinding:
     f0, hand = samples.here(), "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
         return ScanFinding("outside")
-    if jump := find_jump(f0, side.steps[:12], side.values[:12]):
+    if jump := richardson.find_jump(f0, side.steps[:12], side.values[:12]):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         words = f"f(x{hand}0) - f(x) = {jump:.6g}"
         return ScanFinding("rounding" if small else "jump", NAN, words, jump)
-    if power := find_power(f0, side.steps[:16], side.values[:16]):
+    if power := richardson.find_power(f0, side.steps[:16], side.values[:16]):
         slope = math.copysign(INF, side.sign * (side.values[0] - f0))
         return ScanFinding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
-    if len(side.steps) > 24 and keeps_moving(f0, side.steps[:25], side.values[:25]):
+    if len(side.steps) > 24 and richardson.keeps_moving(f0, side.steps[:25], side.values[:25]):
         return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return ScanFinding()
 
@@ -138,11 +122,13 @@ def measure_noise(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
     means nothing. The next stair shows as a rise of the scatter.
     """
-    scatters = [measure_scatter(samples.here(), side.steps, side.values) for side in sides]
-    noise, shape = max(measure_quiet_noise(scatters), EPSILON * abs(samples.here())), INF
+    scatters = [
+        richardson.measure_scatter(samples.here(), side.steps, side.values) for side in sides
+    ]
+    noise, shape = max(richardson.measure_quiet_noise(scatters), EPSILON * abs(samples.here())), INF
     for side, scattered in zip(sides, scatters, strict=True):
-        ulps = scale_noise(noise, samples.here(), side.values)[2:]
-        while found := find_rise(scattered, ulps, noise):
+        ulps = richardson.scale_noise(noise, samples.here(), side.values)[2:]
+        while found := richardson.find_rise(scattered, ulps, noise):
             louder = explain_rise(samples, side, found, noise)
             if louder <= noise:
                 shape = min(shape, float(side.steps[found.rung + 2]))
@@ -156,7 +142,7 @@ def explain_rise(samples: Samples, side: Side, found: Rise, noise: float) -> flo
     if 0 < found.plateau <= 16 * noise:
         return found.plateau
     height, place = find_break(samples, side, found)
-    if height <= 16 * scale_noise(noise, samples.here(), np.array([samples(place)]))[0]:
+    if height <= 16 * richardson.scale_noise(noise, samples.here(), np.array([samples(place)]))[0]:
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
@@ -200,7 +186,9 @@ def conclude(
     """Put the two sides together: what denies a slope first, then one side alone, then both."""
     f0, troubles = samples.here(), [finding.trouble for finding in findings]
     left, right = (
-        Limit(finding.slope) if finding.trouble else limit_of_side(side, f0, noise, samples.length)
+        Limit(finding.slope)
+        if finding.trouble
+        else richardson.limit_of_side(side, f0, noise, samples.length)
         for side, finding in zip(sides, findings, strict=True)
     )
     detail = "; ".join(finding.detail for finding in findings if finding.detail)
@@ -232,11 +220,11 @@ def join_sides(
     (left, right), f0, (noise, shape) = limits, samples.here(), heard
     if math.isinf(left.bar + right.bar):
         return resolve(samples, found, Limit())
-    limit = limit_of_both(*sides, f0, noise, samples.length, shape)
+    limit = richardson.limit_of_both(*sides, f0, noise, samples.length, shape)
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
         return resolve(samples, found, limit)
-    if not sees_gap(*sides, f0, noise, gap):
+    if not richardson.sees_gap(*sides, f0, noise, gap):
         return resolve(samples, found, replace(limit, bar=limit.bar + abs(gap)))
     detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
