@@ -19,7 +19,7 @@ from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, step_from
 from gradcheck.opinions.limits import STEPS_INSIDE
-from gradcheck.opinions.opinion import Case, Rows
+from gradcheck.opinions.opinion import Case, Rows, unit
 from gradcheck.opinions.tape import leaves_of
 from gradcheck.values import Numbers, Params
 
@@ -39,21 +39,14 @@ def by_line(y: Numbers, x: Numbers) -> Numbers:
 def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
     """Differences of each entry, with a bar."""
     entries: Numbers = arbs(x)
-    start = balls(x)
-
-    def total(value: Numbers) -> arb:
-        return arbs(np.sum(value)).item()  # type: ignore[no-any-return]
+    start, here = balls(x), arbs(np.sum(y)).item()
 
     def along(index: tuple[int, ...]) -> Callable[[arb], arb]:
-        def at(step: arb) -> arb:
-            u = np.zeros(entries.shape)
-            u[index] = 1.0
-            return total(again(step_from(start, u, step)))
-
-        return at
+        u = unit(entries, index)
+        return lambda step: arbs(np.sum(again(step_from(start, u, step)))).item()
 
     found = [
-        slope_at(along(index), total(y), entries[index], True, STEPS_INSIDE)[0]
+        slope_at(along(index), here, entries[index], True, STEPS_INSIDE)[0]
         for index in np.ndindex(entries.shape)
     ]
     return balls(np.asarray(_reshape(found, x)))

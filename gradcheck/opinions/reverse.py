@@ -92,7 +92,11 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     whole = _flat(value, gradients)
-    bars = _bars(whole, [_flat(*run) for run in others])
+    size, bars = np.abs(whole), spread(whole, [_flat(*run) for run in others])
+    bars = bars + 2 * EPSILON * size  # each number's own rounding
+    wide = bars > limits.LINEAR * size  # a few samples say little of how far rounding can go
+    bars = np.where(wide, limits.HUMBLE * bars, bars)
+    bars = np.where(np.isnan(bars), np.inf, bars)  # no run tells anything
     found, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
@@ -166,18 +170,6 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
             leaves = leaves_of(case, case.floats())
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
-
-
-def _bars(value: Array, runs: Sequence[Array]) -> Array:
-    """The bars of some numbers: the spread of the disturbed runs, and each one's own rounding.
-
-    Where rounding moves more than a thousandth of a number, few samples say little of how far it
-    can go; where no run tells anything the bar is infinite.
-    """
-    size = np.abs(value)
-    bar = spread(value, runs) + 2 * EPSILON * size
-    bar = np.where(bar > limits.LINEAR * size, limits.HUMBLE * bar, bar)
-    return np.where(np.isnan(bar), np.inf, bar)
 
 
 # -- what rounding does to a result, by sampling -----------------------------------------------

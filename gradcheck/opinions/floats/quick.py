@@ -155,8 +155,9 @@ def _slopes(
             if seen is None:
                 break
             found.append(seen)
-        if len(found) == count and widest_bar(found) <= ENOUGH:
-            return found
+        else:
+            if widest_bar(found) <= ENOUGH:
+                return found
     return None
 
 
