@@ -7,7 +7,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops import domains
-from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, Vjp, flat, op, pass_on
+from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, flat, op, pass_on
 from gradcheck.values import Call, Numbers
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
@@ -24,37 +24,26 @@ COMPARISONS = {
 
 add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
 subtract = op(
-    np.subtract,
-    (pass_on, lambda y, a, b: lambda g: -g),
-    exact=operator.sub,
-    unseen=domains.is_lost,
-    school=("sub",),
-)
+    np.subtract, (pass_on, lambda y, a, b: lambda g: -g), exact=operator.sub,
+    unseen=domains.is_lost, school=("sub",),
+)  # fmt: skip
 multiply = op(
-    np.multiply,
-    (lambda y, a, b: lambda g: g * b, lambda y, a, b: lambda g: g * a),
-    exact=operator.mul,
-    school=("mul",),
-)
-divide = op(
-    np.divide,
-    (lambda y, a, b: lambda g: g / b, lambda y, a, b: lambda g: -g * ((a / b) / b)),
-    exact=operator.truediv,
-    domain=BY_POSITIVE,
-    undefined=lambda a, b: b == 0,
-    school=("div", "true_divide"),
-)
+    np.multiply, (lambda y, a, b: lambda g: g * b, lambda y, a, b: lambda g: g * a),
+    exact=operator.mul, school=("mul",),
+)  # fmt: skip
+_by_divisor = partial(op, domain=BY_POSITIVE, undefined=lambda a, b: b == 0)
+divide = _by_divisor(
+    np.divide, (lambda y, a, b: lambda g: g / b, lambda y, a, b: lambda g: -g * ((a / b) / b)),
+    exact=operator.truediv, school=("div", "true_divide"),
+)  # fmt: skip
 negative = op(
     np.negative, (lambda y, x: lambda g: -g,), exact=operator.neg, rounds=False, school=("neg",)
 )
 positive = op(
-    np.positive,
-    (pass_on,),
-    also=(np.conjugate, np.real, np.real_if_close),
-    exact=operator.pos,
+    np.positive, (pass_on,), also=(np.conjugate, np.real, np.real_if_close), exact=operator.pos,
     rounds=False,
     school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
-)
+)  # fmt: skip
 
 # -- powers --------------------------------------------------------------------------------------
 
@@ -107,27 +96,23 @@ float_power = _power(
 
 # -- remainders ----------------------------------------------------------------------------------
 
-_dividing = partial(op, domain=BY_POSITIVE, undefined=lambda a, b: b == 0, kinks="multiples of b")
-remainder = _dividing(
-    np.remainder,
-    (  # a / b itself may be rounded up
-        pass_on,
-        lambda y, a, b: lambda g: -g * np.rint((a - np.remainder(a, b)) / b),
-    ),
-    also=(np.mod,),
-    exact=Composed(lambda a, b: a - b * np.floor(a / b)),
-    school=("mod",),
-)
-fmod = _dividing(
-    np.fmod,
-    (pass_on, lambda y, a, b: lambda g: -g * np.rint((a - np.fmod(a, b)) / b)),
-    exact=Composed(lambda a, b: a - b * np.trunc(a / b)),
-)
+_dividing = partial(_by_divisor, kinks="multiples of b")
+
+
+def _leaving(function: Numbers, rounded: Numbers, **cells: Numbers) -> Op:
+    """Enter what is left of a division by the rounded quotient (a / b may be rounded up)."""
+    return _dividing(
+        function,
+        (pass_on, lambda y, a, b: lambda g: -g * np.rint((a - function(a, b)) / b)),
+        exact=Composed(lambda a, b: a - b * rounded(a / b)),
+        **cells,
+    )
+
+
+remainder = _leaving(np.remainder, np.floor, also=(np.mod,), school=("mod",))
+fmod = _leaving(np.fmod, np.trunc)
 floor_divide = _dividing(
-    np.floor_divide,
-    (flat, flat),
-    exact=Composed(lambda a, b: np.floor(a / b)),
-    rounds=False,
+    np.floor_divide, (flat, flat), exact=Composed(lambda a, b: np.floor(a / b)), rounds=False
 )
 
 # -- smooth functions of two numbers -------------------------------------------------------------
@@ -157,31 +142,26 @@ def x_log_y(a: Numbers, b: Numbers) -> Numbers:
 
 
 hypot = op(
-    np.hypot,
-    (lambda y, a, b: lambda g: g * (a / y), lambda y, a, b: lambda g: g * (b / y)),
-    closed=lambda m, a, b: m.sqrt(a**2 + b**2),
-    kinks="a = b = 0",
-)
+    np.hypot, (lambda y, a, b: lambda g: g * (a / y), lambda y, a, b: lambda g: g * (b / y)),
+    closed=lambda m, a, b: m.sqrt(a**2 + b**2), kinks="a = b = 0",
+)  # fmt: skip
 arctan2 = op(
     np.arctan2,
     (
         lambda y, a, b: lambda g: g * b * _inverse_square(a, b),
         lambda y, a, b: lambda g: -g * a * _inverse_square(a, b),
     ),
-    closed="atan2",
-    domain=BY_POSITIVE,
-    school=("atan2",),
-)
+    closed="atan2", domain=BY_POSITIVE, school=("atan2",),
+)  # fmt: skip
 logaddexp = op(
     np.logaddexp,
     (  # y is rounded where a and b are large
         lambda y, a, b: lambda g: g * _sigmoid(a - b),
         lambda y, a, b: lambda g: g * _sigmoid(b - a),
     ),
-    closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
-    ball=lambda a, b: a + (b - a).exp().log1p(),
+    closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)), ball=lambda a, b: a + (b - a).exp().log1p(),
     unseen=lambda a, b: domains.is_saturated(a - b),
-)
+)  # fmt: skip
 LN2 = float(np.log(2))
 logaddexp2 = op(
     np.logaddexp2,
@@ -236,44 +216,43 @@ absolute = op(
     school=("abs", "fabs"),
 )
 sign = op(
-    np.sign,
-    (flat,),
-    exact=Composed(lambda x: (x > 0) - (x < 0)),
-    kinks=(0.0,),
-    rounds=False,
+    np.sign, (flat,), exact=Composed(lambda x: (x > 0) - (x < 0)), kinks=(0.0,), rounds=False,
     school=("sgn",),
-)
+)  # fmt: skip
 
 
-def _of_two(function: Numbers, stays: Numbers, vjps: tuple[Vjp, Vjp]) -> Op:
-    """The row of a choice of one of two: of the first where it `stays` before the second."""
-    chosen = Composed(lambda a, b: a if stays(a, b) else b)
-    return op(function, vjps, exact=chosen, kinks="a = b", rounds=False)
-
-
-_LARGER = (
-    lambda y, a, b: lambda g: _share(g, a, b),
-    lambda y, a, b: lambda g: _share(g, b, a),
-)
-maximum = _of_two(np.maximum, operator.ge, _LARGER)
-minimum = _of_two(np.minimum, operator.le, _LARGER[::-1])
-
-
-def _but_nan(function: Numbers, stays: Numbers, wins: Numbers) -> Op:
-    """The same where what is not a number never wins; of equal numbers the first does."""
-
-    def first(a: Numbers, b: Numbers) -> Numbers:
-        return (wins(a, b) | np.isnan(b)) * 1.0
-
-    rules = (
-        lambda y, a, b: lambda g: g * first(a, b),
-        lambda y, a, b: lambda g: g * (1.0 - first(a, b)),
+def _choosing(function: Numbers, stays: Numbers, won: Numbers) -> Op:
+    """Enter a choice of one of two: of a where it `stays` before b; `won` is a's part of g."""
+    return op(
+        function,
+        (
+            lambda y, a, b: lambda g: won(g, a, b, True),
+            lambda y, a, b: lambda g: won(g, a, b, False),
+        ),
+        exact=Composed(lambda a, b: a if stays(a, b) else b),
+        kinks="a = b",
+        rounds=False,
     )
-    return _of_two(function, stays, rules)
 
 
-fmax = _but_nan(np.fmax, operator.ge, np.greater_equal)
-fmin = _but_nan(np.fmin, operator.le, np.less_equal)
+def _but_nan(wins: Numbers) -> Numbers:
+    """What is not a number never wins; of equal numbers the first does."""
+
+    def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
+        share = (wins(a, b) | np.isnan(b)) * 1.0
+        return g * (share if first else 1.0 - share)
+
+    return won
+
+
+maximum = _choosing(
+    np.maximum, operator.ge, lambda g, a, b, first: _share(g, *((a, b) if first else (b, a)))
+)
+minimum = _choosing(
+    np.minimum, operator.le, lambda g, a, b, first: _share(g, *((b, a) if first else (a, b)))
+)
+fmax = _choosing(np.fmax, operator.ge, _but_nan(np.greater_equal))
+fmin = _choosing(np.fmin, operator.le, _but_nan(np.less_equal))
 copysign = op(
     np.copysign,
     (lambda y, a, b: lambda g: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0), flat),
@@ -282,12 +261,9 @@ copysign = op(
     rounds=False,
 )
 heaviside = op(
-    np.heaviside,
-    (None, None),
-    exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
-    kinks=(0.0,),
-    rounds=False,
-)
+    np.heaviside, (None, None), exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    kinks=(0.0,), rounds=False,
+)  # fmt: skip
 where = op(
     np.where,
     (
@@ -310,13 +286,9 @@ nan_to_num = op(
 
 
 def _arrange_bounds(
-    x: Numbers,
-    a_min: Numbers = None,
-    a_max: Numbers = None,
-    *,
-    min: Numbers = None,
-    max: Numbers = None,
-) -> Call:
+    x: Numbers, a_min: Numbers = None, a_max: Numbers = None, *,
+    min: Numbers = None, max: Numbers = None,
+) -> Call:  # fmt: skip
     """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
     bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
     sides = tuple(side for side, v in bounds.items() if np.ndim(v) or hasattr(v, "shape"))
@@ -361,14 +333,7 @@ def _clip_defined(
 
 
 clip = op(
-    np.clip,
-    _clip_rule,
+    np.clip, _clip_rule, exact=Composed(_clip_defined), kinks="the bounds",
     forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
-    exact=Composed(_clip_defined),
-    kinks="the bounds",
-    elementwise=False,
-    operands=None,
-    arrange=_arrange_bounds,
-    rounds=False,
-    school=("clamp",),
-)
+    elementwise=False, operands=None, arrange=_arrange_bounds, rounds=False, school=("clamp",),
+)  # fmt: skip

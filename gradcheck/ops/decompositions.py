@@ -16,7 +16,7 @@ from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.matrices import STEPS, of_matrices
+from gradcheck.ops.linear import STEPS, of_matrices
 from gradcheck.ops.reductions import others
 from gradcheck.ops.row import ABSTAINS, Composed, Op, op
 from gradcheck.ops.shapes import bare_numbers
@@ -52,7 +52,7 @@ def _cofactors(a: Numbers) -> Numbers:
 
 def _each_matrix(g: Numbers) -> Numbers:
     """One number a matrix, laid so that it multiplies the whole of it."""
-    return np.reshape(g, (*g.shape, 1, 1))
+    return g[..., None, None]
 
 
 def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
@@ -94,31 +94,26 @@ def _log_of_square(determinant: Numbers) -> Numbers:
 
 
 det = _whole(
-    np.linalg.det,
-    (lambda y, a: lambda g: _det_rule(g, y, a),),
+    np.linalg.det, (lambda y, a: lambda g: _det_rule(g, y, a),),
     symbolic=Composed(_over_stack(_det_by_minors)),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
-)
+)  # fmt: skip
 logabsdet = _whole(
     lambda a: np.linalg.slogdet(a)[1],
     (lambda y, a: lambda g: _each_matrix(g) * np.linalg.inv(a).mT,),
-    name="logabsdet",
+    name="logabsdet", kinks="singular",
     symbolic=Composed(_over_stack(lambda a: _log_of_square(_det_by_minors(a)))),
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
-    kinks="singular",
-)
+)  # fmt: skip
 signdet = _whole(
     lambda a: np.linalg.slogdet(a)[0],
     (lambda y, a: lambda g, shape=a.shape: np.zeros(shape),),
-    name="signdet",
+    name="signdet", kinks="singular", rounds=False,
     symbolic=Composed(_over_stack(lambda a: np.sign(_det_by_minors(a)))),
     ball=Composed(lambda a: np.sign(np.linalg.det(a))),
-    kinks="singular",
-    rounds=False,
-)
+)  # fmt: skip
 slogdet = compound(
-    np.linalg.slogdet,
-    lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a)),
+    np.linalg.slogdet, lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a))
 )
 
 
@@ -132,17 +127,12 @@ def logdet(a: Numbers) -> Numbers:
 # -- inverses and systems ------------------------------------------------------------------------
 
 
-def _magnitude(entry: Numbers) -> float:
-    """How large an entry is here, for the choice of a pivot only."""
-    return abs(float(entry.value if hasattr(entry, "value") else entry))
-
-
 def _inverse_by_elimination(a: Array) -> Array:
     """Gauss and Jordan, with the largest entry of each column as its pivot."""
     n = len(a)
     work = np.concatenate([a, np.eye(n, dtype=int).astype(object)], axis=1)
     for k in range(n):
-        best = max(range(k, n), key=lambda i: _magnitude(work[i, k]))
+        best = max(range(k, n), key=lambda i: abs(float(getattr(work[i, k], "value", work[i, k]))))
         work[[k, best]] = work[[best, k]]
         work[k] = work[k] / work[k, k]
         for i in range(n):
@@ -152,12 +142,10 @@ def _inverse_by_elimination(a: Array) -> Array:
 
 
 inv = _whole(
-    np.linalg.inv,
-    (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
+    np.linalg.inv, (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
     symbolic=Composed(_over_stack(_inverse_by_elimination)),
-    ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS),
-    school=("inverse",),
-)
+    ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS), school=("inverse",),
+)  # fmt: skip
 
 
 def _solve(a: Numbers, g: Numbers, rank: int) -> Numbers:
@@ -309,25 +297,19 @@ def _right_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     return u @ (inside + _transpose(_beside(v, g) / s[..., None, :]))
 
 
-svdvals = _in_floats(
-    lambda a: np.linalg.svd(a, compute_uv=False),
-    (lambda y, a: lambda g: (left_vectors(a) * g[..., None, :]) @ right_vectors(a),),
-    name="svdvals",
-    also=(np.linalg.svdvals,),
-    kinks="equal singular values",
-)
-left_vectors: Op = _in_floats(
-    lambda a: np.linalg.svd(a, full_matrices=False)[0],
-    (lambda y, a: lambda g: _left_rule(g, y, a),),
-    name="left_singular_vectors",
-    kinks="equal singular values",
-)
-right_vectors: Op = _in_floats(
-    lambda a: np.linalg.svd(a, full_matrices=False)[2],
-    (lambda y, a: lambda g: _right_rule(g, y, a),),
-    name="right_singular_vectors",
-    kinks="equal singular values",
-)
+_of_svd = partial(_in_floats, kinks="equal singular values")
+svdvals = _of_svd(
+    "svdvals", (lambda y, a: lambda g: (left_vectors(a) * g[..., None, :]) @ right_vectors(a),),
+    forward=lambda a: np.linalg.svd(a, compute_uv=False), also=(np.linalg.svdvals,),
+)  # fmt: skip
+left_vectors: Op = _of_svd(
+    "left_singular_vectors", (lambda y, a: lambda g: _left_rule(g, y, a),),
+    forward=lambda a: np.linalg.svd(a, full_matrices=False)[0],
+)  # fmt: skip
+right_vectors: Op = _of_svd(
+    "right_singular_vectors", (lambda y, a: lambda g: _right_rule(g, y, a),),
+    forward=lambda a: np.linalg.svd(a, full_matrices=False)[2],
+)  # fmt: skip
 
 
 @composed(function=np.linalg.svd)

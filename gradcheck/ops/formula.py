@@ -1,12 +1,10 @@
 """Functions said in terms of rows: they give several numbers, or are formulas of other ops."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from inspect import Signature, signature
 
 from gradcheck.ops.row import BY_SPELLING, TABLE, Op, handler_of, join, respell
-from gradcheck.values import Call, Numbers, Params, Routine
+from gradcheck.values import Numbers, Routine
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +28,6 @@ class Compound:
         if self.function is None or handler_of((*args, *kwargs.values())):
             return self.meaning(*map(join, args), **{k: join(v) for k, v in kwargs.items()})
         return self.function(*args, **kwargs)
-
-    def in_order(self, args: Sequence[Numbers], kwargs: Params) -> Call:
-        """A call's arguments by position, with the defaults; TypeError where they do not fit."""
-        call = self._signature.bind(*args, **respell(kwargs, self.words))
-        call.apply_defaults()
-        return call.args, call.kwargs
-
-    @cached_property
-    def _signature(self) -> Signature:
-        return signature(self.meaning)
 
 
 ANSWERED = frozenset(

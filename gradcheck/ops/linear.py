@@ -1,16 +1,110 @@
-"""Products of vectors, matrices and tensors."""
+"""Products of vectors, matrices and tensors.
+
+Of balls flint multiplies, inverts and solves matrices whole, with proven bars: NumPy would go
+through an object array product by product in Python, some hundred times slower.
+"""
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
 from string import ascii_letters
 
 import numpy as np
+from flint import arb_mat
 
-from gradcheck.ops.formula import composed
-from gradcheck.ops.matrices import product, sum_products, write_out
+from gradcheck.errors import OutOfBudget
+from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import Composed, op
 from gradcheck.ops.shapes import scatter
-from gradcheck.values import Call, Numbers
+from gradcheck.values import Call, Numbers, Routine
+
+# -- of exact numbers -----------------------------------------------------------------------------
+
+
+PRODUCTS = 400
+"""So many products, within a matrix product, take as long as making one ball in Python."""
+STEPS = 16
+"""Likewise the steps of an elimination, n^3 for n rows."""
+WRITTEN_OUT = 100_000
+"""The most products that a closed form is made of."""
+
+
+def of_matrices(rule: Routine, signature: str, share: int) -> Composed:
+    """A ball cell that a rule on `arb_mat`s serves, for each matrix of a stack.
+
+    `signature` is NumPy's, "(n,k),(k,m)->(n,m)"; `share` steps of the rule cost as much as a ball.
+    """
+
+    def cell(*operands: Numbers) -> Numbers:
+        entries = (e for v in operands for e in np.asarray(v, dtype=object).flat)
+        kind: Numbers = next(type(e) for e in entries if hasattr(type(e), "by_matrices"))
+        return kind.by_matrices(rule, signature, share, operands)
+
+    return Composed(cell)
+
+
+_PRODUCT = of_matrices(arb_mat.__mul__, "(n,k),(k,m)->(n,m)", PRODUCTS)
+
+
+def product(a: Numbers, b: Numbers) -> Numbers:
+    """`a @ b`; a vector is a row on the left and a column on the right, and comes off again."""
+    if not (np.ndim(a) and np.ndim(b) and np.size(a) and np.size(b)):
+        return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+    row, column = np.ndim(a) == 1, np.ndim(b) == 1
+    y = np.asarray(_PRODUCT.function(a[None, :] if row else a, b[:, None] if column else b))
+    y = y[..., 0] if column else y
+    return y[..., 0, :] if row and not column else y[..., 0] if row else y
+
+
+def write_out(a: Numbers, b: Numbers) -> Numbers:
+    """`a @ b`, product by product; OutOfBudget where no one would wait for it."""
+    products = np.size(a) * (np.shape(b)[-1] if np.ndim(b) > 1 else 1)
+    if products > WRITTEN_OUT:
+        raise OutOfBudget(f"a matrix product of {products} products, written out one by one")
+    return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
+
+
+def sum_products(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
+    """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
+
+    What stands in one operand alone is summed there first; what both share with the value is the
+    stack, what only they share is contracted.
+    """
+    plain = [np.asarray(v, dtype=object) for v in operands]
+    axes = {
+        pair for t, v in zip(terms, plain, strict=True) for pair in zip(t, v.shape, strict=True)
+    }
+    stretched = len(axes) > len({letter for letter, _ in axes})  # axes of one entry are repeated
+    if len(terms) != 2 or stretched or any(len(set(term)) < len(term) for term in terms):
+        return np.einsum(f"{','.join(terms)}->{out}", *plain)
+    s, a = _sum_others(terms[0], plain[0], terms[1] + out)
+    t, b = _sum_others(terms[1], plain[1], terms[0] + out)
+    stack = [c for c in s if c in t and c in out]
+    inside = [c for c in s if c in t and c not in out]
+    rows, columns = ([c for c in term if c not in stack + inside] for term in (s, t))
+    sizes = dict(zip(s, a.shape, strict=True)) | dict(zip(t, b.shape, strict=True))
+    a = _lay(a, s, (stack, rows, inside), sizes)
+    b = _lay(b, t, (stack, inside, columns), sizes)
+    order = stack + rows + columns
+    y = np.asarray(product(a, b)).reshape([sizes[c] for c in order])
+    return y.transpose([order.index(c) for c in out])
+
+
+def _sum_others(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Numbers]:
+    """An operand without the letters that stand nowhere else: their axes are summed."""
+    alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
+    return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)
+
+
+def _lay(
+    v: Numbers, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]
+) -> Numbers:
+    """An operand with its axes in three groups, each made one axis."""
+    v = np.asarray(v, dtype=object).transpose([term.index(c) for group in groups for c in group])
+    return v.reshape([prod(sizes[c] for c in group) for group in groups])
+
+
+# -- products of matrices ------------------------------------------------------------------------
 
 
 def _left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
@@ -80,16 +174,12 @@ def _pull(
 
 def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Numbers:
     def pull(i: int, g: Numbers) -> Numbers:
-        terms, out = _spell_out(subscripts, [np.ndim(v) for v in operands])
+        terms, out = _spell_out(subscripts, list(map(np.ndim, operands)))
         own = terms.pop(i)
         others = zip(terms, operands[:i] + operands[i + 1 :], strict=True)
         return _pull(g, np.shape(operands[i]), own, list(others), out)
 
     return pull
-
-
-def _sum_in_balls(*operands: Numbers, subscripts: str) -> Numbers:
-    return sum_products(*_spell_out(subscripts, [np.ndim(v) for v in operands]), *operands)
 
 
 def _subscript(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
@@ -115,7 +205,11 @@ einsum = op(
     np.einsum,
     _einsum_rule,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
-    ball=Composed(_sum_in_balls),
+    ball=Composed(
+        lambda *operands, subscripts: sum_products(
+            *_spell_out(subscripts, list(map(np.ndim, operands))), *operands
+        )
+    ),
     elementwise=False,
     operands=None,
     arrange=_subscript,
@@ -158,26 +252,19 @@ def dot(a: Numbers, b: Numbers) -> Numbers:
     return a @ b if np.ndim(b) < 3 else tensordot.meaning(a, b, ([-1], [-2]))
 
 
-@composed(function=np.inner)
-def inner(a: Numbers, b: Numbers) -> Numbers:
-    """The sum over the last axes of both."""
-    return tensordot.meaning(a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else a * b
-
-
-@composed(function=np.vdot)
-def vdot(a: Numbers, b: Numbers) -> Numbers:
-    """The sum of the products of all entries."""
-    return np.ravel(a) @ np.ravel(b)
+compound(
+    np.inner,
+    lambda a, b: tensordot.meaning(a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else a * b,
+)
+compound(np.vdot, lambda a, b: np.ravel(a) @ np.ravel(b))
 
 
 @composed(function=np.vecdot, also=(np.linalg.vecdot,))
 def vecdot(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
     """The products of vectors along an axis."""
-    return (
-        np.sum(a * b, axis=axis)
-        if axis == -1
-        else np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), axis=-1)
-    )
+    if axis != -1:
+        a, b = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+    return np.sum(a * b, axis=-1)
 
 
 @composed(function=np.kron)
@@ -191,13 +278,9 @@ def kron(a: Numbers, b: Numbers) -> Numbers:
 
 
 def _cross(
-    a: Numbers,
-    b: Numbers,
-    axisa: int = -1,
-    axisb: int = -1,
-    axisc: int = -1,
+    a: Numbers, b: Numbers, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     axis: int | None = None,
-) -> Call:
+) -> Call:  # fmt: skip
     """Vectors of three entries; NumPy's products in the plane are refused, as PyTorch does."""
     if axis is None:
         axis = axisc
@@ -214,20 +297,14 @@ cross = op(
         lambda y, a, b, axis=-1: lambda g: np.cross(b, g, axis=axis),
         lambda y, a, b, axis=-1: lambda g: np.cross(g, a, axis=axis),
     ),
-    also=(np.linalg.cross,),
-    elementwise=False,
-    arrange=_cross,
-    operands=2,
-)
+    also=(np.linalg.cross,), elementwise=False, arrange=_cross, operands=2,
+)  # fmt: skip
 
 
 @composed(function=np.linalg.multi_dot, school=("chain_matmul",))
 def multi_dot(arrays: Sequence[Numbers], *more: Numbers) -> Numbers:
     """The product of all matrices, from left to right; the first and the last may be vectors."""
-    y, *rest = (arrays, *more) if more else arrays
-    for each in rest:
-        y = matmul(y, each)
-    return y
+    return reduce(matmul, (arrays, *more) if more else arrays)
 
 
 @composed(function=np.linalg.matrix_power)
@@ -237,9 +314,10 @@ def matrix_power(a: Numbers, n: int) -> Numbers:
         return matrix_power.meaning(np.linalg.inv(a), -n)
     if n == 0:
         return 0 * a + np.eye(np.shape(a)[-1])
-    half = matrix_power.meaning(a, n // 2) if n > 1 else None
-    square = None if half is None else half @ half
-    return a if square is None else square @ a if n % 2 else square
+    if n == 1:
+        return a
+    half = matrix_power.meaning(a, n // 2)
+    return half @ half @ a if n % 2 else half @ half
 
 
 @composed()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcheck.ops.activations import log_softmax, sigmoid
-from gradcheck.ops.formula import composed
+from gradcheck.ops.formula import composed, compound
 from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, op
 from gradcheck.values import Call, Numbers, Routine
 
@@ -27,13 +27,16 @@ def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
     return REDUCTIONS[reduction](losses)
 
 
-def refuse_old(size_average: Numbers, reduce: Numbers) -> None:
-    """Raises TypeError for PyTorch's old words of a reduction."""
+def _read_words(
+    weight: Numbers, size_average: Numbers, reduce: Numbers, reduction: str
+) -> tuple[Numbers, str]:
+    """The weight and the reduction; the word of it may stand first. TypeError for the old words."""
     if size_average is not None or reduce is not None:
         raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
+    return (None, weight) if isinstance(weight, str) else (weight, str(reduction))
 
 
-def plain(weights: Numbers) -> Numbers:
+def _plain(weights: Numbers) -> Numbers:
     """Weights as an array: no derivative goes through them. Raises TypeError where one would."""
     if getattr(weights, "requires_grad", False):
         raise TypeError("the weights of a loss are plain numbers: write weight.detach()")
@@ -50,11 +53,7 @@ def _pair(
     defined: Routine | None = None,
     **cells: Numbers,
 ) -> Numbers:
-    """The row of a loss that compares two arrays entry by entry, and then reduces.
-
-    `slopes` are the loss's by a and by b; `defined` is the loss in exact numbers, where it is not
-    said as it is in floats.
-    """
+    """Enter a loss of two arrays' entries, its slopes by both, and how exact numbers say it."""
 
     def rule(slope: Routine) -> Numbers:
         def vjp(
@@ -88,10 +87,9 @@ mse_loss = _pair(
 )
 
 
-@composed()
-def l1_loss(a: Numbers, b: Numbers, reduction: str = "mean") -> Numbers:
-    """The absolute differences."""
-    return reduce_loss(np.absolute(a - b), reduction)
+l1_loss = compound(
+    None, lambda a, b, reduction="mean": reduce_loss(np.absolute(a - b), reduction), "l1_loss"
+)
 
 
 @composed()
@@ -122,16 +120,14 @@ def _alike(
 
     A weight for each entry multiplies its loss, `pos_weight` its part of the target.
     """
-    if isinstance(weight, str):
-        weight, reduction = None, weight
+    weight, reduction = _read_words(weight, size_average, reduce, reduction)
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
             f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
         )
-    refuse_old(size_average, reduce)
-    how = {"reduction": str(reduction)}
     weights = {"weight": weight, "pos_weight": pos_weight}
-    return (a, b), how | {k: plain(v) for k, v in weights.items() if v is not None}
+    given = {k: _plain(v) for k, v in weights.items() if v is not None}
+    return (a, b), {"reduction": reduction, **given}
 
 
 def _bound_log(p: Numbers) -> Numbers:
@@ -159,18 +155,9 @@ def _by_logits(z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Number
     return weight * (pos_weight * t * right + (1 - t) * wrong)
 
 
-def _by_logits_defined(
-    z: Numbers, t: Numbers, weight: Numbers = 1, pos_weight: Numbers = 1
-) -> Numbers:
-    right, wrong = np.log(1 + np.exp(-z)), np.log(1 + np.exp(z))
-    return weight * (pos_weight * t * right + (1 - t) * wrong)
-
-
 def _logits_slope(
-    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = None
+    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0
 ) -> Numbers:
-    if pos_weight is None:
-        return weight * (sigmoid(z) - t)
     return weight * ((1 - t) * sigmoid(z) - pos_weight * t * sigmoid(-z))
 
 
@@ -184,7 +171,6 @@ binary_cross_entropy_with_logits = _pair(
     "binary_cross_entropy_with_logits",
     _by_logits,
     (_logits_slope, _target_slope),
-    _by_logits_defined,
     arrange=_alike,
     operands=2,
 )
@@ -208,9 +194,7 @@ def _class_weights(
     Whole numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
-    if isinstance(weight, str):
-        weight, reduction = None, weight
-    refuse_old(size_average, reduce)
+    weight, reduction = _read_words(weight, size_average, reduce, reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
     shape, given = np.shape(x), np.shape(target)
     axis = _classes(shape)
@@ -221,8 +205,8 @@ def _class_weights(
             f"the target has the shape {given}, but {wanted} was expected: class "
             "numbers (integers) for each sample, or a probability for each entry"
         )
-    by_class = 1.0 if weight is None else _along_classes(plain(weight), shape)
-    how = {"reduction": str(reduction), "labels": len(given) if labelled else None}
+    by_class = 1.0 if weight is None else _along_classes(_plain(weight), shape)
+    how = {"reduction": reduction, "labels": len(given) if labelled else None}
     if labelled:
         labels = np.asarray(target)
         for label in labels[(labels != ignore_index) & ((labels < 0) | (labels >= shape[axis]))]:
@@ -287,16 +271,6 @@ nll_loss = op(
 
 
 @composed()
-def cross_entropy(
-    x: Numbers,
-    target: Numbers,
-    weight: Numbers = None,
-    size_average: Numbers = None,
-    ignore_index: int = -100,
-    reduce: Numbers = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Numbers:
-    """`nll_loss` of the logarithms of softmax."""
-    how = (weight, size_average, ignore_index, reduce, reduction, label_smoothing)
-    return nll_loss(log_softmax(x, axis=_classes(np.shape(x))), target, *how)
+def cross_entropy(x: Numbers, target: Numbers, *how: Numbers, **named: Numbers) -> Numbers:
+    """`nll_loss`, with its arguments, of the logarithms of softmax."""
+    return nll_loss(log_softmax(x, axis=_classes(np.shape(x))), target, *how, **named)

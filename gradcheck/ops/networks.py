@@ -54,16 +54,9 @@ def _take(x: Numbers, windows: Sequence[Numbers]) -> Numbers:
 
 
 def _convolve(
-    x: Numbers,
-    weight: Numbers,
-    bias: Numbers = None,
-    stride: Numbers = 1,
-    padding: Numbers = 0,
-    dilation: Numbers = 1,
-    groups: int = 1,
-    *,
-    count: int,
-) -> Numbers:
+    x: Numbers, weight: Numbers, bias: Numbers = None, stride: Numbers = 1, padding: Numbers = 0,
+    dilation: Numbers = 1, groups: int = 1, *, count: int,
+) -> Numbers:  # fmt: skip
     """The sum over channels and windows, as one product of matrices for each group."""
     single = np.ndim(x) == count + 1
     x = x[None] if single else x
@@ -98,13 +91,9 @@ def _convolve(
 
 
 def _pool_windows(
-    x: Numbers,
-    kernel: Sequence[int],
-    stride: Numbers,
-    padding: Numbers,
-    dilation: Numbers,
+    x: Numbers, kernel: Sequence[int], stride: Numbers, padding: Numbers, dilation: Numbers,
     ceil: bool,
-) -> list[Numbers]:
+) -> list[Numbers]:  # fmt: skip
     """The windows of a pool along each axis; raises RuntimeError where the padding is too wide."""
     count = len(kernel)
     pads, spread = _each(padding, count), _each(dilation, count)
@@ -116,15 +105,9 @@ def _pool_windows(
 
 
 def _max_pool(
-    x: Numbers,
-    kernel_size: Numbers,
-    stride: Numbers = None,
-    padding: Numbers = 0,
-    dilation: Numbers = 1,
-    ceil_mode: bool = False,
-    *,
-    count: int,
-) -> Numbers:
+    x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0,
+    dilation: Numbers = 1, ceil_mode: bool = False, *, count: int,
+) -> Numbers:  # fmt: skip
     """The largest of each window."""
     windows = _pool_windows(x, _each(kernel_size, count), stride, padding, dilation, ceil_mode)
     return np.max(_take(x, windows), axis=tuple(range(1 - 2 * count, 0, 2)))
@@ -157,54 +140,43 @@ def _standard(x: Numbers, axis: tuple[int, ...], eps: Numbers) -> Numbers:
 
 @composed()
 def layer_norm(
-    x: Numbers,
-    normalized_shape: Numbers = None,
-    weight: Numbers = None,
-    bias: Numbers = None,
+    x: Numbers, normalized_shape: Numbers = None, weight: Numbers = None, bias: Numbers = None,
     eps: Numbers = 1e-5,
-) -> Numbers:
+) -> Numbers:  # fmt: skip
     """The last axes (the last, unless a shape is given) less their mean, of variance 1."""
-    size = normalized_shape
-    axes = 1 if size is None or isinstance(size, int) else len(size)
-    y = _standard(x, tuple(range(-axes, 0)), eps)
+    axes = np.size(normalized_shape) if isinstance(normalized_shape, tuple | list) else 1
+    return _scale(_standard(x, tuple(range(-axes, 0)), eps), weight, bias)
+
+
+def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
+    """Y times a weight, plus a bias."""
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 
 
-def _channels(v: Numbers, ndim: int) -> Numbers:
-    """One number a channel, laid along the second axis."""
-    return np.reshape(v, [-1 if k == 1 else 1 for k in range(ndim)])
-
-
-def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
-    """Y times a weight a channel, plus a bias a channel."""
-    y = y if weight is None else y * _channels(weight, np.ndim(y))
-    return y if bias is None else y + _channels(bias, np.ndim(y))
-
-
 @composed()
 def batch_norm(
-    x: Numbers,
-    running_mean: Numbers,
-    running_var: Numbers,
-    weight: Numbers = None,
-    bias: Numbers = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Numbers:
+    x: Numbers, running_mean: Numbers, running_var: Numbers, weight: Numbers = None,
+    bias: Numbers = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Numbers:  # fmt: skip
     """Each channel less its mean over the root of its variance; of the batch in training.
 
     In training the running mean and variance (of n - 1) are moved towards the batch's, in place.
     """
+
+    def laid(v: Numbers) -> Numbers:  # one number a channel, along the second axis
+        return (
+            None if v is None else np.reshape(v, [-1 if k == 1 else 1 for k in range(np.ndim(x))])
+        )
+
     if not training:
-        mean, var = (_channels(v, np.ndim(x)) for v in (running_mean, running_var))
-        return _scale((x - mean) / np.sqrt(var + eps), weight, bias)
+        y = (x - laid(running_mean)) / np.sqrt(laid(running_var) + eps)
+        return _scale(y, laid(weight), laid(bias))
     axes = tuple(k for k in range(np.ndim(x)) if k != 1)
     bare = x.detach() if hasattr(x, "detach") else x
     _keep(running_mean, np.mean(bare, axis=axes), momentum)
     _keep(running_var, np.var(bare, axis=axes, ddof=1), momentum)
-    return _scale(_standard(x, axes, eps), weight, bias)
+    return _scale(_standard(x, axes, eps), laid(weight), laid(bias))
 
 
 def _keep(running: Numbers, new: Numbers, momentum: float) -> None:
@@ -216,22 +188,14 @@ def _keep(running: Numbers, new: Numbers, momentum: float) -> None:
 # -- looking up, attention, dropout --------------------------------------------------------------
 
 
-@composed()
-def embedding(input: Numbers, weight: Numbers) -> Numbers:
-    """The rows of the weight at these places."""
-    return weight[bare_numbers(input)]
+embedding = compound(None, lambda input, weight: weight[bare_numbers(input)], "embedding")
 
 
 @composed()
 def scaled_dot_product_attention(
-    query: Numbers,
-    key: Numbers,
-    value: Numbers,
-    attn_mask: Numbers = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    scale: float | None = None,
-) -> Numbers:
+    query: Numbers, key: Numbers, value: Numbers, attn_mask: Numbers = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None,
+) -> Numbers:  # fmt: skip
     """softmax(Q K^T / sqrt(d)) V; a mask of truths keeps, one of numbers is added."""
     if dropout_p:
         raise TypeError("attention draws nothing here: leave dropout_p out")
@@ -246,25 +210,20 @@ def _attention(scores: Numbers, mask: Numbers) -> Numbers:
     """Softmax of the scores, where a mask of truths says no 0."""
     if mask is None:
         return softmax(scores, axis=-1)
-    if np.asarray(bare_numbers(mask)).dtype.kind != "b":
-        return softmax(scores + mask, axis=-1)
-    if np.asarray(bare_numbers(scores)).dtype != object:
-        return softmax(np.where(bare_numbers(mask), scores, -np.inf), axis=-1)
-    e = np.where(
-        bare_numbers(mask), np.exp(scores), 0.0
-    )  # exact numbers do not overflow, and know no inf
+    given, mask = mask, bare_numbers(mask)
+    if mask.dtype.kind != "b":
+        return softmax(scores + given, axis=-1)
+    if bare_numbers(scores).dtype != object:
+        return softmax(np.where(mask, scores, -np.inf), axis=-1)
+    e = np.where(mask, np.exp(scores), 0.0)  # exact numbers do not overflow, and know no inf
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
 @composed()
 def dropout(
-    x: Numbers,
-    p: float = 0.5,
-    training: bool = True,
-    inplace: bool = False,
-    *,
+    x: Numbers, p: float = 0.5, training: bool = True, inplace: bool = False, *,
     mask: Numbers = None,
-) -> Numbers:
+) -> Numbers:  # fmt: skip
     """X where the mask holds, over 1 - p; x itself where nothing is trained.
 
     The mask is given: what draws it anew at every call is no function. Raises TypeError.
@@ -304,13 +263,9 @@ def rnn_tanh_cell(
 
 @composed()
 def lstm_cell(
-    x: Numbers,
-    state: Numbers,
-    w_ih: Numbers,
-    w_hh: Numbers,
-    b_ih: Numbers = None,
+    x: Numbers, state: Numbers, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None,
     b_hh: Numbers = None,
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Numbers, Numbers]:  # fmt: skip
     """The next (h, c): c' = f c + i tanh(g), h' = o tanh(c'); the gates are i, f, g, o."""
     h, c = state
     i, f, g, o = (a + b for a, b in _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 4))

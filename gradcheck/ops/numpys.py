@@ -3,6 +3,7 @@
 import numpy as np
 
 from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.reductions import gather_along, reduced_axes
 from gradcheck.ops.row import BOUNDS, join
 from gradcheck.ops.shapes import along, bare_numbers
 from gradcheck.values import Numbers
@@ -20,7 +21,7 @@ def nanmean(
 ) -> Numbers:
     """The mean of what is a number."""
     bare = bare_numbers(x)
-    there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(np.shape(bare), dtype=bool)
+    there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(bare.shape, dtype=bool)
     return np.nansum(x, axis=axis, keepdims=keepdims) / np.sum(there, axis=axis, keepdims=keepdims)
 
 
@@ -30,23 +31,18 @@ def nanmean(
 @composed(function=np.quantile)
 def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     """What a share q of the entries lies below, straight between two sorted neighbours."""
-    shape = np.shape(x)
-    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(k % max(len(shape), 1) for k in axes) if shape else ()
-    kept = tuple(k for k in range(len(shape)) if k not in axes)
-    lines = np.reshape(np.transpose(x, (*kept, *axes)), (*(shape[k] for k in kept), -1))
-    rows = np.sort(lines, axis=-1)
+    rows = np.sort(gather_along(x if hasattr(x, "shape") else np.asarray(x), axis), axis=-1)
     n = np.shape(rows)[-1]
     at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
-    here = np.asarray(
-        bare_numbers(at)
-    )  # compared and never rounded, so that exact numbers stay exact
+    here = bare_numbers(at)  # compared and never rounded, so that exact numbers stay exact
     low = np.sum(here[..., None] >= np.arange(1, n), axis=-1).astype(int)
     high = low + np.asarray(here > low).astype(int)
     y = rows[..., low] * (1 - (at - low)) + rows[..., high] * (at - low)
     y = np.moveaxis(y, range(-np.ndim(q), 0), range(np.ndim(q))) if np.ndim(q) else y
     if keepdims:
-        y = np.reshape(y, (*np.shape(q), *(1 if k in axes else m for k, m in enumerate(shape))))
+        lost = reduced_axes(np.shape(x), axis)
+        kept = (1 if k in lost else m for k, m in enumerate(np.shape(x)))
+        y = np.reshape(y, (*np.shape(q), *kept))
     return y
 
 
@@ -127,15 +123,12 @@ def interp(
     """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
     xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
     n = np.shape(xp)[0]
-    at = np.clip(
-        np.sum(bare_numbers(x)[..., None] >= bare_numbers(xp), axis=-1).astype(int) - 1, 0, n - 2
-    )
+    here, ends = bare_numbers(x), bare_numbers(xp)
+    at = np.clip(np.sum(here[..., None] >= ends, axis=-1).astype(int) - 1, 0, n - 2)
     low, high = xp[at], xp[at + 1]
     y = fp[at] + (fp[at + 1] - fp[at]) * ((x - low) / (high - low))
-    y = np.where(bare_numbers(x) < bare_numbers(xp)[0], fp[0] if left is None else left, y)
-    return np.where(
-        bare_numbers(x) > bare_numbers(xp)[-1], fp[n - 1] if right is None else right, y
-    )
+    y = np.where(here < ends[0], fp[0] if left is None else left, y)
+    return np.where(here > ends[-1], fp[n - 1] if right is None else right, y)
 
 
 @composed(function=np.convolve)
@@ -146,11 +139,8 @@ def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
     n, m = np.shape(a)[0], np.shape(v)[0]
     padded = np.pad(a, (m - 1, m - 1))
     full = padded[np.arange(n + m - 1)[:, None] + np.arange(m)] @ np.flip(v)
-    start, length = {
-        "full": (0, n + m - 1),
-        "same": ((m - 1) // 2, n),
-        "valid": (m - 1, n - m + 1),
-    }[mode]
+    bounds = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
+    start, length = bounds[mode]
     return full[start : start + length]
 
 
@@ -185,14 +175,9 @@ def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Number
 
 @composed(function=np.linspace, words=BOUNDS)
 def linspace(
-    start: Numbers,
-    stop: Numbers,
-    num: int = 50,
-    endpoint: bool = True,
-    *,
-    dtype: Numbers = None,
-    axis: int = 0,
-) -> Numbers:
+    start: Numbers, stop: Numbers, num: int = 50, endpoint: bool = True, *,
+    dtype: Numbers = None, axis: int = 0,
+) -> Numbers:  # fmt: skip
     """So many numbers from start to stop, evenly."""
     steps = max(num - 1 if endpoint else num, 1)
     shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
@@ -206,13 +191,9 @@ def linspace(
 
 @composed(function=np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Numbers,
-    window_shape: Numbers,
-    axis: Numbers = None,
-    *,
-    subok: bool = False,
-    writeable: bool = False,
-) -> Numbers:
+    x: Numbers, window_shape: Numbers, axis: Numbers = None, *,
+    subok: bool = False, writeable: bool = False,
+) -> Numbers:  # fmt: skip
     """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
     sizes = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
     axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
@@ -238,10 +219,10 @@ def meshgrid(
     return tuple(laid) if sparse else tuple(np.broadcast_arrays(*laid))
 
 
-@composed(function=np.append)
-def append(x: Numbers, values: Numbers, axis: int | None = None) -> Numbers:
-    """The values behind x; of rows, where no axis is said."""
-    return np.concatenate([join(x), join(values)], axis=axis)
+compound(
+    np.append,
+    lambda x, values, axis=None: np.concatenate([join(x), join(values)], axis=axis),
+)
 
 
 @composed(function=np.delete)

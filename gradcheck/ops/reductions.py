@@ -10,10 +10,10 @@ from math import prod as product
 
 import numpy as np
 
-from gradcheck.ops.formula import composed
-from gradcheck.ops.row import Composed, Op, Pull, op
+from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.row import Composed, Op, Pull, Vjp, op
 from gradcheck.ops.shapes import bare_numbers
-from gradcheck.values import Call, Numbers
+from gradcheck.values import Call, Numbers, Params, Routine
 
 FLOAT = np.dtype(np.float64)
 Axis = int | tuple[int, ...] | None
@@ -57,31 +57,26 @@ def _ones(shape: Shape) -> Numbers:
 
 def count(shape: Shape, axis: Axis) -> float:
     """How many entries go into each value."""
-    return float(
-        product(shape) if axis is None else product(shape[k] for k in reduced_axes(shape, axis))
-    )
+    return float(product(shape[k] for k in reduced_axes(shape, axis)))
 
 
-def shares(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
+def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     """An equal share for every entry that reaches the extreme y: PyTorch's convention for amax."""
-    tied = np.equal(x, spread(y, x.shape, axis, keepdims)) * 1.0
+    tied = np.equal(x, y) * 1.0
     return tied / np.sum(tied, axis=axis, keepdims=True)
+
+
+def _split_axes(shape: Shape, axis: Axis) -> tuple[Shape, Shape, Shape]:
+    """The axes that are taken away, their places as the last ones, and the shape that stays."""
+    lost = reduced_axes(shape, axis)
+    kept = tuple(n for k, n in enumerate(shape) if k not in lost)
+    return lost, tuple(range(len(kept), len(shape))), kept
 
 
 def gather_along(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
-    lost = reduced_axes(x.shape, axis)
-    kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
-    last = tuple(range(len(kept), len(x.shape)))
+    lost, last, kept = _split_axes(x.shape, axis)
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
-
-
-def scatter_along(v: Numbers, shape: Shape, axis: Axis) -> Numbers:
-    """What `gathered` did, undone: v in the given shape."""
-    lost = reduced_axes(shape, axis)
-    kept = tuple(n for k, n in enumerate(shape) if k not in lost)
-    last = tuple(range(len(kept), len(shape)))
-    return np.moveaxis(np.reshape(v, (*kept, *(shape[k] for k in lost))), last, lost)
 
 
 def _before_each(x: Numbers) -> Numbers:
@@ -90,8 +85,28 @@ def _before_each(x: Numbers) -> Numbers:
     return np.concatenate([first, np.cumprod(x[..., :-1], axis=-1)], axis=-1)
 
 
-_along = partial(op, elementwise=False, params=("axis", "keepdims"))
-"""A row that takes axes away."""
+def others(x: Numbers) -> Numbers:
+    """For each entry of the last axis the product of all others: of those before and behind it."""
+    return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
+
+
+def _along(function: Routine, vjps: tuple[Vjp], **cells: Numbers) -> Op:
+    return op(function, vjps, **{"elementwise": False, "params": ("axis", "keepdims"), **cells})
+
+
+def _reducing(function: Routine, slope: Routine, **cells: Numbers) -> Op:
+    """Enter a row that takes axes away: of `y`, laid along them again, `x` and `axis` its slope."""
+
+    def rule(
+        y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False, **how: Numbers
+    ) -> Pull:
+        return lambda g: (
+            spread(g, x.shape, axis, keepdims)
+            * slope(spread(y, x.shape, axis, keepdims), x, axis, **how)
+        )
+
+    return _along(function, (rule,), **cells)
+
 
 # -- sums, means, products, extremes -------------------------------------------------------------
 
@@ -118,39 +133,26 @@ sum = _along(np.sum, (_sum_rule,), neutral=0.0)
 mean = _along(np.mean, (_mean_rule,), forward=_mean)
 
 
-def _extreme_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    """Entries that tie share the cotangent."""
-    return lambda g: spread(g, x.shape, axis, keepdims) * shares(y, x, axis, keepdims)
-
-
 def _extreme(word: str, function: Numbers, also: Numbers) -> Op:
-    return _along(
-        function, (_extreme_rule,), name=word, also=(also,), kinks="ties", rounds=False,
-        school=(f"a{word}",),
-    )  # fmt: skip
+    return _reducing(
+        function, _shares, name=word, also=(also,), kinks="ties", rounds=False, school=(f"a{word}",)
+    )
 
 
 max = _extreme("max", np.max, np.amax)
 min = _extreme("min", np.min, np.amin)
 
 
-def _without_each(y: Numbers, x: Numbers, axis: Axis, keepdims: bool) -> Numbers:
+def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
-        return spread(y, x.shape, axis, keepdims) / x
-    return scatter_along(others(gather_along(x, axis)), x.shape, axis)
+        return y / x
+    lost, last, kept = _split_axes(x.shape, axis)
+    without = np.reshape(others(gather_along(x, axis)), (*kept, *(x.shape[k] for k in lost)))
+    return np.moveaxis(without, last, lost)
 
 
-def others(x: Numbers) -> Numbers:
-    """For each entry of the last axis the product of all others: of those before and behind it."""
-    return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
-
-
-def _prod_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    return lambda g: spread(g, x.shape, axis, keepdims) * _without_each(y, x, axis, keepdims)
-
-
-prod = _along(np.prod, (_prod_rule,), neutral=1.0)
+prod = _reducing(np.prod, _without_each, neutral=1.0)
 
 
 def shifted_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
@@ -166,15 +168,10 @@ def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Nu
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-def _logsumexp_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    return lambda g: (
-        spread(g, x.shape, axis, keepdims) * np.exp(x - spread(y, x.shape, axis, keepdims))
-    )
-
-
-logsumexp = _along(
-    shifted_logsumexp, (_logsumexp_rule,), name="logsumexp", exact=Composed(plain_logsumexp)
-)
+logsumexp = _reducing(
+    shifted_logsumexp, lambda y, x, axis: np.exp(x - y), name="logsumexp",
+    exact=Composed(plain_logsumexp),
+)  # fmt: skip
 
 # -- variances ------------------------------------------------------------------------------------
 
@@ -188,26 +185,11 @@ def _centre(x: Numbers, axis: Axis) -> Numbers:
     return x - np.mean(x, axis=axis, keepdims=True)
 
 
-def _var_rule(
-    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
-) -> Pull:
-    return lambda g: (
-        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centre(x, axis)
-    )
-
-
-def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float, keepdims: bool) -> Numbers:
+def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float = 0) -> Numbers:
     """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
-    y = spread(y, x.shape, axis, keepdims)
     flat = np.equal(y, 0)
     slope = _centre(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
     return np.where(flat, 0.0, slope)
-
-
-def _std_rule(
-    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
-) -> Pull:
-    return lambda g: spread(g, x.shape, axis, keepdims) * _std_slope(y, x, axis, ddof, keepdims)
 
 
 def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Numbers:
@@ -217,15 +199,20 @@ def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = 
     return (n * np.sum(x * x, axis=axis, keepdims=keepdims) - total * total) / (n * (n - ddof))
 
 
-_varying = partial(op, elementwise=False, params=("axis", "ddof", "keepdims"))
-var = _varying(np.var, (_var_rule,), exact=Composed(_var_defined))
-std = _varying(
-    np.std,
-    (_std_rule,),
-    exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
-    kinks="all entries equal",
-)
+def _var_rule(
+    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
+) -> Pull:
+    return lambda g: (
+        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centre(x, axis)
+    )
 
+
+_varying: Params = {"params": ("axis", "ddof", "keepdims")}
+var = _along(np.var, (_var_rule,), exact=Composed(_var_defined), **_varying)
+std = _reducing(
+    np.std, _std_slope, exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
+    kinks="all entries equal", **_varying,
+)  # fmt: skip
 
 # -- formulas of these: the median, the range, the weighted average ------------------------------
 
@@ -258,10 +245,12 @@ def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
     return np.reshape(y, tuple(1 if k in lost else m for k, m in enumerate(x.shape)))
 
 
-@composed(function=np.ptp)
-def ptp(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
-    """The largest entry less the smallest."""
-    return max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
+compound(
+    np.ptp,
+    lambda x, axis=None, *, keepdims=False: (
+        max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
+    ),
+)
 
 
 @composed(function=np.average)
@@ -286,11 +275,6 @@ def _from_the_end(g: Numbers, axis: int | None) -> Numbers:
     return np.flip(np.cumsum(np.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-def _cumsum_rule(y: Numbers, x: Numbers, axis: int | None = None) -> Pull:
-    shape = x.shape
-    return lambda g: np.reshape(_from_the_end(g, axis), shape)
-
-
 def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbers:
     """The sum over later products of g y / x; entry by entry where one of them is zero."""
     x = np.reshape(x, g.shape)
@@ -307,10 +291,6 @@ def _later_products(g: Numbers, x: Numbers) -> Numbers:
     for i in reversed(range(x.shape[-1] - 1)):
         sums.append(g[..., i] + x[..., i + 1] * sums[-1])
     return np.stack(sums[::-1], axis=-1)
-
-
-def _cumprod_rule(y: Numbers, x: Numbers, axis: int | None = None) -> Pull:
-    return lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape)
 
 
 def _differences(
@@ -348,15 +328,19 @@ def _unsort(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
     return np.take_along_axis(g, np.argsort(order, axis=axis), axis)
 
 
-def _sort_rule(y: Numbers, x: Numbers, axis: int | None = -1) -> Pull:
-    return lambda g: _unsort(g, x, axis)
-
-
 _running = partial(op, elementwise=False, params=("axis",))
-cumsum = _running(np.cumsum, (_cumsum_rule,))
-cumprod = _running(np.cumprod, (_cumprod_rule,))
+cumsum = _running(
+    np.cumsum,
+    (lambda y, x, axis=None: lambda g, shape=x.shape: np.reshape(_from_the_end(g, axis), shape),),
+)
+cumprod = _running(
+    np.cumprod,
+    (lambda y, x, axis=None: lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape),),
+)
 diff = op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_differences)
-sort = _running(np.sort, (_sort_rule,), kinks="ties", rounds=False)
+sort = _running(
+    np.sort, (lambda y, x, axis=-1: lambda g: _unsort(g, x, axis),), kinks="ties", rounds=False
+)
 
 # -- norms ---------------------------------------------------------------------------------------
 
@@ -417,24 +401,17 @@ def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Numb
     )
 
 
-def _slope(y: Numbers, x: Numbers, ord: Numbers, axis: Axis) -> Numbers:
-    """dy/dx of a vector norm; y has its axes. PyTorch's conventions: 0 at 0, ties share."""
+def _slope(y: Numbers, x: Numbers, axis: Axis, ord: Numbers) -> Numbers:
+    """dy/dx of a vector norm. PyTorch's conventions: 0 at 0, ties share."""
     if ord in (None, "fro", 2):
         return np.where(np.equal(y, 0), 0.0, x / np.where(np.equal(y, 0), 1.0, y))
     if ord == 1:
         return np.sign(x)
     if abs(ord) == np.inf:
-        return np.sign(x) * shares(y, np.absolute(x), axis, keepdims=True)
+        return np.sign(x) * _shares(y, np.absolute(x), axis)
     flat = np.equal(y, 0) | np.equal(x, 0)  # below 1 the slope at 0 is 0 by convention
     size = np.where(flat, 1.0, np.absolute(x)) / np.where(flat, 1.0, y)
     return np.where(flat, 0.0, np.sign(x) * size ** (ord - 1))
-
-
-def _norm_rule(y: Numbers, x: Numbers, *, ord: Numbers, axis: Axis, keepdims: bool) -> Pull:
-    return lambda g: (
-        spread(g, x.shape, axis, keepdims)
-        * _slope(spread(y, x.shape, axis, keepdims), x, ord, axis)
-    )
 
 
 def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbers:
@@ -447,11 +424,7 @@ def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbe
     return total if ord == 1 else total ** (1 / Fraction(ord))
 
 
-norm = op(
-    np.linalg.norm,
-    (_norm_rule,),
-    exact=Composed(_norm_defined),
-    kinks="x = 0; ties",
-    elementwise=False,
-    arrange=_lengths,
-)
+norm = _reducing(
+    np.linalg.norm, _slope, exact=Composed(_norm_defined), kinks="x = 0; ties", operands=1,
+    arrange=_lengths, params=(),
+)  # fmt: skip
