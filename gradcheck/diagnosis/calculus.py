@@ -1,8 +1,10 @@
 """The calculus family: each wrong rule at each place of the line, everywhere, and two at a time."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import or_
 
 import numpy as np
 
@@ -39,35 +41,25 @@ def acts(line: ScalarLine, rows: Sequence[Mistake]) -> Iterator[WrongRule]:
     found = places(line)
     operations = [operation(line, place.ks, line.tangents, place.summed) for place in found]
     for n, row in enumerate(rows):
+        for letter, held in line.held.items() if row.verb == "held" else ():
+            for place in found:
+                if row.where(operation(line, place.ks, line.tangents, place.summed, held)):
+                    made = shift(line, place, row.wrong, held)
+                    yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
         if row.verb == "held":
-            yield from _of_held(line, row, n, found)
             continue
         sites = [p for p, s in zip(found, operations, strict=True) if row.where(s)]
         for place in sites:
+            span = place.span
+            if row.operand is not None:  # the row points at an argument
+                a = line.args[place.ks[0]][row.operand]
+                span = (line.spans[a] if a is not None else None) or span
             made = shift(line, place, row.wrong)
-            yield WrongRule((n, *place.key), row, place, _span(line, row, place), made)
+            yield WrongRule((n, *place.key), row, place, span, made)
         if row.habit and len(sites) > 1 and len(line.nodes) <= RERUNS:
             wrong = {k: row.wrong for place in sites for k in place.ks}
             span = covering(place.span for place in sites)
             yield WrongRule((n, "everywhere"), row, None, span, rerun(line, wrong))
-
-
-def _of_held(line: ScalarLine, row: Mistake, n: int, found: Sequence[Place]) -> Iterator[WrongRule]:
-    """A row that looks at a letter that is held, at every place where each letter occurs."""
-    for letter, held in line.held.items():
-        for place in found:
-            if row.where(operation(line, place.ks, line.tangents, place.summed, held)):
-                made = shift(line, place, row.wrong, held)
-                yield WrongRule((n, letter, *place.key), row, place, place.span, made, letter)
-
-
-def _span(line: ScalarLine, row: Mistake, place: Place) -> Span:
-    """The place itself, or the argument that the row points at."""
-    if row.operand is not None:
-        a = line.args[place.ks[0]][row.operand]
-        if a is not None and line.spans[a] is not None:
-            return line.spans[a]
-    return place.span
 
 
 def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | None:
@@ -75,69 +67,51 @@ def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | 
 
     Only a pair where the second is not inside the first is made in that order; the rest is nan.
     """
-    count = len(singles)
-    if not count or any(act.place is None or act.place.chained for act in singles):
+    count, at = len(singles), [act.place for act in singles if act.place is not None]
+    if not count or len(at) < count or any(place.chained for place in at):
         return None
-    if count * count * line.x.size > most or count * line.x.size * len(line.nodes) > most:
+    if count * line.x.size * max(count, len(line.nodes)) > most:
         return None
-    d = _all_tangents(line, singles)
+    d = _all_tangents(line, singles, at)
     root = d[-1]
     assert root is not None
+    # what lies at, or below, a node of each place; no node of the first may lie after the second
+    under = [_bits(line.above[k] | 1 << k for k in place.ks) for place in at]
     out = np.full((count, count, *line.x.shape), np.nan)
-    for j, act in enumerate(singles):
-        assert act.place is not None
-        ks = act.place.ks
-        s = operation(line, ks, d, act.place.summed)
-        change = (act.mistake.wrong(s) - s.right) * line.adjoints[list(ks)][:, None, :, None]
+    for j, (act, place) in enumerate(zip(singles, at, strict=True)):
+        s = operation(line, place.ks, d, place.summed)
+        change = (act.mistake.wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
         made = np.broadcast_to(root + change.sum(axis=0), (count, *line.x.shape))
-        fits = [i != j and _in_order(line, one, act) for i, one in enumerate(singles)]
+        bits = _bits(1 << k for k in place.ks)
+        fits = [i != j and not under[i] & bits for i in range(count)]
         out[fits, j] = made[fits]
     return out
 
 
-def _in_order(line: ScalarLine, first: WrongRule, second: WrongRule) -> bool:
-    """Whether no node of the first lies at, or after, a node of the second."""
-    assert first.place is not None
-    assert second.place is not None
-    bits = sum(1 << k for k in second.place.ks)
-    return not any((line.above[k] | 1 << k) & bits for k in first.place.ks)
+def _bits(each: Iterable[int]) -> int:
+    return reduce(or_, each, 0)
 
 
-def _all_tangents(line: ScalarLine, singles: Sequence[WrongRule]) -> list[Array | None]:
+def _all_tangents(
+    line: ScalarLine, singles: Sequence[WrongRule], at: Sequence[Place]
+) -> list[Array | None]:
     """The derivatives (B, P, size) of every node, with act b made in row b."""
-    at: dict[int, list[int]] = {}
-    for b, act in enumerate(singles):
-        for k in act.place.ks if act.place is not None else ():
-            at.setdefault(k, []).append(b)
     shape = (len(singles), *line.x.shape)
     found: list[Array | None] = []
     for k in range(len(line.nodes)):
-        right = _chain(line, k, found, shape)
-        if right is not None and k in at:
-            right = np.array(np.broadcast_to(right, shape))
-            for b in at[k]:
-                right[b] = singles[b].mistake.wrong(
-                    operation(line, [k], _alone(line, k, found, b))
-                )[0, 0]
+        right = line.chain(k, found)
+        here = [b for b, place in enumerate(at) if k in place.ks]
+        if right is not None:
+            right = np.broadcast_to(right, shape)
+            right = np.array(right) if here else right
+            near = [k]  # and what its arguments come from, as rules look inside
+            for _ in range(3):
+                near += [a for m in near for a in line.args[m] if a is not None]
+            for b in here:
+                row = {a: None if (d := found[a]) is None else d[b : b + 1] for a in near[1:]}
+                right[b] = singles[b].mistake.wrong(operation(line, [k], row))[0, 0]
         found.append(right)
     return found
-
-
-def _alone(
-    line: ScalarLine, k: int, d: Sequence[Array | None], b: int
-) -> Mapping[int, Array | None]:
-    """The derivatives in row b of node k's arguments, and of what those come from."""
-    near = [a for a in line.args[k] if a is not None]
-    near += [b for a in near for b in line.args[a] if b is not None]
-    near += [b for a in near for b in line.args[a] if b is not None]
-    return {a: None if (full := d[a]) is None else full[b : b + 1] for a in near}
-
-
-def _chain(
-    line: ScalarLine, k: int, d: Sequence[Array | None], shape: tuple[int, ...]
-) -> Array | None:
-    right = line.chain(k, d)
-    return None if right is None else np.broadcast_to(right, shape)
 
 
 def texts(line: ScalarLine, act: WrongRule) -> Params:
@@ -146,11 +120,13 @@ def texts(line: ScalarLine, act: WrongRule) -> Params:
         return {}
     k = act.place.ks[0]
     args = dict(zip("uv", line.args[k], strict=False))
-    found = {letter: _label(line, k, a, letter) for letter, a in args.items()}
-    found |= {f"d{letter}": _derivative(line, a) for letter, a in args.items()}
-    varying = [
-        letter for letter, a in args.items() if a is not None and line.tangents[a] is not None
-    ]
+    found: dict[str, Value] = {}
+    for i, (letter, a) in enumerate(args.items()):
+        atom = None if a is None else line.nodes[a].atom
+        named = str(atom) if a is None or atom is not None else line.spans[a]
+        found[letter] = _number(line.nodes[k].args[i]) if a is None else named
+        found[f"d{letter}"] = _derivative(line, a)
+    varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
         found |= {"w": found[w], "dw": found[f"d{w}"]}
@@ -158,14 +134,6 @@ def texts(line: ScalarLine, act: WrongRule) -> Params:
     if act.letter:
         found["h"] = act.letter
     return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
-
-
-def _label(line: ScalarLine, k: int, a: int | None, letter: str) -> Value:
-    """An argument as a span, a variable's name, or a number."""
-    if a is None:
-        return _number(line.nodes[k].args["uv".index(letter)])
-    atom = line.nodes[a].atom
-    return line.spans[a] if atom is None else str(atom)
 
 
 def _number(value: Value) -> str:

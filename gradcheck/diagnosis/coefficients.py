@@ -1,6 +1,6 @@
 """A term of the answer whose coefficient is off: the one mistake that has a number to be found."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +22,10 @@ DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12)  # others are a ratio, not a slip
 LARGEST = 100
 VALUES = 3  # below, any term could be scaled to fit
 
+# Whether a row with a factor turns the gradient into the answer; rows, and what they may mention.
+Fits = Callable[[Mistake, Value], bool]
+Told = list[tuple[Mistake, Mapping[str, str]]]
+
 
 def coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
     """Each term of the sum that, times a number, turns the gradient into the answer.
@@ -36,50 +40,39 @@ def coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hyp
     found: list[Hypothesis] = []
     for each in prepared.terms:
         share = each.shares[part][wanted.points]
+
+        def fits(row: Mistake, factor: Value, share: Array = share) -> bool:
+            made = row.wrong(right, share, factor)
+            return bool(np.all(np.abs(made - wanted.flat) <= allowed))
+
         if np.any(share) and np.all(np.isfinite(share)):
-            scaled = _Scaled(each, right, share, wanted.flat, allowed)
             factor = ratio(wanted.flat - right + share, share, scale)
-            found += _constant(prepared, wanted, scaled) or _slip(scaled, part, factor)
+            told = _constant(prepared, wanted, each, fits) or _slip(each, part, factor, fits)
+            found += [Hypothesis(row, each.span, texts=texts) for row, texts in told]
     return [*found, *_find_added(prepared, wanted, right, scale)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Scaled:
-    """A term of the sum: its share of the right gradient (point, entry), and what is wanted."""
-
-    term: PreparedTerm
-    right: Array
-    share: Array
-    answer: Array
-    allowed: Array
-
-    def fits(self, row: Mistake, factor: Value) -> bool:
-        """Whether a factor before the term turns the gradient into the answer at each point."""
-        made = row.wrong(self.right, self.share, factor)
-        return bool(np.all(np.abs(made - self.answer) <= self.allowed))
-
-
-def _slip(scaled: _Scaled, part: str, factor: float) -> list[Hypothesis]:
+def _slip(term: PreparedTerm, part: str, factor: float, fits: Fits) -> Told:
     """A whole number in a whole number's place, or a simple fraction before a term."""
-    if not scaled.fits(coefficient_slip, factor):
+    if not fits(coefficient_slip, factor):
         return []
-    due, simple = scaled.term.coefficient(part), _simple(factor)
+    due, simple = term.coefficient(part), _simple(factor)
     written = None if due is None else round(due * factor)
-    if due and written and abs(written) <= LARGEST and scaled.fits(number_slip, written / due):
+    if due and written and abs(written) <= LARGEST and fits(number_slip, written / due):
         texts = {"factor": str(written), "c": str(due)}
-        return [Hypothesis(number_slip, scaled.term.span, texts=texts)] if written != due else []
-    if simple in (None, 0, 1) or not scaled.fits(coefficient_slip, float(simple or 0)):
+        return [(number_slip, texts)] if written != due else []
+    if simple in (None, 0, 1) or not fits(coefficient_slip, float(simple or 0)):
         return []
-    return [Hypothesis(coefficient_slip, scaled.term.span, texts={"factor": str(simple)})]
+    return [(coefficient_slip, {"factor": str(simple)})]
 
 
-def _constant(prepared: Prepared, wanted: GivenAnswer, scaled: _Scaled) -> list[Hypothesis]:
+def _constant(prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, fits: Fits) -> Told:
     """A constant of the problem that is missing from a term, or there once too often."""
-    for name in sorted(scaled.term.names & prepared.constants.keys()):
+    for name in sorted(term.names & prepared.constants.keys()):
         value = prepared.constants[name][wanted.points][:, None]
         for row, factor in ((constant_missing, 1 / value), (constant_again, value)):
-            if np.any(np.abs(value) != 1) and scaled.fits(row, factor):
-                return [Hypothesis(row, scaled.term.span, texts={"c": name})]
+            if np.any(np.abs(value) != 1) and fits(row, factor):
+                return [(row, {"c": name})]
     return []
 
 

@@ -44,14 +44,13 @@ def places(line: ScalarLine) -> list[Place]:
 
 
 def _place(line: ScalarLine, key: Key, ks: Sequence[int]) -> Place:
-    bits = sum(1 << k for k in ks)
-    chained = any(line.above[k] & bits for k in ks)
+    above = 0
+    for k in ks:
+        above |= line.above[k]
+    chained = any(above >> k & 1 for k in ks)
     summed = chained and key[1] == "add"
     if summed:
-        inside = 0
-        for k in ks:
-            inside |= line.above[k]
-        ks = [k for k in ks if not inside >> k & 1]
+        ks = [k for k in ks if not above >> k & 1]
     return Place(key, line.spans[ks[0]], tuple(ks), summed, chained and not summed)
 
 
@@ -62,15 +61,23 @@ def operation(
 
     `held` is a letter that is held.
     """
-    row = line.rows[ks[0]]
+    row, at = line.rows[ks[0]], list(ks)
     assert row is not None
-    at = list(ks)
     args = [line.args[k] for k in at]
-    u, v = _wide(line.u[at]), _wide(line.v[at])
-    du, dv = _tangents(args, 0, d), _tangents(args, 1, d)
+    u, v, du, dv = (
+        _wide(line.u[at]),
+        _wide(line.v[at]),
+        _tangents(args, 0, d),
+        _tangents(args, 1, d),
+    )
     slopes = [line.f[k] for k in at]
     by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
     slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
+    first, second = (
+        len(args[0]) > i
+        and all((a := each[i]) is not None and line.entry[a] is not None for each in args)
+        for i in (0, 1)
+    )
     return Operation(
         op=row.name,
         y=_wide(line.y[at]),
@@ -82,7 +89,7 @@ def operation(
         dv=dv,
         x=line.x[None, None],
         dx=np.array([line.single[k] for k in at])[:, None, None, :],
-        variable=(_is_leaf(line, args, 0), _is_leaf(line, args, 1)),
+        variable=(first, second),
         summed=summed,
         slope=slope,
         apply=apply,
@@ -132,12 +139,6 @@ def _tangents(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Ar
         return None
     stacked = np.array(found)
     return stacked[:, None] if stacked.ndim == 3 else stacked
-
-
-def _is_leaf(line: ScalarLine, args: Sequence[tuple[int | None, ...]], i: int) -> bool:
-    if len(args[0]) <= i:
-        return False
-    return all((a := each[i]) is not None and line.entry[a] is not None for each in args)
 
 
 def rerun(line: ScalarLine, wrong: Mapping[int, Wrong]) -> Array:

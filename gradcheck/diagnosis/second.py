@@ -59,8 +59,7 @@ def _in_first(
     line = _by(around, first)
     if line is None:
         return
-    h = np.array(steps)
-    size = (len(cases), len(REACH))
+    h, size = np.array(steps), (len(cases), len(REACH))
     right = line.tangents[-1]
     assert right is not None
     again = right.reshape(size) @ SECOND / h**2
