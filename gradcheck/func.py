@@ -82,7 +82,6 @@ def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Valu
 
 
 def tuple_of(values: Value) -> Tensors:
-    """One tensor, or several, as a tuple."""
     return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 

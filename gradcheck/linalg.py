@@ -13,12 +13,10 @@ OWN = {
 
 
 def __dir__() -> list[str]:
-    """The ops."""
     return sorted(everything())
 
 
 def __getattr__(name: str) -> Value:
-    """The op of that name."""
     found = OWN.get(name) or everything().get(name)
     if found is None:
         raise AttributeError(f"gradcheck.linalg has no {name!r}: `gradcheck ops` lists the ops")

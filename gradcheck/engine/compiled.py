@@ -47,6 +47,5 @@ class _Sources:
 
 
 def ignore_stale() -> None:
-    """Import the sources from now on, if what was compiled is not of them."""
     if is_stale(Path(__file__).parent):
         sys.meta_path.insert(0, _Sources)

@@ -86,7 +86,6 @@ class Generator:
     """
 
     def __init__(self, seed: int = 0) -> None:
-        """Begin with a seed."""
         self.used = False
         self.manual_seed(seed)
         self.seeded = False
@@ -131,7 +130,6 @@ class Generator:
         return abs(self.seed) + self.layers - 1
 
     def makers(self) -> dict[str, Maker]:
-        """The functions that draw, by PyTorch's names."""
         return {
             **{name: getattr(self, name) for name in ("rand", "randn", "randint", "randperm")},
             "rand_like": lambda x, **how: self.rand(size=np.shape(x), **how),
@@ -206,7 +204,6 @@ def gain_of(nonlinearity: str, a: float) -> float:
 
 
 def _glorot(shape: Shape, gain: float = 1.0) -> float:
-    """The standard deviation of equal variance both ways."""
     return gain * sqrt(2 / sum(fans(shape)))
 
 

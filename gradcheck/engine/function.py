@@ -22,7 +22,6 @@ class Context:
     """PyTorch's `ctx`: saved tensors with their versions, and whatever attribute the user sets."""
 
     def __init__(self, wanted: tuple[bool, ...]) -> None:
-        """Nothing saved yet; `needs_input_grad` says which arguments want a gradient."""
         self.needs_input_grad = wanted
         self._constant: tuple[Value, ...] = ()
         self._to_save: tuple[Value, ...] = ()

@@ -43,7 +43,6 @@ class Keeper:
         self.tensor = ref(tensor)
 
     def __call__(self, g: Value) -> Value:
-        """Keep g and pass it on."""
         tensor = self.tensor()
         if tensor is not None:
             by_ledger("kept", tensor, partial(_keep, tensor, g), g)
@@ -60,14 +59,12 @@ def _keep(tensor: State, g: Value) -> None:
 
 
 def hung(step: Step) -> list[Hook]:
-    """The hooks before a step."""
     if step.hooks is None:
         step.hooks = []
     return step.hooks
 
 
 def keeper_of(node: Node | None, tensor: State) -> Keeper | None:
-    """The keeper that hangs on the node for this tensor."""
     hooks = (node and node.hooks) or ()
     return next((k for k in hooks if isinstance(k, Keeper) and k.tensor() is tensor), None)
 
@@ -81,7 +78,6 @@ def move_keeper(tensor: State, before: Node | None) -> None:
 
 
 def retains(t: State) -> bool:
-    """Whether a non-leaf keeps its gradient."""
     t._settle()
     return keeper_of(t._node, t) is not None
 

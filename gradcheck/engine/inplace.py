@@ -137,7 +137,6 @@ def _overlaps_itself(a: Value) -> bool:
 
 
 def _same_place(*arrays: Value) -> bool:
-    """Whether two arrays are one region of memory, seen alike."""
     if not all(isinstance(each, np.ndarray) for each in arrays):
         return False
     a, b = ((x.__array_interface__["data"], x.shape, x.strides, x.dtype) for x in arrays)

@@ -72,7 +72,6 @@ class Layer(Module):
                 setattr(self, name, None if how is None else box(how[1](rng, how[0])))
 
     def forward(self, *inputs: Value) -> Value:
-        """The function of the inputs, and of the parameters or the settings."""
         named = {} if self.held or self.feed else self.chosen
         if self.writes and isinstance(inputs[0], Tensor):
             return getattr(inputs[0], f"{self.row}_")(**named)
@@ -83,7 +82,6 @@ class Layer(Module):
         return (COMPOUNDS.get(self.row) or TABLE[self.row])(*inputs, **named)
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         said = self.printed
         if said is None:
             words = [f"{name}={value!r}" for name, value in self.chosen.items()]
@@ -157,7 +155,6 @@ def _given(name: str, numbers: Value, draw: Draw) -> Draw:
 
 
 def _each(setting: Value, axes: int) -> Value:
-    """A setting for each axis."""
     return setting if isinstance(setting, str | tuple) else (setting,) * axes
 
 
@@ -201,8 +198,6 @@ Embedding = _enter(
 
 
 def _convolution(axes: int) -> Params:
-    """What the layers of convolutions along so many axes are."""
-
     def plan(
         in_channels: int, out_channels: int, kernel_size: Value, groups: int, bias: bool, **_: Value
     ) -> Value:
@@ -303,8 +298,6 @@ BatchNorm2d = _batches(
 
 
 def _cell(name: str, row: str, gates: int, words: str) -> type[Layer]:
-    """A step of a recurrent network, of so many gates."""
-
     def plan(input_size: int, hidden_size: int, bias: bool) -> Value:
         draw, rows = _evenly(hidden_size), gates * hidden_size
         biases = [((rows,), draw) if bias else None] * 2

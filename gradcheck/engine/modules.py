@@ -34,7 +34,6 @@ class Module:
     """What `train()` and `eval()` say; a normalisation of batches looks at it."""
 
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
-        """What `forward` makes of the arguments."""
         return self.forward(*args, **kwargs)
 
     def forward(self, *args: Value, **kwargs: Value) -> Value:
@@ -105,7 +104,6 @@ class Module:
         return self.train(False)
 
     def __repr__(self) -> str:
-        """As PyTorch prints a module, its members indented."""
         inner = [(k, v) for k, v in vars(self).items() if isinstance(v, Module)]
         return _print_members(self, [f"({name}): {value!r}\n" for name, value in inner])
 
@@ -151,7 +149,6 @@ class ModuleList(Sequential):
         super().__init__(*modules)
 
     def __repr__(self) -> str:
-        """As PyTorch prints it: modules that print alike, one behind the other, once."""
         lines, k = [], 0
         for text, same in groupby(map(repr, self)):
             n = len(list(same))

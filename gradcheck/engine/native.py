@@ -27,22 +27,18 @@ def spot(a: Value) -> int:
 
 
 def rank(a: Value) -> int:
-    """The number of axes of an array or a NumPy number."""
     return a.ndim  # type: ignore[no-any-return]
 
 
 def has_shape(a: Value, shape: tuple[int, ...]) -> bool:
-    """Whether an array or a NumPy number has this shape."""
     return bool(a.shape == shape)
 
 
 def of_type(a: Value, dtype: Value) -> bool:
-    """Whether this is an array of this very dtype."""
     return type(a) is ndarray and a.dtype is dtype
 
 
 def has_form(a: Value, form: Value) -> bool:
-    """Whether an array or a NumPy number has this shape and this very dtype."""
     return has_shape(a, form[0]) and a.dtype is form[1]
 
 

@@ -159,6 +159,5 @@ def clip_grad_value_(parameters: Value, clip_value: float) -> None:
 
 
 def _grads(parameters: Value) -> list[Value]:
-    """The gradients that are there; of one parameter its own."""
     given: Iterable[Value] = [parameters] if hasattr(parameters, "grad") else parameters
     return [p.grad for p in given if p.grad is not None]

@@ -39,7 +39,6 @@ class Mode(threading.local):
     taken: int = 0
 
     def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
-        """Change the mode of this thread."""
         self.recording, self.observe, self.disturb = recording, observe, disturb
         before, self.usual = self.usual, recording and observe is None and disturb is None
         if before and not self.usual:
@@ -48,7 +47,6 @@ class Mode(threading.local):
             UNUSUAL.pop()
 
     def record(self, flag: bool) -> None:
-        """Switch recording on or off."""
         self.set(flag, self.observe, self.disturb)
 
 

@@ -79,7 +79,6 @@ class State:
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node that made this tensor; None for a leaf."""
         self._settle()
         return self._node and outer_step(self._node)[0]  # type: ignore[return-value]
 
@@ -96,7 +95,6 @@ class State:
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return self._value.ndim  # type: ignore[no-any-return]
 
     @property
@@ -118,7 +116,6 @@ class State:
         return cell_of(self)[0]  # type: ignore[no-any-return]
 
     def _step(self) -> Step:
-        """The end of the edge that leads here."""
         return step_of(self)
 
     def _freeze(self) -> Self:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.names import node_name
+from gradcheck.engine.printing import node_name
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.values import Params, Value
 
@@ -71,7 +71,6 @@ class Node:
         return node_name(self.op, stand_ins, self.params)
 
     def __repr__(self) -> str:
-        """`<MulBackward0 object>`, as PyTorch prints a node."""
         return f"<{self.name()} object at {id(self):#x}>"
 
     @property
@@ -103,7 +102,6 @@ class Leaf:
         return "AccumulateGrad"
 
     def __repr__(self) -> str:
-        """As PyTorch prints it."""
         return f"<AccumulateGrad object at {id(self):#x}>"
 
 
@@ -165,7 +163,6 @@ def make_node(  # noqa: PLR0917 - by position: it is called for every op
     y: Value,
     watch: tuple[Value, ...] | None,
 ) -> Node:
-    """A node with its record; nothing is computed."""
     node: Node = Node.__new__(Node)
     node.op = op
     node.edges = edges
@@ -180,7 +177,6 @@ def make_node(  # noqa: PLR0917 - by position: it is called for every op
 
 
 def make_leaf(variable: Value) -> Leaf:
-    """The end of the paths to a leaf tensor."""
     leaf: Leaf = Leaf.__new__(Leaf)
     leaf.variable = variable
     leaf.hooks = None
@@ -250,7 +246,6 @@ def fit(node: Node, i: int, g: Value) -> Value:
 
 
 def accumulate(node: Step, held: Value, g: Value) -> Value:
-    """Paths that meet add their cotangents."""
     return held + g
 
 
@@ -354,7 +349,6 @@ def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
 
 
 def _rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
-    """The rules of a row, one an operand, or what its rule for all operands makes of these."""
     rules: Value = node.op.vjps
     return rules if type(rules) is tuple else rules(y, *operands, **node.params)
 

@@ -204,7 +204,6 @@ def _watched(left: State | None, right: State | None) -> tuple[Value, ...]:
 
 
 def _keep(node: Node, y: Value, out: State) -> None:
-    """The value itself is among what the node saves."""
     node.y = y
     seen = -1, cell_of(out), 0
     node.watch = seen if node.watch is None else node.watch + seen
@@ -362,7 +361,6 @@ def _spell() -> Iterator[tuple[str, str, Routine]]:
 
 
 def _methods() -> dict[str, Value]:
-    """What the table of ops offers as methods and operators."""
     made = _operators()
     for name, meant, method in _spell():
         if name not in made:

@@ -35,7 +35,6 @@ class View:
     __slots__ = ("base", "frozen", "path", "seen")
 
     def __init__(self, base: State, path: Path, frozen: bool = False) -> None:
-        """A view of the base as it is now."""
         self.base = base
         self.path = path
         self.seen = base._node
@@ -99,7 +98,6 @@ def past_hooks(node: Node | None) -> Node | None:
 
 
 def _derive(row: Op, operands: tuple[State, ...], params: Params, out: State) -> None:
-    """Record a node for a value that is in memory already."""
     before = out._node
     values = [blank(t._value) for t in operands]
     record(row, operands, params, values, tuple([t._tracked for t in operands]), out)
@@ -122,7 +120,6 @@ def _places(shape: tuple[int, ...], path: Path) -> Value:
 
 
 def _look_at(x: Numbers, path: Path) -> Numbers:
-    """What a path shows of x."""
     return np.reshape(x, -1)[_places(x.shape, path)]
 
 

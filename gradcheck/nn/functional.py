@@ -13,12 +13,10 @@ __all__ = ["one_hot"]
 
 
 def __dir__() -> list[str]:
-    """The ops."""
     return sorted({*everything(), "one_hot"})
 
 
 def __getattr__(name: str) -> Value:
-    """The op of that name."""
     found = pytorchs(FUNCTIONALS.get(name, name))
     if found is None:
         raise AttributeError(

@@ -25,7 +25,6 @@ class Unwritable(GradcheckError):
 
 
 def has_matplotlib() -> bool:
-    """Whether there is what draws curves."""
     try:
         import matplotlib.figure  # noqa: F401, PLC0415
     except ImportError:
@@ -46,7 +45,6 @@ class Album:
         self.notes: dict[str, None] = {}
 
     def add(self, problem: Problem, drafts: Iterable[Draft]) -> None:
-        """Write all drafts of the next problem into files whose names start alike."""
         stem = next(self.stems)
         for ending, make in drafts:
             file = self.directory / f"{stem}-{ending}"

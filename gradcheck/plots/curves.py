@@ -203,7 +203,6 @@ class Series:
 
 
 def series_of(reference: Reference) -> Iterator[Series]:
-    """Every recorded series of a program."""
     problem, point, trace = reference.problem, reference.point, reference.trace
     made = [r for row in TRAINING for r in replays(problem, point, trace, row)]
     for name, right in trace.recorded.items():

@@ -150,7 +150,6 @@ def number(value: float, digits: int = DIGITS) -> str:
 
 
 def heading_lines(vertex: Vertex) -> list[str]:
-    """The variable and its formula, broken and cut to fit."""
     formula = f"{vertex.name} = {vertex.text}" if vertex.name and vertex.text else ""
     words = formula or vertex.name or vertex.text or "?"
     lines = textwrap.wrap(words, WIDEST)[: MOST_LINES + 1]
