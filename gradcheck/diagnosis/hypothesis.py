@@ -90,8 +90,14 @@ def rank_hypotheses(
     Told are those of the preferred family that tell most, but for what lies within a place that
     another one covers.
     """
+
+    def order(h: Hypothesis) -> tuple[Value, ...]:
+        """Of one id: the preferred family, at a site, at the largest site, the commonest."""
+        width = h.span[-1] - h.span[-2] if h.span is not None else -1
+        return (not _preference(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
+
     best: dict[tuple[str, ...], Hypothesis] = {}
-    for each in sorted(found, key=lambda h: _order(h, scalar)):
+    for each in sorted(found, key=order):
         best.setdefault(each.ids, each)
     ordered = sorted(best.values(), key=lambda h: -h.common)
     own = [h for h in ordered if _preference(h, scalar)] or ordered
@@ -115,12 +121,6 @@ def _is_covered(h: Hypothesis, other: Hypothesis) -> bool:
 def _preference(h: Hypothesis, scalar: bool) -> bool:
     own = h.mistake.family in PREFERRED[scalar]
     return own and (h.with_ is None or _preference(h.with_, scalar))
-
-
-def _order(h: Hypothesis, scalar: bool) -> tuple[Value, ...]:
-    """Of one id: the preferred family, at a site, at the largest site, the commonest."""
-    width = h.span[-1] - h.span[-2] if h.span is not None else -1
-    return (not _preference(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
 
 
 NUMBERS, DIGITS = 2, 3

@@ -1,8 +1,7 @@
 """The straight line of a program in floats, at several points at once, ready for wrong rules."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, count, pairwise
@@ -63,9 +62,8 @@ class Traced:
         )
 
 
-@contextmanager
-def _observe(case: Case) -> Iterator[None]:
-    """While it lasts, nodes know where in the program they were made; too many are refused."""
+def _observer(case: Case) -> Callable[[Symbolic], None]:
+    """Tells nodes where in the program they were made; too many are refused."""
     made = count(1)
 
     def observe(node: Symbolic) -> None:
@@ -73,8 +71,7 @@ def _observe(case: Case) -> Iterator[None]:
         if next(made) > NODES:
             raise OutOfBudget(f"the line has more than {NODES} steps here")
 
-    with settings(observer=observe):
-        yield
+    return observe
 
 
 def trace(case: Case) -> Traced | None:
@@ -82,7 +79,7 @@ def trace(case: Case) -> Traced | None:
 
     Raises OutOfBudget where it is longer than anybody would differentiate by hand.
     """
-    with _observe(case), precision(BITS):
+    with settings(observer=_observer(case)), precision(BITS):
         # in one order, so that the nodes are numbered alike however the inputs are declared
         leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
         root = contract(case.function("symbolic", leaves), case.cotangent)
@@ -218,23 +215,17 @@ class ScalarLine:
     @cached_property
     def single(self) -> tuple[Array, ...]:
         """For each node 1 for the entries it is made of; nan where several are of one input."""
-        entries = [
-            sum(1 << e for e in [self.entry[k]] if e is not None) for k in range(len(self.nodes))
-        ]
+        entries = [0 if e is None else 1 << e for e in self.entry]
         for k, args in enumerate(self.args):
             for a in args:
                 entries[k] |= entries[a] if a is not None else 0
-        cache: dict[int, Array] = {}
+        ones: dict[int, Array] = {}
         for bits in set(entries):
-            cache[bits] = self._ones(bits)
-        return tuple(cache[bits] for bits in entries)
-
-    def _ones(self, bits: int) -> Array:
-        out = np.array([float(bits >> e & 1) for e in range(self.size)])
-        for part in self.slices.values():
-            if out[part].sum() > 1:
-                out[part] = np.nan
-        return out
+            out = ones[bits] = np.array([float(bits >> e & 1) for e in range(self.size)])
+            for part in self.slices.values():
+                if out[part].sum() > 1:
+                    out[part] = np.nan
+        return tuple(ones[bits] for bits in entries)
 
     @cached_property
     def slices(self) -> Mapping[str, slice]:
@@ -250,10 +241,10 @@ class ScalarLine:
 
 def align(runs: Sequence[Traced]) -> ScalarLine:
     """Runs that took the same path, as one line over their points."""
-    floats = [[_floats(node) for node in run.nodes] for run in runs]
     first = runs[0]
     place = {id(node): k for k, node in enumerate(first.nodes)}
-    by_node = list(zip(*floats, strict=True))
+    by_node = list(zip(*([_floats(node) for node in run.nodes] for run in runs), strict=True))
+    y, u, v = (np.array([[here[i] for here in points] for points in by_node]) for i in range(3))
     return ScalarLine(
         nodes=first.nodes,
         rows=tuple(node.row for node in first.nodes),
@@ -263,11 +254,11 @@ def align(runs: Sequence[Traced]) -> ScalarLine:
             for node in first.nodes
         ),
         entry=tuple(first.leaves.get(id(node)) for node in first.nodes),
-        y=np.array([[here.y for here in points] for points in by_node]),
-        u=np.array([[here.u for here in points] for points in by_node]),
-        v=np.array([[here.v for here in points] for points in by_node]),
+        y=y,
+        u=u,
+        v=v,
         f=tuple(
-            tuple(np.array(slope) for slope in zip(*(here.f for here in points), strict=True))
+            tuple(np.array(slope) for slope in zip(*(here[3] for here in points), strict=True))
             for points in by_node
         ),
         x=np.array([run.entries for run in runs]),
@@ -283,22 +274,14 @@ class Held(NamedTuple):
     tangents: Sequence[Array | None]
 
 
-class _Floats(NamedTuple):
+def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
     """A node at one point: its value, first two arguments, and slopes by each argument."""
-
-    y: float
-    u: float
-    v: float
-    f: tuple[float, ...]
-
-
-def _floats(node: Symbolic) -> _Floats:
     if node.local is None:
-        return _Floats(middle(node.value), np.nan, np.nan, ())
+        return middle(node.value), np.nan, np.nan, ()
     args = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-    values = [*(middle(a) for a in args), np.nan, np.nan]
+    u, v, *_ = (*(middle(a) for a in args), np.nan, np.nan)
     slopes = tuple(middle(slope(*args)) for slope in node.local.slopes)
-    return _Floats(middle(node.value), values[0], values[1], slopes)
+    return middle(node.value), u, v, slopes
 
 
 def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:

@@ -32,18 +32,14 @@ def remarks(
         return (_shapes(wanted.shape, first.shape),)
     added = any(h.mistake is constant_added for h in named)
     flat = wanted.flat, right, np.maximum(scale_of(wanted.flat), scale_of(right))
+    slack = wanted.slack.reshape(wanted.shape if wanted.slack.size > 1 else ())
     found = [
         _ratio(*flat),
         "" if added else _offset(*flat),
         _near(*flat) or _there_alone(*flat),
-        _entries(wanted.flat[0].reshape(wanted.shape), first, _shaped(wanted)),
+        _entries(wanted.flat[0].reshape(wanted.shape), first, slack),
     ]
     return tuple(sentence for sentence in found if sentence)
-
-
-def _shaped(wanted: GivenAnswer) -> Array:
-    slack = wanted.slack
-    return slack.reshape(wanted.shape) if slack.size > 1 else slack.reshape(())
 
 
 def _shapes(given: Index, right: Index) -> str:
@@ -68,14 +64,11 @@ def _offset(given: Array, right: Array, scale: Array) -> str:
         return ""
     constant = float(excess.flat[np.argmin(np.broadcast_to(scale[:, None], excess.shape))])
     allowed = room(np.full(excess.shape, constant), scale)
-    if not constant or np.any(np.abs(excess - constant) > allowed) or _is_lost(constant, scale):
+    # so small beside the gradient that rounding might have made it
+    lost = bool(np.sum(abs(constant) > VISIBLE * scale) < 2) and scale.size > 1
+    if not constant or np.any(np.abs(excess - constant) > allowed) or lost:
         return ""
     return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
-
-
-def _is_lost(constant: float, scale: Array) -> bool:
-    """Whether a constant is so small beside the gradient that rounding might have made it."""
-    return bool(np.sum(abs(constant) > VISIBLE * scale) < 2) and scale.size > 1
 
 
 def _near(given: Array, right: Array, _: Array) -> str:
@@ -102,22 +95,14 @@ def _entries(given: Array, right: Array, slack: Array) -> str:
     count = int(here.sum())
     if not right.ndim or count in (0, right.size):
         return ""
-    common = _in_common(here, right)
+    common = next((name for name, mask in _patterns(right) if np.array_equal(here, mask)), "")
+    if count == 1:
+        return f"only the entry {list(map(int, np.argwhere(here)[0]))} is off"
     if common:
-        return f"only {common} {'is' if count == 1 else 'are'} off"
+        return f"only the entries {common} are off"
     listed = ", ".join(str(list(map(int, k))) for k in np.argwhere(here)[:LISTED])
     more = f" and {count - LISTED} more" if count > LISTED else ""
     return f"only the entries {listed}{more} are off"
-
-
-def _in_common(here: Array, right: Array) -> str:
-    """One entry, a row, a column, the diagonal, a sign; "" for none of these."""
-    if here.sum() == 1:
-        return f"the entry {list(map(int, np.argwhere(here)[0]))}"
-    for name, mask in _patterns(right):
-        if np.array_equal(here, mask):
-            return f"the entries {name}"
-    return ""
 
 
 def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
