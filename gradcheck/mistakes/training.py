@@ -113,145 +113,94 @@ for k in range(4):
         opt.zero_grad()
 """
 
-missing_zero_grad = _row(
-    "missing-zero-grad",
-    "clear",
+# fmt: off
+missing_zero_grad = _row("missing-zero-grad", "clear",
     lambda c: False,
     says="The gradients of earlier steps are still in `.grad`: it was not cleared between steps, "
     "and backward adds.",
     example=(LOOP, "w.grad", "4.48*w"),
-    alike={
-        "counted-twice": (
-            "two equal gradients added up are one counted twice: no number tells the two apart "
-            "here",
-            "let the gradients differ from step to step",
-        ),
-    },
-)
-overwritten_grad = _row(
-    "overwritten-grad",
-    "deposit",
+    alike={"counted-twice": (
+        "two equal gradients added up are one counted twice: no number tells the two apart "
+        "here",
+        "let the gradients differ from step to step")})
+overwritten_grad = _row("overwritten-grad", "deposit",
     lambda d: d.g,
     says="Only the last gradient is left: backward adds to `.grad`, it does not replace it.",
     example=(TWICE, "w.grad", "3*w**2"),
-    alike={
-        "scaled-twice": (
-            "of equal gradients, each divided by their number, the last one is their sum divided "
-            "once more: no number tells the two apart here",
-            "let the gradients of the micro-batches differ",
-        ),
-    },
-)
-unscaled_accumulation = _row(
-    "unscaled-accumulation",
-    "deposit",
+    alike={"scaled-twice": (
+        "of equal gradients, each divided by their number, the last one is their sum divided "
+        "once more: no number tells the two apart here",
+        "let the gradients of the micro-batches differ")})
+unscaled_accumulation = _row("unscaled-accumulation", "deposit",
     lambda d: _add(d, d.g * _share(d)),
     says="The gradients of the micro-batches were added, but not divided by their number.",
-    example=(WINDOWS, "w", "0.07*w"),
-    operand=0,
-    alike={
-        "counted-twice": (
-            "with two micro-batches, not dividing by two is counting each twice: no number tells "
-            "the two apart",
-            "accumulate three micro-batches or more",
-        ),
-    },
-)
-scaled_twice = _row(
-    "scaled-twice",
-    "deposit",
+    example=(WINDOWS, "w", "0.07*w"), operand=0,
+    alike={"counted-twice": (
+        "with two micro-batches, not dividing by two is counting each twice: no number tells "
+        "the two apart",
+        "accumulate three micro-batches or more")})
+scaled_twice = _row("scaled-twice", "deposit",
     lambda d: _add(d, d.g / _share(d)),
     says="The gradients of the micro-batches were divided by their number twice.",
-    example=(WINDOWS, "w", "0.87*w"),
-    operand=0,
-)
-partial_window = _row(
-    "partial-window",
-    "write",
+    example=(WINDOWS, "w", "0.87*w"), operand=0)
+partial_window = _row("partial-window", "write",
     lambda w: w.after if _complete(w) else w.before,
     lambda w: w.after if _complete(w) else _scale(w, w.together / max(w.window, 1)),
     lambda w: w.after if _complete(w) else _scale(w, w.window / w.together),
     says="The last window has fewer micro-batches than the others; it was left out, or weighed "
     "as if it were full.",
-    example=(WINDOWS, "w", "0.7*w"),
-)
-step_before_backward = _row(
-    "step-before-backward",
-    "write",
+    example=(WINDOWS, "w", "0.7*w"))
+step_before_backward = _row("step-before-backward", "write",
     lambda w: w.before + w.previous,
     says="Each step was taken with the gradient of the step before: the step came before backward.",
     example=(LOOP, "w.grad", "1.6*w"),
-    alike={
-        "zeroed-before-step": (
-            "after a single step both leave the parameters where they were: no number tells the "
-            "two apart here",
-            "take another step",
-        ),
-    },
-)
-zeroed_before_step = _row(
-    "zeroed-before-step",
-    "write",
+    alike={"zeroed-before-step": (
+        "after a single step both leave the parameters where they were: no number tells the "
+        "two apart here",
+        "take another step")})
+zeroed_before_step = _row("zeroed-before-step", "write",
     lambda w: w.before,
     says="Nothing moved: the gradient was cleared between backward and the step, which found none.",
-    example=(LOOP, "w.grad", "2*w"),
-)
-counted_twice = _row(
-    "counted-twice",
-    "deposit",
+    example=(LOOP, "w.grad", "2*w"))
+counted_twice = _row("counted-twice", "deposit",
     lambda d: _add(d, 2 * d.g),
     says="A gradient was counted twice.",
-    example=(TWICE, "w.grad", "4*w + 6*w**2"),
-)
+    example=(TWICE, "w.grad", "4*w + 6*w**2"))
+
+# fmt: on
 
 # -- programs as answers: what is said otherwise in their text ----------------------------------
 
 WRITTEN: dict[str, Mistake] = {}
 
-
-def _written(id: str, says: str, due: str, came: str) -> None:
-    """A row of what a program says, and what it is to say."""
-    WRITTEN[id] = Mistake(id, "written", tuple, says, Example(due, {"instead": came}))
-
-
-_written(
-    "step-upwards",
-    "The step goes up the gradient, and is to go down.",
-    "w -= 0.1 * w.grad",
-    "w += 0.1 * w.grad",
-)
-_written(
-    "growing-total",
-    "What has been added up goes back in every turn: the losses of earlier turns count again.",
-    "loss.backward()",
-    "total.backward()",
-)
-_written(
-    "recorded-late",
-    "It is recorded at another moment of the turn than is due: the step lies between.",
-    "record(loss=loss)",
-    "after the step: record(loss=loss_of(w))",
-)
-_written(
-    "wrong-rate",
-    "A step is as large as another rate makes it than the one that is due.",
-    "w -= 0.1 * w.grad",
-    "w -= 0.01 * w.grad",
-)
-_written("sign-error", "A sign is the other one than is due.", "a - b", "a + b")
-_written("sum-for-mean", "There is a sum where a mean is due.", "mean(r**2)", "sum(r**2)")
-_written("mean-for-sum", "There is a mean where a sum is due.", "sum(r**2)", "mean(r**2)")
-_written("factor-two", "A factor of two is lacking, or is too many.", "2 * r", "r")
-_written("coefficient-slip", "A number is another one than is due.", "1 - h**2", "1 - h**3")
-_written("transposed", "A matrix is the transpose of the one that is due.", "X.T @ D", "X @ D")
-_written("operands-swapped", "The matrices of a product are swapped.", "X.T @ D", "D @ X.T")
-_written("chain-factor-dropped", "A factor of the chain rule is lacking.", "D * (1 - h**2)", "D")
-_written("chain-factor-twice", "There is a factor too many.", "D", "D * h")
-_written("path-dropped", "A term is lacking: one of the ways to the loss.", "a + b", "a")
-_written("term-too-many", "There is a term too many.", "a", "a + b")
-_written("broadcast-not-summed", "A sum over the rows is lacking.", "D.sum(0)", "D")
-_written("mask-wrong", "A comparison is another one than is due.", "x > 0", "x < 0")
-_written("power-dropped", "A power is lacking, or is too many.", "h**2", "h")
-_written("wrong-variable", "Another variable stands here than is due.", "1 - h**2", "1 - z**2")
-_written("quotient-swapped", "A quotient is the other way round.", "a / b", "b / a")
-_written("small-slip", "One small change makes the program right.", "cos(x)", "sin(x)")
+# fmt: off
+for _id, _says, _due, _came in (
+    ("step-upwards", "The step goes up the gradient, and is to go down.",
+     "w -= 0.1 * w.grad", "w += 0.1 * w.grad"),
+    ("growing-total",
+     "What has been added up goes back in every turn: the losses of earlier turns count again.",
+     "loss.backward()", "total.backward()"),
+    ("recorded-late",
+     "It is recorded at another moment of the turn than is due: the step lies between.",
+     "record(loss=loss)", "after the step: record(loss=loss_of(w))"),
+    ("wrong-rate", "A step is as large as another rate makes it than the one that is due.",
+     "w -= 0.1 * w.grad", "w -= 0.01 * w.grad"),
+    ("sign-error", "A sign is the other one than is due.", "a - b", "a + b"),
+    ("sum-for-mean", "There is a sum where a mean is due.", "mean(r**2)", "sum(r**2)"),
+    ("mean-for-sum", "There is a mean where a sum is due.", "sum(r**2)", "mean(r**2)"),
+    ("factor-two", "A factor of two is lacking, or is too many.", "2 * r", "r"),
+    ("coefficient-slip", "A number is another one than is due.", "1 - h**2", "1 - h**3"),
+    ("transposed", "A matrix is the transpose of the one that is due.", "X.T @ D", "X @ D"),
+    ("operands-swapped", "The matrices of a product are swapped.", "X.T @ D", "D @ X.T"),
+    ("chain-factor-dropped", "A factor of the chain rule is lacking.", "D * (1 - h**2)", "D"),
+    ("chain-factor-twice", "There is a factor too many.", "D", "D * h"),
+    ("path-dropped", "A term is lacking: one of the ways to the loss.", "a + b", "a"),
+    ("term-too-many", "There is a term too many.", "a", "a + b"),
+    ("broadcast-not-summed", "A sum over the rows is lacking.", "D.sum(0)", "D"),
+    ("mask-wrong", "A comparison is another one than is due.", "x > 0", "x < 0"),
+    ("power-dropped", "A power is lacking, or is too many.", "h**2", "h"),
+    ("wrong-variable", "Another variable stands here than is due.", "1 - h**2", "1 - z**2"),
+    ("quotient-swapped", "A quotient is the other way round.", "a / b", "b / a"),
+    ("small-slip", "One small change makes the program right.", "cos(x)", "sin(x)"),
+):
+    WRITTEN[_id] = Mistake(_id, "written", tuple, _says, Example(_due, {"instead": _came}))

@@ -15,42 +15,24 @@ brackets_missing = Mistake(
 )
 
 
-def _slip(id: str, says: str, example: Example) -> Mistake:
-    return Mistake(id, verb="retype", wrong=lambda right: (), says=says, example=example)
+ONE = "exp(x)*(x**2 + x) + x**3"
 
-
+# fmt: off
 SLIPS: dict[str, Mistake] = {
-    "sign": _slip(
-        "sign-slip",
-        "One sign is off in your answer: {cure} it is right.",
-        Example("exp(x)*(x**2 + x) + x**3", {"x": "e^x (x^2 - 3x + 1) + 3x^2"}),
-    ),
-    "number": _slip(
-        "number-slip",
-        "One number is off in your answer: {cure} it is right.",
-        Example("exp(x)*(x**2 + x) + x**3", {"x": "e^x (x^2 + 3x + 17) + 3x^2"}),
-    ),
-    "function": _slip(
-        "function-slip",
-        "One function is off in your answer: {cure} it is right.",
-        Example("exp(x)*sin(x) + x**3", {"x": "e^x (sin x + tan x) + 3x^2"}),
-    ),
-    "letter": _slip(
-        "letter-slip",
-        "One letter is off in your answer: {cure} it is right.",
-        Example("x**2*y + exp(x)*sin(y)", {"x": "2x y + e^y sin y"}),
-    ),
-    "too much": _slip(
-        "factor-slip",
-        "One factor is off in your answer: {cure} it is right.",
-        Example("exp(x)*(x**2 + x) + x**3", {"x": "e^x (x^2 + 3x + 1)x + 3x^2"}),
-    ),
-    "bracket": _slip(
-        "bracket-slip",
-        "A bracket is off in your answer: {cure} it is right.",
-        Example("exp(x)*(x**2 + x) + x**3", {"x": "e^x (x^2 + 3x + 1 + 3x^2)"}),
-    ),
+    kind: Mistake(
+        id, "retype", lambda right: (), f"{said} is off in your answer: {{cure}} it is right.",
+        Example(program, {"x": answer}))
+    for kind, id, said, program, answer in (
+        ("sign", "sign-slip", "One sign", ONE, "e^x (x^2 - 3x + 1) + 3x^2"),
+        ("number", "number-slip", "One number", ONE, "e^x (x^2 + 3x + 17) + 3x^2"),
+        ("function", "function-slip", "One function",
+         "exp(x)*sin(x) + x**3", "e^x (sin x + tan x) + 3x^2"),
+        ("letter", "letter-slip", "One letter", "x**2*y + exp(x)*sin(y)", "2x y + e^y sin y"),
+        ("too much", "factor-slip", "One factor", ONE, "e^x (x^2 + 3x + 1)x + 3x^2"),
+        ("bracket", "bracket-slip", "A bracket", ONE, "e^x (x^2 + 3x + 1 + 3x^2)"),
+    )
 }
+# fmt: on
 SLIPS["missing"] = SLIPS["too much"]
 
 TYPING: list[Mistake] = [brackets_missing, *dict.fromkeys(SLIPS.values())]
