@@ -45,9 +45,8 @@ def backward(
 def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
     """The steps to start from and their seeds; PyTorch's complaints where there are none."""
     ends = [tensors] if isinstance(tensors, State) else list(tensors)
-    given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
-    if gradients is None:
-        given = [None] * len(ends)
+    several = gradients if isinstance(gradients, list | tuple) else [gradients]
+    given = [None] * len(ends) if gradients is None else list(several)
     if len(given) != len(ends):
         raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
     seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]

@@ -81,7 +81,6 @@ class SGD(Optimizer):
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
 
     def step(self) -> None:
-        """Move every parameter that has a gradient."""
         if self.momentum or self.weight_decay:
             super().step()
         else:
