@@ -5,7 +5,7 @@ from importlib import import_module
 from gradcheck.mistakes.row import CATALOGUE, Accumulation, Edge, Mistake, Start, Whole
 
 FILES = (
-    "accumulation", "backprop", "chain", "functions", "norms", "powers", "products", "selecting",
+    "backprop", "chain", "functions", "norms", "powers", "products", "selecting",
     "sums", "whole_answer",
 )  # fmt: skip
 for _name in FILES:  # each enters its rows
