@@ -456,7 +456,8 @@ class Outline:
             linked = self.links(clause.tokens)
             found = [self.trim_words(tokens) for tokens in linked]
             for tokens, kept in zip(linked[:-1], found, strict=False):  # `3 Answer = 3x^2`
-                if kept and tokens[-1].kind == "word" and kept[-1] is not tokens[-1]:
+                named = tokens[-1:] != kept[-1:] and tokens[-1].kind == "word"
+                if named and [token.kind for token in kept] == ["number"]:
                     message = f"what stands before `{tokens[-1].text}` is no part of a name"
                     raise self.fault(kept[0], message, "leave it out")
             while len(found) > 1 and self.is_name_behind(found[-1]):
