@@ -118,7 +118,7 @@ def distinct(ledger: Ledger) -> Iterator[tuple[Marked, int, list[str]]]:
         " JOIN questions q ON number = question LEFT JOIN marks m ON m.student = a.student"
         " AND m.problem = a.problem AND m.part = a.part"
         " WHERE line IS NOT NULL AND m.student IS NULL"
-        " GROUP BY number ORDER BY q.problem, q.part, q.hash"
+        " GROUP BY number ORDER BY q.problem, q.part, q.answer, q.hash"
     )
     for row in ledger.db.execute(sql):
         yield Marked(*row[:5]), row[5], sorted(json.loads(row[6] or "[]"))
