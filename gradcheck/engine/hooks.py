@@ -58,7 +58,7 @@ def _keep(tensor: State, g: Value) -> None:
         tensor._grad = type(tensor)(total[()])
 
 
-def hung(step: Step) -> list[Hook]:
+def hooks_of(step: Step) -> list[Hook]:
     if step.hooks is None:
         step.hooks = []
     return step.hooks
@@ -73,8 +73,8 @@ def move_keeper(tensor: State, before: Node | None) -> None:
     """A tensor that got a new node keeps the gradient of what it holds now."""
     keeper = keeper_of(before, tensor)
     if keeper is not None and before is not None and tensor._node is not None:
-        hung(before).remove(keeper)
-        hung(tensor._node).append(keeper)
+        hooks_of(before).remove(keeper)
+        hooks_of(tensor._node).append(keeper)
 
 
 def retains(t: State) -> bool:
@@ -87,7 +87,7 @@ def retain(self: State) -> None:
     if not self.requires_grad:
         raise RuntimeError(advice.NO_RETAINING)
     if self._node is not None and not retains(self):
-        hung(self._node).append(Keeper(self))
+        hooks_of(self._node).append(Keeper(self))
 
 
 def register(self: State, hook: Hook) -> Removable:
@@ -97,7 +97,7 @@ def register(self: State, hook: Hook) -> Removable:
     step = self._step()
     if isinstance(step, Leaf):
         self._leaf = lambda: step  # a hook must outlive the graphs that pass here
-    hooks = hung(step)
+    hooks = hooks_of(step)
     keepers = sum(isinstance(each, Keeper) for each in hooks)  # they come last
     call = partial(_ask, hook, type(self))  # without self: it would hold the tensor it hangs on
     hooks.insert(len(hooks) - keepers, call)

@@ -82,14 +82,19 @@ class Layer(Module):
         return (COMPOUNDS.get(self.row) or TABLE[self.row])(*inputs, **named)
 
     def __repr__(self) -> str:
-        said = self.printed
+        known = {**vars(self), "has_bias": vars(self).get("bias") is not None}
+        return self.spell(self.chosen, known, writes=self.writes)
+
+    @classmethod
+    def spell(cls, chosen: Params, known: Params, *, writes: bool = False) -> str:
+        """A layer with these settings, as PyTorch prints it."""
+        said = cls.printed
         if said is None:
-            words = [f"{name}={value!r}" for name, value in self.chosen.items()]
-            said = ", ".join([*words, *["inplace=True"] * self.writes])
+            words = [f"{name}={value!r}" for name, value in chosen.items()]
+            said = ", ".join([*words, *["inplace=True"] * writes])
         elif not isinstance(said, str):
-            said = said(**self.chosen)
-        known = {**self.chosen, **vars(self), "has_bias": vars(self).get("bias") is not None}
-        return f"{type(self).__name__}({said.format_map(known)})"
+            said = said(**chosen)
+        return f"{cls.__name__}({said.format_map({**chosen, **known})})"
 
 
 LAYERS: dict[str, type[Layer]] = {}

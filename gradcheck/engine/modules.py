@@ -9,7 +9,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.inplace import copy_
 from gradcheck.engine.state import clear
 from gradcheck.engine.tensor import Tensor
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 """What `Parameter` made, by identity: a module counts these among its parameters."""
@@ -25,6 +25,10 @@ def mark(t: Tensor) -> Tensor:
     """The tensor itself, from now on a parameter."""
     PARAMETERS[id(t)] = t
     return t
+
+
+def is_parameter(value: Value) -> bool:
+    return isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
 
 
 class Module:
@@ -49,7 +53,7 @@ class Module:
     def _members(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
         for name, value in vars(self).items():
             path = f"{prefix}.{name}" if prefix else name
-            held = isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
+            held = is_parameter(value)
             if (held or isinstance(value, Module)) and id(value) not in seen:
                 seen.add(id(value))
                 if held:
@@ -95,13 +99,24 @@ class Module:
 
     def train(self, mode: bool = True) -> "Module":
         """Itself, from now on in training or not, with all that it holds."""
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for child in self.children():  # who keeps its statistics frozen has a `train` of its own
+            child.train(mode)
         return self
 
     def eval(self) -> "Module":
         """Itself, no longer in training."""
         return self.train(False)
+
+    def __getstate__(self) -> tuple[Params, list[str]]:
+        return vars(self), [name for name, value in vars(self).items() if is_parameter(value)]
+
+    def __setstate__(self, state: tuple[Params, list[str]]) -> None:
+        """A copy's parameters are parameters too."""
+        held, parameters = state
+        vars(self).update(held)
+        for name in parameters:
+            mark(held[name])
 
     def __repr__(self) -> str:
         inner = [(k, v) for k, v in vars(self).items() if isinstance(v, Module)]

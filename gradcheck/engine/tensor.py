@@ -387,7 +387,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     to = astype = to
     retain_grad, register_hook = hooks.retain, hooks.register
     retains_grad = property(hooks.retains)
-    numel, dim = (lambda self: self._value.size), (lambda self: self._value.ndim)
+    numel, dim = _calling(np.size, bare), _calling(np.ndim, bare)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
         """Refuse: a number kind is known by its type, and there is one of floats with a tape."""

@@ -15,7 +15,7 @@ from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
 from gradcheck.grading.formula import Readings, box, readings
-from gradcheck.grading.judgement import FAILURES, Judgement, found_right
+from gradcheck.grading.judgement import FAILURES, Judgement, settle_right
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, Spot
 from gradcheck.grading.outputs import ONE_POINT
@@ -105,7 +105,7 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
             name = [each.name for each in used if not each.follows][-1]
             tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
             words = f"follows by the chain rule from the answer to `{name}`"
-            right, remarks = found_right(judged, tags=tags), (*judged.remarks, words)
+            right, remarks = settle_right(judged, tags=tags), (*judged.remarks, words)
             return replace(right, remarks=remarks, follows=name)
     except FAILURES:
         pass

@@ -22,10 +22,10 @@ from gradcheck.grading.judgement import (
     FAILURES,
     Judgement,
     Witness,
+    attach_diagnosis,
     conclude,
-    explained,
-    found_right,
     nearest,
+    settle_right,
     share,
     to_plain,
 )
@@ -139,7 +139,7 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
     if outcome.kind == "equal":
         found_to_be = {"rounded": outcome.rounded, "one-point": found.alone}
         tags = tuple(tag for tag, holds in found_to_be.items() if holds)
-        return found_right(base, tags=tags, credit=key.problem.credit)
+        return settle_right(base, tags=tags, credit=key.problem.credit)
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return conclude(base, "needs-review", why)
@@ -154,7 +154,7 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
         judged = replace(judged, witness=Witness(at, yours, expected, outcome.index))
     if not diagnose:
         return judged
-    return explained(judged, _diagnosis(key, part, ready, found), key.problem.credit)
+    return attach_diagnosis(judged, _diagnosis(key, part, ready, found), key.problem.credit)
 
 
 def _diagnosis(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosis:

@@ -90,7 +90,7 @@ def conclude(base: Judgement, verdict: str, remark: str) -> Judgement:
     return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
 
 
-def found_right(
+def settle_right(
     base: Judgement, *, tags: tuple[str, ...] = (), credit: Mapping[str, float] | None = None
 ) -> Judgement:
     """A right answer, which earns all unless it was rounded."""
@@ -99,7 +99,7 @@ def found_right(
     return replace(base, verdict="right", score=score, tags=tags, witness=None, diagnosis=None)
 
 
-def explained(
+def attach_diagnosis(
     judged: Judgement, diagnosis: Diagnosis | None, credit: Mapping[str, float]
 ) -> Judgement:
     """A wrong answer with what gives just it, and what that leaves of the points."""

@@ -12,10 +12,10 @@ from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import (
     FAILURES,
     Judgement,
+    attach_diagnosis,
     conclude,
-    explained,
-    found_right,
     notes,
+    settle_right,
     understood,
 )
 from gradcheck.grading.key import GRADIENT, Key
@@ -72,10 +72,10 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
     if key.problem.brackets == "kind" and not acts:
         judged = replace(judged, remarks=(*judged.remarks, words(missing)))
-        return replace(found_right(judged), tags=("brackets-missing",))
+        return replace(settle_right(judged), tags=("brackets-missing",))
     # a usual mistake as it stands is not healed; nobody can tell which of both it is
     diagnosis = Diagnosis("torn" if acts else "unique", (*acts, missing))
-    return explained(judged, diagnosis, key.problem.credit)
+    return attach_diagnosis(judged, diagnosis, key.problem.credit)
 
 
 def _as_it_stands(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, follow
-from gradcheck.grading.judgement import Judgement, conclude, explained
+from gradcheck.grading.judgement import Judgement, attach_diagnosis, conclude
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.pieces import find_slip
@@ -64,7 +64,7 @@ def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judge
         return judged
     others = [h for h in known if h.with_ is None and not h.mistake.slip]
     both = Diagnosis("torn", (*slip.hypotheses, *others)) if others else slip
-    return explained(judged, both, key.problem.credit)
+    return attach_diagnosis(judged, both, key.problem.credit)
 
 
 def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -89,4 +89,4 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     if not found.taken:
         there = _explain(key, part, step, judge(key, part, step)).diagnosis
     there = there or find_slip(key, part, step) or Diagnosis("unnamed")
-    return explained(told, there, key.problem.credit)
+    return attach_diagnosis(told, there, key.problem.credit)

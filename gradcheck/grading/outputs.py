@@ -20,9 +20,9 @@ from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import (
     Judgement,
     Witness,
-    explained,
-    found_right,
+    attach_diagnosis,
     notes,
+    settle_right,
     to_plain,
 )
 from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
@@ -82,7 +82,7 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: boo
         if judged.diagnosis is None or (question.single and judged.named):
             return judged
         said = explain_by_loop(key, part.name, ready)
-        return explained(judged, said, key.problem.credit) if said.hypotheses else judged
+        return attach_diagnosis(judged, said, key.problem.credit) if said.hypotheses else judged
     if ready is not None:
         tree = base.formula.tree if base.formula else None
         found = at_further_points(key, part.name, ready, found, tree)
@@ -132,7 +132,7 @@ def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) 
         places=found.places,
     )
     if found.verdict == "right":
-        return found_right(judged, tags=found.tags, credit=key.problem.credit)
+        return settle_right(judged, tags=found.tags, credit=key.problem.credit)
     if found.expected is not None:
         point = key.run.point if found.point is None else found.point
         at = {name: to_plain(value) for name, value in point.items()}
@@ -140,7 +140,7 @@ def _conclude_run(base: Judgement, key: Key, found: Comparison, diagnose: bool) 
         judged = replace(judged, witness=Witness(at, yours, found.expected, found.index))
     if found.verdict != "wrong" or not diagnose:
         return judged
-    return explained(judged, found.diagnosis, key.problem.credit)
+    return attach_diagnosis(judged, found.diagnosis, key.problem.credit)
 
 
 def _as_read(answer: Value) -> Value:

@@ -33,6 +33,10 @@ def _recurrent(cell: type[Value]) -> type[Module]:
         ) -> None:
             self.hidden_size, self.num_layers = hidden_size, num_layers
             self.batch_first = batch_first
+            usual = {"num_layers": (num_layers, 1), "bias": (bias, True)}
+            usual["batch_first"] = batch_first, False
+            said = [f"{k}={value}" for k, (value, due) in usual.items() if value != due]
+            self.said = ", ".join([f"{input_size}, {hidden_size}", *said])
             sizes = [input_size, *[hidden_size] * (num_layers - 1)]
             self.cells = [cell(size, hidden_size, bias) for size in sizes]
             for k, each in enumerate(self.cells):
@@ -55,6 +59,9 @@ def _recurrent(cell: type[Value]) -> type[Module]:
             if isinstance(last[0], tuple):
                 return out, tuple(map(stack, zip(*last, strict=True)))
             return out, stack(last)
+
+        def __repr__(self) -> str:
+            return f"{cell.__name__.removesuffix('Cell')}({self.said})"
 
     return Recurrent
 
@@ -99,8 +106,8 @@ class Lazy(Module):
         args, named = vars(self)["given"]
         bound = signature(self.kind).bind(0, *args, **named)
         bound.apply_defaults()
-        given = bound.arguments | {"has_bias": bound.arguments.get("bias", True)}
-        return f"Lazy{self.kind.__name__}({self.kind.printed.format_map(given)})"
+        chosen = {name: bound.arguments[name] for name in self.kind.settings}
+        return f"Lazy{self.kind.spell(chosen, {'has_bias': chosen.get('bias', True)})}"
 
 
 class ParameterDict(Module):

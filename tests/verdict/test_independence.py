@@ -138,6 +138,15 @@ def test_a_wrong_cell_is_a_dissent(name):
         assert trial.verdict.verdict == "dissent", (trial.cell, trial.slip, trial.verdict)
 
 
+@pytest.mark.parametrize("name", [n for n in TABLE if {"symbolic", "ball"} <= {*TABLE[n].cells}])
+def test_a_form_that_two_opinions_share_is_a_dissent(name):
+    """SymPy's cell and flint's are often one text: reverse mode sees what is wrong in both."""
+    row, slip = TABLE[name], SLIPS["scale"]
+    with falsified(row, "symbolic", slip, []), falsified(row, "ball", slip, []):
+        found = consult(program(row), write=False)
+    assert found.verdict == "dissent"
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shift_of_a_shared_forward_is_a_dissent(name):
     """A wrong value is seen also where the row itself is called, as the checked language does."""
