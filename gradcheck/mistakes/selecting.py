@@ -47,6 +47,20 @@ def _in_other_order(e: Edge, order: str) -> Numbers:
     return np.reshape(turned, e.shape, order="F" if order == "F" else "C")
 
 
+def _cut_at(e: Edge, end: bool) -> Numbers:
+    """What is left of a cotangent if all that was padded is cut away at one end."""
+    lengths = zip(np.shape(e.g), e.shape, strict=True)
+    return e.g[tuple(slice(m - n, m) if end else slice(n) for m, n in lengths)]
+
+
+def _one_copy(e: Edge, order: int) -> Numbers:
+    """The cotangent of the last copy of each entry, or with -1 of the first."""
+    places = np.ravel(e.forward(np.arange(prod(e.shape)).reshape(e.shape)))
+    out = np.zeros(prod(e.shape))
+    out[places[::order]] = np.ravel(e.g)[::order]
+    return out.reshape(e.shape)
+
+
 def _uses(e: Edge) -> Numbers:
     out = np.zeros(e.shape)
     np.add.at(out, e.params["index"], 1.0)
@@ -152,3 +166,11 @@ pull("summed-over-wrong-axis", lambda e: e.op in ("sum", "mean"),
     "The gradient of `{text}` was spread along another axis than the one that was summed away.",
     (_spread_elsewhere, "sum(sum(X, axis=2)**2)", {"X": "2*sum(X, axis=2)[:, None] + 0*X"},
      {"X": (2, 3, 3)}), choices=_other_places, hidden_by=(ONE_LONG, SYMMETRIC))
+pull("wrong-index", lambda e: e.op == "pad",
+    "On the way back through `{text}` the padding was cut away at one end; it stands at both.",
+    (_cut_at, "sum(pad(x, 1) * v)", "v[:3]", {"v": (5,)}), choices=lambda e: (False, True))
+pull("overwritten-not-accumulated",
+    lambda e: e.op in ("repeat", "tile", "broadcast_to") and len(e.shape) > 0,
+    "`{text}` copies entries: the gradients of all copies add up, here only one is left.",
+    (_one_copy, "sum(repeat(x, 2) * v)", "array([v[0], v[2], v[4]])", {"v": (6,)}),
+    choices=lambda e: (1, -1))

@@ -116,12 +116,13 @@ NOISE = 4.0
 """Times reverse mode's own rounding: another order of operations may lose more. Of 388 right
 backward passes at ten seeds none needed more."""
 FLOOR = 1e-13  # of the largest entry: some 450 units of rounding, as sums of a thousand terms lose
-FORMULA = 64  # units of rounding: what a formula of a dozen steps loses of an entry by itself
+FORMULA = 64
+"""Units of rounding: what a formula of a dozen steps loses of an entry by itself, or in balls by
+the constants of its text (`3 * 0.044715` is rounded before a ball meets it)."""
 LOOSE = 1e-4
 """Of the largest entry: where rounding moves a number more, finer arithmetic judges; and
 what floats alone cannot tell from rounding, for wrong formulas of the corpora are off by more."""
 PRECISIONS = (256, 2048)  # bits: 1 - y of a y that is 1e-77, and of one that is 1e-616, beside 1
-PROVEN = 1e-20  # of an entry, in balls: far below what float64 can hold
 NARROW = 1e-9  # of an entry: a ball so wide that it says nothing of a formula is not believed
 MOVED = 4.0
 """Times what a few units of rounding in the inputs move: a spread of few runs is within that of the

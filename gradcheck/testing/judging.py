@@ -372,7 +372,7 @@ def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
     if not (ball.is_finite() and right.is_finite()):
         return None
     size = abs(right.mid())
-    proven = arb(right.mid(), right.rad() + limits.PROVEN * size)
+    proven = arb(right.mid(), right.rad() + limits.FORMULA * limits.EPSILON * size)
     if ball.overlaps(proven) and ball.rad() <= limits.NARROW * size:
         return True
     return False if not ball.overlaps(arb(right.mid(), right.rad() + limits.RTOL * size)) else None

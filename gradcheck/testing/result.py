@@ -267,13 +267,18 @@ def _list_entries(part: Judged) -> Iterator[str]:
     count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
     yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
     smooth = [off for off in part.off if off.interval is None]
-    rows = [("entry", "claimed", "expected", "tolerance")] if smooth else []
-    for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
-        bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
-        expected = f"{off.expected:.9g} ± {bar:.0e}"
-        name = _name("" if off.index else off.part, off.index)
-        rows.append((name, f"{off.claimed:.9g}", expected, f"{off.tolerance:.0e}"))
-    yield from (f"  {line}" for line in align(rows))
+    lines: list[str] = []
+    for digits in (9, 7, 5):  # of an entry with many indices fewer
+        rows = [("entry", "claimed", "expected", "tolerance")] if smooth else []
+        for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
+            bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+            expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
+            name = _name("" if off.index else off.part, off.index)
+            rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
+        lines = [f"  {line}" for line in align(rows)]
+        if max(map(len, lines), default=0) <= WIDTH:
+            break
+    yield from lines
     for off in [off for off in part.off if off.interval is not None][:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
         yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"

@@ -97,7 +97,9 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
     lonely = odd_ball(known)
     if lonely is None:
         return _agree(part, index, known, scale)
-    if lonely == "reverse" and all(abs(ball.mid()) < SMALLEST for ball in known.values()):
+    small = SMALLEST**0.5 if lonely == "reverse" and known[lonely].mid() == 0 else SMALLEST
+    if lonely == "reverse" and all(abs(ball.mid()) < small for ball in known.values()):
+        # the square of so small a number is none: 0 came of a step on the way
         why = f"float64 underflows: {spell_out(known)}"
         return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:
