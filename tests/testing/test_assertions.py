@@ -67,6 +67,11 @@ def test_the_right_is_not_accused_anywhere(name, seed, scale):
     assert judged(name, seed, scale)
 
 
+def test_what_underflows_on_the_way_is_no_fault():
+    """1/(1 + exp(-z)) at -535 has the slope 3e-233, and a step of it is below all floats."""
+    assert judged("sigmoid", 0, 1000.0)
+
+
 # name: (forward, wrong backward, the right one's arguments)
 X34 = np.random.default_rng(1).normal(size=(3, 4))
 X5 = np.random.default_rng(2).normal(size=5)
