@@ -4,54 +4,39 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat
 
-from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
+from gradcheck.numbers.keys import exact, judge, key_of_plain
 from gradcheck.numbers.run import RUN
-from gradcheck.numbers.scalars import Scalar, Scalars, each, equip
-from gradcheck.ops.row import Composed, Op
+from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
+from gradcheck.ops.row import Op
 from gradcheck.values import Array, Routine, Value
+
+__all__ = ["Ball", "arbs", "balls", "exact", "middle", "radius"]
 
 
 class Ball(Scalar):
-    """A real number known to lie within a ball; arithmetic keeps the promise."""
+    """A real number known to lie within a ball, `x`; arithmetic keeps the promise."""
 
-    __slots__ = ("_key", "x")
+    __slots__ = ()
     cell = "ball"
+    x = Scalar.value  # type: ignore[misc]
 
     def __init__(self, x: Value, key: int | None = None) -> None:
         """Wrap an arb, or anything `exact` reads."""
-        if type(x) is arb:
-            self.x, self._key = x, key
-        else:
-            self.x = exact(x)
-            self._key = key_of_plain(x) if type(x) is Fraction else key
+        self.value = x if type(x) is arb else exact(x)
+        self._key = key_of_plain(x) if type(x) is Fraction else key
         RUN.made += 1
 
     @classmethod
-    def elementwise(cls, row: Op, *args: Value) -> Value:
-        """The row's ball cell on the arbs inside; a composed cell works on Balls themselves."""
-        rule = row.ball
-        if isinstance(rule, Composed):
-            return rule.function(*(a if type(a) is Ball else Ball(a) for a in args))
-        values = [a.x if type(a) is Ball else exact(a) for a in args]
-        found: arb = rule(*values)  # type: ignore[misc]
-        if row in JUMPING:
-            found = whole(found, values[0], lambda: key_of(args[0]))
-        if not RUN.keyed or found.is_exact():
-            return Ball(found)
-        return Ball(found, key_of_result(row, list(map(key_of, args)), values))
+    def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> Value:
+        """The row's ball cell on the arbs inside."""
+        values = [a.value if type(a) is Ball else exact(a) for a in args]
+        return Ball(*judge(row, rule(*values), args, values))
 
-    @property
-    def key(self) -> int:
-        """See `keys`."""
-        if self._key is None:
-            self._key = key_of_plain(self.x)
-        return self._key
-
-    def bare(self) -> Value:
+    def bare(self) -> arb:
         """The arb."""
-        return self.x
+        return self.value
 
     @classmethod
     def exactly(cls, value: Value) -> "Ball":
@@ -76,27 +61,7 @@ class Ball(Scalar):
         return apply(*[np.asarray(v, dtype=object) for v in operands])
 
     def __repr__(self) -> str:
-        return f"Ball({self.x})"
-
-    def _sign(self, other: Value) -> int:
-        difference = self.x - (other.x if type(other) is Ball else exact(other))
-        return sign_of(difference, lambda: (self.key, key_of(other)))
-
-
-equip(Ball)
-
-
-def exact(value: Value) -> arb:
-    """A plain number as a ball: integers and floats exactly, fractions to working precision."""
-    if type(value) is Fraction:  # nearly always
-        return arb(fmpq(value.numerator, value.denominator))
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        return arb(int(value))
-    if isinstance(value, float | np.floating):
-        return arb(float(value))
-    if isinstance(value, arb):
-        return value
-    raise TypeError(f"a real number was expected, {type(value).__name__} came")
+        return f"Ball({self.value})"
 
 
 def balls(values: Value) -> Scalars:
@@ -106,7 +71,7 @@ def balls(values: Value) -> Scalars:
 
 def arbs(values: Value) -> Array:
     """The arbs inside an array of Balls and plain numbers, as an object array."""
-    return each(lambda entry: entry.x if type(entry) is Ball else exact(entry), values)
+    return each(ball_of, values)
 
 
 def middle(ball: arb) -> float:

@@ -1,4 +1,4 @@
-"""What makes it certain that two exact numbers are equal, or that one is whole: their keys.
+"""Plain numbers as balls; and the keys that make it certain that two exact numbers are equal.
 
 No ball of a third is ever narrow enough to show that three of them are one. A key is the number
 modulo a prime: sums, products and quotients of keys are those of the numbers, and a function of
@@ -7,12 +7,13 @@ ones have the same key has a chance of 2^-60, unless somebody computed them for 
 """
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 
 import numpy as np
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from gradcheck.numbers.run import RUN, Undecided
 from gradcheck.ops import TABLE
@@ -23,20 +24,39 @@ PRIME = 2**127 - 1
 MIXED = 0x5851F42D4C957F2D14057B7EF767814F  # spreads a hash, of 61 bits, over all residues
 POWERS = 10**6  # the largest whole exponent that is followed
 RANGE = arb(2) ** -1022, arb(2) ** 1024  # of float64
+WHOLE = (bool, np.bool_, int, np.integer)
 _fresh = count(1).__next__
 
+
+def _invert(a: int) -> int:
+    return pow(a, -1, PRIME)
+
+
 FIELD: dict[Op, Callable[..., int]] = {
-    TABLE["add"]: lambda a, b: a + b,
-    TABLE["subtract"]: lambda a, b: a - b,
-    TABLE["multiply"]: lambda a, b: a * b,
-    TABLE["divide"]: lambda a, b: a * pow(b, -1, PRIME),
-    TABLE["negative"]: lambda a: -a,
-    TABLE["positive"]: lambda a: a,
+    TABLE["add"]: operator.add,
+    TABLE["subtract"]: operator.sub,
+    TABLE["multiply"]: operator.mul,
+    TABLE["divide"]: lambda a, b: a * _invert(b),
+    TABLE["negative"]: operator.neg,
+    TABLE["positive"]: operator.pos,
     TABLE["square"]: lambda a: a * a,
-    TABLE["reciprocal"]: lambda a: pow(a, -1, PRIME),
+    TABLE["reciprocal"]: _invert,
 }
 POWER = TABLE["power"]
 JUMPING = frozenset({TABLE["floor"], TABLE["ceil"]})
+
+
+def exact(value: Value) -> arb:
+    """A plain number as a ball: integers and floats exactly, fractions to working precision."""
+    if type(value) is Fraction:  # nearly always
+        return arb(fmpq(value.numerator, value.denominator))
+    if isinstance(value, WHOLE):
+        return arb(int(value))
+    if isinstance(value, float | np.floating):
+        return arb(float(value))
+    if isinstance(value, arb):
+        return value
+    raise TypeError(f"a real number was expected, {type(value).__name__} came")
 
 
 def fresh_key() -> int:
@@ -61,27 +81,31 @@ def key_of_plain(value: Value) -> int:
         return fresh_key()
     number = Fraction(bool(value) if isinstance(value, np.bool_) else value)
     over, under = int(number.numerator), int(number.denominator)
-    return over * pow(under, -1, PRIME) % PRIME if under % PRIME else fresh_key()
+    return over * _invert(under) % PRIME if under % PRIME else fresh_key()
+
+
+def judge(
+    row: Op, found: arb, args: Sequence[Value], values: Sequence[arb]
+) -> tuple[arb, int | None]:
+    """An op's value, whole where it has to be; and its key, where more than the ball is asked."""
+    if row in JUMPING:
+        found = whole(found, values[0], lambda: key_of(args[0]))
+    if not RUN.keyed or found.is_exact():
+        return found, None
+    return found, key_of_result(row, list(map(key_of, args)), values)
 
 
 def key_of_result(row: Op, keys: Sequence[int], values: Sequence[arb]) -> int:
     """The key of an op's value, from those of its arguments (and what they are)."""
-    rule = FIELD.get(row)
     try:
-        if rule is not None:
-            return rule(*keys) % PRIME
-        exponent = _whole(values[1]) if row is POWER else None
-        if exponent is not None:
-            return pow(keys[0], exponent, PRIME)
+        if row in FIELD:
+            return FIELD[row](*keys) % PRIME
+        exponent = values[1].unique_fmpz() if row is POWER and values[1].is_exact() else None
+        if exponent is not None and exponent == values[1] and abs(exponent) < POWERS:
+            return pow(keys[0], int(exponent), PRIME)
     except ValueError:  # no inverse: zero, as far as keys can tell
         return fresh_key()
     return _hash(row.name, *keys) if TABLE.get(row.name) is row else fresh_key()
-
-
-def _whole(value: arb) -> int | None:
-    """The whole number that a value is; None where it is none, or too large."""
-    found = value.unique_fmpz() if value.is_exact() and abs(value) < POWERS else None
-    return None if found is None or found != value else int(found)
 
 
 def _hash(*parts: Value) -> int:

@@ -27,22 +27,16 @@ class TooWide(ArithmeticError):
 
 
 class Run(threading.local):
-    """The settings and the counts of the run that a thread is in.
+    """The settings and the counts of the run that a thread is in."""
 
-    `keyed` says that every number carries what makes it certain that two are equal, `as_floats`
-    that a comparison counts as open where float64 has no such numbers. `path` takes the comparisons
-    of symbolic numbers, `observer` sees each of them made, and with `folded` those that hang on no
-    leaf forget how they were made; `ties` counts numbers compared with
-    their equals, `made` balls: the measure of work that does not depend on a clock.
-    """
-
-    keyed: bool = True
-    as_floats: bool = False
-    folded: bool = False
-    path: list[tuple[Value, int]] | None = None
-    observer: Callable[[Value], None] | None = None
-    ties: int = 0
-    made: int = 0
+    keyed: bool = True  # every number carries what makes it certain that two are equal
+    as_floats: bool = False  # a comparison counts as open where float64 has no such numbers
+    folded: bool = False  # symbolic numbers that hang on no leaf forget how they were made
+    open: bool = False  # SymPy leaves hard questions open (see `closed`)
+    path: list[tuple[Value, int]] | None = None  # takes the comparisons of symbolic numbers
+    observer: Callable[[Value], None] | None = None  # sees each of them made
+    ties: int = 0  # numbers compared with their equals
+    made: int = 0  # balls: the measure of work that does not depend on a clock
 
 
 RUN = Run()
@@ -55,17 +49,14 @@ class precision:  # noqa: N801 - a block, as `contextmanager` would make it, at 
     __slots__ = ("before", "bits")
 
     def __init__(self, bits: int) -> None:
-        """Nothing is set yet."""
         self.bits = bits
 
     def __enter__(self) -> None:
-        """Set it."""
         _FLINT.acquire()
         self.before = ctx.prec
         ctx.prec = self.bits
 
     def __exit__(self, *_: object) -> None:
-        """Put back what was set before."""
         ctx.prec = self.before
         _FLINT.release()
 

@@ -5,25 +5,22 @@ that answers what NumPy does not hand to objects (`logaddexp`, LAPACK, our own r
 keeps single numbers wrapped, so that every NumPy function finds its way back here.
 """
 
+import operator
 from collections.abc import Callable
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
+from flint import arb
 
+from gradcheck.numbers.keys import exact, key_of, key_of_plain, sign_of
+from gradcheck.numbers.run import RUN
 from gradcheck.ops import BY_COMPOUND, BY_FUNCTION, TABLE, row_of
-from gradcheck.ops.arithmetic import OPERATIONS
+from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.row import Composed, Op
-from gradcheck.values import Array, Params, Value
+from gradcheck.values import Array, Params, Routine, Value
 
-OPERATORS = {word: row for word, row in OPERATIONS.items() if word != "matmul"}
-UNARY = {
-    "neg": "negative",
-    "pos": "positive",
-    "abs": "absolute",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-}
+UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute"}
+UNARY |= {name: name for name in ("floor", "ceil", "trunc")}
 NO_FLOAT = (
     "this function casts its argument to a plain float, so the number's exact history would be "
     "lost; write it with NumPy functions"
@@ -31,18 +28,22 @@ NO_FLOAT = (
 
 
 class Scalar:
-    """A number of an exact kind: subclasses say how an op's cell applies to their values."""
+    """A number of an exact kind: the ball that holds it, and its key (see `keys`)."""
 
-    __slots__ = ()
+    __slots__ = ("_key", "value")
     cell: ClassVar[str]
+    value: arb
+    _key: int | None
 
     @classmethod
     def elementwise(cls, row: Op, *args: Value) -> Value:
-        """The op on scalars of this kind (and plain numbers)."""
-        raise NotImplementedError
+        """The op on scalars of this kind and plain numbers; a composed cell works on themselves."""
+        rule = getattr(row, cls.cell)
+        return rule.function(*args) if isinstance(rule, Composed) else cls.apply(row, rule, args)
 
-    def bare(self) -> Value:
-        """The number itself, where it is a constant: what a cell on plain scalars computes with."""
+    @classmethod
+    def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> Value:
+        """A rule on arbs, or on what makes one."""
         raise NotImplementedError
 
     @classmethod
@@ -50,34 +51,32 @@ class Scalar:
         """A plain number as a constant of this kind."""
         raise NotImplementedError
 
-    def _sign(self, other: Value) -> int:
+    def bare(self) -> Value:
+        """What a cell on plain scalars computes with where this is a constant."""
         raise NotImplementedError
+
+    @property
+    def key(self) -> int:
+        """See `keys`."""
+        if self._key is None:
+            self._key = key_of_plain(self.value)
+        return self._key
+
+    def _sign(self, other: Value) -> int:
+        """The sign of self - other at the point, noted as a condition of the path."""
+        sign = sign_of(self.value - ball_of(other), lambda: (self.key, key_of(other)))
+        if RUN.path is not None:
+            difference = self if isinstance(other, int) and other == 0 else self - other
+            RUN.path.append((difference, sign))
+        return sign
 
     def __hash__(self) -> int:
         return id(self)
 
-    def __lt__(self, other: Value) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) < 0
-
-    def __le__(self, other: Value) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) <= 0
-
-    def __gt__(self, other: Value) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) > 0
-
-    def __ge__(self, other: Value) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) >= 0
-
-    def __eq__(self, other: object) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) == 0
-
-    def __ne__(self, other: object) -> Value:
-        return NotImplemented if isinstance(other, np.ndarray) else self._sign(other) != 0
-
     def __bool__(self) -> bool:
         return self._sign(0) != 0
 
-    def conjugate(self) -> "Scalar":
+    def conjugate(self) -> Self:
         """Itself: the numbers here are real."""
         return self
 
@@ -88,29 +87,41 @@ class Scalar:
     __index__ = __float__
 
 
-def equip(kind: type[Scalar]) -> None:
-    """Give a scalar kind its operators and NumPy's methods (`element.exp()`), from the table."""
-    for symbol, name in OPERATORS.items():
-        setattr(kind, f"__{symbol}__", _binary(kind, name, swapped=False))
-        setattr(kind, f"__r{symbol}__", _binary(kind, name, swapped=True))
-    for name in (n for n, row in TABLE.items() if row.elementwise and row.operands == 1):
-        setattr(kind, name, _unary(kind, name))
-    for symbol, name in UNARY.items():
-        setattr(kind, f"__{symbol}__", _unary(kind, name))
+def _compare(test: Routine) -> Routine:
+    return lambda self, other: (
+        NotImplemented if isinstance(other, np.ndarray) else test(self._sign(other), 0)
+    )
 
 
-def _binary(kind: type[Scalar], name: str, swapped: bool) -> Callable[[Value, Value], Value]:
-    def operator(self: Value, other: Value) -> Value:
+def _combine(row: Op, swapped: bool) -> Routine:
+    def apply(self: Scalar, other: Value) -> Value:
         if isinstance(other, np.ndarray):
             return NotImplemented
-        pair = (other, self) if swapped else (self, other)
-        return kind.elementwise(TABLE[name], *pair)
+        return self.elementwise(row, other, self) if swapped else self.elementwise(row, self, other)
 
-    return operator
+    return apply
 
 
-def _unary(kind: type[Scalar], name: str) -> Callable[[Value], Value]:
-    return lambda self: kind.elementwise(TABLE[name], self)
+def _method(row: Op) -> Routine:
+    return lambda self: self.elementwise(row, self)
+
+
+for _word in COMPARISONS:
+    setattr(Scalar, f"__{_word}__", _compare(getattr(operator, _word)))
+for _word, _name in OPERATIONS.items():
+    if _word != "matmul":
+        setattr(Scalar, f"__{_word}__", _combine(TABLE[_name], swapped=False))
+        setattr(Scalar, f"__r{_word}__", _combine(TABLE[_name], swapped=True))
+for _name, _row in TABLE.items():  # NumPy's object loops call `element.exp()`
+    if _row.elementwise and _row.operands == 1:
+        setattr(Scalar, _name, _method(_row))
+for _word, _name in UNARY.items():
+    setattr(Scalar, f"__{_word}__", _method(TABLE[_name]))
+
+
+def ball_of(value: Value) -> arb:
+    """The ball of an exact number, or of a plain one."""
+    return value.value if isinstance(value, Scalar) else exact(value)
 
 
 class Scalars(Array):
@@ -119,17 +130,14 @@ class Scalars(Array):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value
     ) -> Value:
-        row = row_of(ufunc)
-        kind = kind_among(inputs)
+        row, kind = row_of(ufunc), kind_among(inputs)
         if kind is None and not kwargs:
-            return getattr(ufunc, method)(*map(plainly, inputs))
+            return getattr(ufunc, method)(*map(_as_floats, inputs))
         if row is not None and method == "__call__" and not kwargs and cell_of(row, kind):
             return answer(row, inputs, {})
-        plain = [np.asarray(v) if isinstance(v, Scalars) else v for v in inputs]
-        outs = kwargs.pop("out", None)
-        if outs is not None:
-            kwargs["out"] = tuple(np.asarray(o) if isinstance(o, Scalars) else o for o in outs)
-        return wrap(getattr(ufunc, method)(*plain, **kwargs))
+        if "out" in kwargs:
+            kwargs["out"] = tuple(map(_as_plain_array, kwargs["out"]))
+        return wrap(getattr(ufunc, method)(*map(_as_plain_array, inputs), **kwargs))
 
     def __array_function__(self, func: Value, types: Value, args: Value, kwargs: Params) -> Value:
         if func in BY_COMPOUND:
@@ -149,22 +157,11 @@ class Scalars(Array):
     def __deepcopy__(self, memo: Value) -> Value:
         return self.copy()  # its numbers never change
 
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        raise TypeError(NO_FLOAT)
-
     def astype(self, dtype: Value, *args: Value, **kwargs: Value) -> Value:
         """As they are for doubles, which they stand for; anything else is NumPy's affair."""
         if np.dtype(dtype) == np.float64:
             return self.copy()
         return super().astype(dtype, *args, **kwargs)
-
-    @property
-    def T(self) -> Value:  # noqa: N802 - NumPy's name
-        """The transpose."""
-        return self.transpose()
 
     @staticmethod
     def __apply_op__(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
@@ -186,31 +183,27 @@ def wrap(value: Value, kind: type[Scalar] | None = None) -> Value:
     """
     if isinstance(value, tuple | list):
         return type(value)(wrap(entry, kind) for entry in value)
-    if isinstance(value, np.ndarray) and value.dtype == object and kind is None:
+    if kind is not None:
+        return each(lambda e: e if isinstance(e, kind) else kind.exactly(e), value).view(Scalars)
+    if isinstance(value, np.ndarray) and value.dtype == object:
         return value.view(Scalars)
-    if kind is None and not isinstance(value, Scalar):
-        return value
-    return each(
-        lambda e: e if kind is None or isinstance(e, kind) else kind.exactly(e), value
-    ).view(Scalars)
+    return each(lambda e: e, value).view(Scalars) if isinstance(value, Scalar) else value
 
 
 def answer(row: Op, operands: tuple[Value, ...], params: Params) -> Value:
     """A row's own cell on arrays of exact numbers; NumPy's code where the cell is empty."""
     kind = kind_among(operands)
     if kind is None:
-        return row.forward(*map(plainly, operands), **params)
+        return row.forward(*map(_as_floats, operands), **params)
     cell = cell_of(row, kind)
     if cell is None:
         return wrap((row.respelled or row.function)(*operands, **params), kind)
+    composed = isinstance(cell, Composed)
     if row.elementwise:
-        composed = isinstance(cell, Composed)
-        given = {name: _unbox(value, composed) for name, value in params.items()}
-        filled = row.bind_params(given)
+        filled = row.bind_params({name: _unbox(v, composed) for name, v in params.items()})
         loop = np.frompyfunc(lambda *args: kind.elementwise(filled, *args), len(operands), 1)
         return wrap(loop(*(np.asarray(v, dtype=object) for v in operands)), kind)
-    function = cell.function if isinstance(cell, Composed) else cell
-    return wrap(function(*operands, **params), kind)
+    return wrap((cell.function if composed else cell)(*operands, **params), kind)
 
 
 def _unbox(value: Value, composed: bool) -> Value:
@@ -226,23 +219,24 @@ def cell_of(row: Op, kind: type[Scalar] | None) -> Value:
     return None if kind is None else getattr(row, kind.cell)
 
 
-def kind_among(operands: tuple[Value, ...]) -> type[Scalar] | None:
+def kind_among(operands: tuple[Value, ...] | list[Value]) -> type[Scalar] | None:
     """The scalar kind of the first exact number; None where all numbers are plain."""
-    for array in _flat(operands):
-        if isinstance(array, Scalars):
-            for entry in array.flat:
-                if isinstance(entry, Scalar):
-                    return type(entry)
+    for value in operands:
+        if isinstance(value, list | tuple):
+            found = kind_among(value)
+        elif isinstance(value, Scalars):
+            found = next((type(e) for e in value.flat if isinstance(e, Scalar)), None)
+        else:
+            continue
+        if found is not None:
+            return found
     return None
 
 
-def plainly(value: Value) -> Value:
+def _as_floats(value: Value) -> Value:
     """An object array of plain numbers (a buffer of zeros) as an array of floats."""
     return np.asarray(value, dtype=float) if isinstance(value, Scalars) else value
 
 
-def _flat(operands: tuple[Value, ...]) -> list[Value]:
-    found: list[Value] = []
-    for entry in operands:
-        found += _flat(tuple(entry)) if isinstance(entry, list | tuple) else [entry]
-    return found
+def _as_plain_array(value: Value) -> Value:
+    return np.asarray(value) if isinstance(value, Scalars) else value

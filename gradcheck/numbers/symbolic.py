@@ -6,19 +6,19 @@ multiplies along the line. Nothing is substituted back until somebody wants to r
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import exact
-from gradcheck.numbers.keys import JUMPING, key_of, key_of_plain, key_of_result, sign_of, whole
+from gradcheck.numbers.keys import WHOLE, exact, judge, key_of_plain
 from gradcheck.numbers.run import RUN
-from gradcheck.numbers.scalars import Scalar, Scalars, each, equip
+from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
 from gradcheck.ops.later import sympy
 from gradcheck.ops.row import Composed, Op
 from gradcheck.values import Params, Routine, Value
@@ -26,8 +26,7 @@ from gradcheck.values import Params, Routine, Value
 clock = count(1).__next__
 
 
-@dataclass(frozen=True)
-class Local:
+class Local(NamedTuple):
     """One op's closed form in its own arguments, and its derivative by each of them."""
 
     value: Callable[..., arb]
@@ -35,58 +34,40 @@ class Local:
 
 
 class Symbolic(Scalar):
-    """A leaf (`atom` set), or an op on earlier numbers (`row`, `args`)."""
+    """A leaf (`atom` set: its SymPy symbol or constant), or an op on earlier numbers."""
 
-    __slots__ = ("_key", "args", "atom", "fixed", "local", "order", "row", "span", "value")
+    __slots__ = ("args", "atom", "fixed", "local", "order", "row", "span")
     cell = "symbolic"
 
     def __init__(
         self,
         value: arb,
-        *,
+        key: int | None = None,
         atom: "sympy.Expr | None" = None,
+        *,
         row: Op | None = None,
         args: tuple[Value, ...] = (),
         local: Local | None = None,
-        key: int | None = None,
     ) -> None:
-        """A node of the straight line; `atom` is the SymPy symbol or constant of a leaf."""
-        self.value = value
-        self.atom = atom
-        self.row = row
-        self.args = args
-        self.local = local
+        """A node of the straight line."""
+        self.value, self._key, self.atom = value, key, atom
+        self.row, self.args, self.local = row, args, local
         self.order = clock()
         self.span: tuple[int, int] | None = None
-        self._key = key
         self.fixed = row is None and (atom is None or bool(atom.is_number))
         if RUN.observer is not None:
             RUN.observer(self)
 
     @classmethod
-    def elementwise(cls, row: Op, *args: Value) -> Value:
-        """The op as a new node; a composed cell works on the numbers themselves."""
-        rule = row.symbolic
-        if isinstance(rule, Composed):
-            return rule.function(*args)
-        args = tuple([a if type(a) is Symbolic else _constant(a) for a in args])
+    def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> "Symbolic":
+        """The op as a new node."""
+        args = tuple([a if type(a) is Symbolic else _as_fraction(a) for a in args])
         form = local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
         values = [a.value if type(a) is Symbolic else exact(a) for a in args]
-        value = form.value(*values)
-        if row in JUMPING:
-            value = whole(value, values[0], lambda: key_of(args[0]))
-        known = value.is_exact() or not RUN.keyed
-        key = None if known else key_of_result(row, list(map(key_of, args)), values)
+        value, key = judge(row, form.value(*values), args, values)
         if RUN.folded and all(type(a) is not Symbolic or a.fixed for a in args):
-            return cls(value, key=key)
-        return cls(value, row=row, args=args, local=form, key=key)
-
-    @property
-    def key(self) -> int:
-        """See `keys`."""
-        if self._key is None:
-            self._key = key_of_plain(self.value)
-        return self._key
+            return cls(value, key)
+        return cls(value, key, row=row, args=args, local=form)
 
     def bare(self) -> Value:
         """SymPy's number; what depends on something stays as it is."""
@@ -97,68 +78,24 @@ class Symbolic(Scalar):
         """A plain number as a constant leaf; what is not finite stays as it is."""
         if isinstance(value, float | np.floating) and not np.isfinite(value):
             return value
-        return _leaf_of_constant(_constant(value))
+        plain = _as_fraction(value)
+        return cls(exact(plain), key_of_plain(plain), number(plain))
 
     def __repr__(self) -> str:
         return f"Symbolic({self.atom if self.row is None else self.row.name}, {self.value})"
 
-    def _sign(self, other: Value) -> int:
-        """The sign of self - other at the point, noted as a condition of the path."""
-        theirs = other.value if type(other) is Symbolic else exact(other)
-        sign = sign_of(self.value - theirs, lambda: (self.key, key_of(other)))
-        if RUN.path is not None:
-            difference = self if isinstance(other, int) and other == 0 else self - other
-            RUN.path.append((difference, sign))
-        return sign
 
-
-equip(Symbolic)
-
-
-def _constant(value: Value) -> Value:
-    """A plain number in a form that hashes and stays exact: int or Fraction."""
-    if isinstance(value, bool | np.bool_ | int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        if not np.isfinite(value):
-            raise ValueError("a constant that is not finite")
-        return Fraction(float(value))
+def _as_fraction(value: Value) -> int | Fraction:
+    """A plain number in a form that hashes and stays exact."""
     if isinstance(value, Fraction):
         return value
-    raise TypeError(f"a real number was expected, {type(value).__name__} came")
-
-
-def _embed(row: Op, i: int, argument: Value) -> int | Fraction | None:
-    """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
-    if row.name != "power" or i != 1:
-        return None
-    if type(argument) is not Symbolic:
-        return argument  # type: ignore[no-any-return]
-    if argument.atom is not None and argument.atom.is_Rational:
-        return Fraction(int(argument.atom.p), int(argument.atom.q))
-    return None
-
-
-@lru_cache(maxsize=4096)
-def local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
-    """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
-    from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
-
-    symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
-    args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
-    expr = sympy.sympify(rule(*args))
-    slopes = [sympy.diff(expr, s) if c is None else sympy.Integer(0)
-              for s, c in zip(symbols, constants, strict=True)]  # fmt: skip
-    return Local(
-        compile_closed(symbols, expr), tuple(compile_closed(symbols, slope) for slope in slopes)
-    )
-
-
-def form_of(row: Op | None) -> Routine:
-    """A row's closed form as a function of SymPy expressions."""
-    if row is None or row.symbolic is None or isinstance(row.symbolic, Composed):
-        raise TypeError("no closed form of its own")
-    return row.symbolic
+    if isinstance(value, WHOLE):
+        return int(value)
+    if not isinstance(value, float | np.floating):
+        raise TypeError(f"a real number was expected, {type(value).__name__} came")
+    if not np.isfinite(value):
+        raise ValueError("a constant that is not finite")
+    return Fraction(float(value))
 
 
 def number(value: int | Fraction) -> "sympy.Rational":
@@ -173,18 +110,14 @@ def leaves(name: str, values: Value) -> Scalars:
     def leaf(value: Value) -> Symbolic:
         index = ", ".join(map(str, next(indices)))
         atom = sympy.Symbol(f"{name}[{index}]" if index else name, real=True)
-        return Symbolic(exact(value), atom=atom, key=key_of_plain(value))
+        return Symbolic(exact(value), key_of_plain(value), atom)
 
     return each(leaf, values).view(Scalars)
 
 
 def constants(values: Value) -> Scalars:
     """An array of numbers that are not differentiated, kept exact."""
-    return each(lambda value: _leaf_of_constant(_constant(value)), values).view(Scalars)
-
-
-def _leaf_of_constant(plain: int | Fraction) -> Symbolic:
-    return Symbolic(exact(plain), atom=number(plain), key=key_of_plain(plain))
+    return each(lambda value: Symbolic.exactly(_as_fraction(value)), values).view(Scalars)
 
 
 def inputs(values: Params, wrt: Container[str]) -> dict[str, Scalars]:
@@ -192,46 +125,38 @@ def inputs(values: Params, wrt: Container[str]) -> dict[str, Scalars]:
     return {n: leaves(n, v) if n in wrt else constants(v) for n, v in values.items()}
 
 
-def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
-    """Every number that the roots were made of, oldest first."""
-    seen: dict[int, Symbolic] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if id(node) not in seen:
-            seen[id(node)] = node
-            stack.extend(a for a in node.args if type(a) is Symbolic)
-    return sorted(seen.values(), key=lambda node: node.order)
+# -- closed forms of rows, and their slopes --------------------------------------------------------
 
 
-def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
-    """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
-
-    def slope(node: Symbolic, i: int) -> arb:
-        assert node.local is not None
-        values = [a.value if type(a) is Symbolic else exact(a) for a in node.args]
-        return node.local.slopes[i](*values)
-
-    return _go_back(seeds, slope)
-
-
-def slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
-    """The same, each gradient being a number of the line: it can be differentiated again."""
-    return _go_back(seeds, slope_of)
+def _embed(row: Op, i: int, argument: Value) -> int | Fraction | None:
+    """A constant exponent belongs to the rule itself: x**3 has slope 3*x**2, not x**3*3/x."""
+    if row.name != "power" or i != 1:
+        return None
+    if type(argument) is not Symbolic:
+        return argument  # type: ignore[no-any-return]
+    atom = argument.atom
+    return Fraction(int(atom.p), int(atom.q)) if atom is not None and atom.is_Rational else None
 
 
-def _go_back(
-    seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value]
-) -> dict[Symbolic, Value]:
-    adjoint: dict[Symbolic, Value] = dict(seeds)
-    for node in reversed(line(seeds)):
-        if node.row is None or node not in adjoint:
-            continue
-        for i, argument in enumerate(node.args):
-            if type(argument) is Symbolic and not argument.fixed:
-                piece = adjoint[node] * slope(node, i)
-                adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
-    return adjoint
+@lru_cache(maxsize=4096)
+def local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
+    """SymPy's closed form of a row's rule, and its derivatives by `sympy.diff`."""
+    from gradcheck.numbers.closed import compile_closed  # noqa: PLC0415 - it makes a class of SymPy's
+
+    symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
+    args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
+    expr = sympy.sympify(rule(*args))
+    slopes = [sympy.diff(expr, s) if s is a else sympy.Integer(0)
+              for s, a in zip(symbols, args, strict=True)]  # fmt: skip
+    value, *rest = (compile_closed(symbols, each) for each in (expr, *slopes))
+    return Local(value, tuple(rest))
+
+
+def form_of(row: Op | None) -> Routine:
+    """A row's closed form as a function of SymPy expressions."""
+    if row is None or row.symbolic is None or isinstance(row.symbolic, Composed):
+        raise TypeError("no closed form of its own")
+    return row.symbolic
 
 
 def slope_of(node: Symbolic, i: int) -> Value:
@@ -251,6 +176,45 @@ def _slope_row(row: Op, form: Routine, i: int) -> Op:
         return expr.xreplace(dict(zip(symbols, args, strict=True)))
 
     return replace(row, symbolic=slope, _keeps={}, _bound={})
+
+
+# -- along the line --------------------------------------------------------------------------------
+
+
+def line(roots: Iterable[Symbolic]) -> list[Symbolic]:
+    """Every number that the roots were made of, oldest first."""
+    seen: dict[int, Symbolic] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node
+            stack.extend(a for a in node.args if type(a) is Symbolic)
+    return sorted(seen.values(), key=lambda node: node.order)
+
+
+def gradient(seeds: Mapping[Symbolic, arb]) -> dict[Symbolic, arb]:
+    """d(sum of seed * root) by every number of the line, by SymPy's slopes and the chain rule."""
+    return _go_back(seeds, lambda node, i: node.local.slopes[i](*map(ball_of, node.args)))  # type: ignore[union-attr]
+
+
+def slopes(seeds: Mapping[Symbolic, Value]) -> dict[Symbolic, Value]:
+    """The same, each gradient being a number of the line: it can be differentiated again."""
+    return _go_back(seeds, slope_of)
+
+
+def _go_back(
+    seeds: Mapping[Symbolic, Value], slope: Callable[[Symbolic, int], Value]
+) -> dict[Symbolic, Value]:
+    adjoint: dict[Symbolic, Value] = dict(seeds)
+    for node in reversed(line(seeds)):
+        if node.row is None or node not in adjoint:
+            continue
+        for i, argument in enumerate(node.args):
+            if type(argument) is Symbolic and not argument.fixed:
+                piece = adjoint[node] * slope(node, i)
+                adjoint[argument] = adjoint[argument] + piece if argument in adjoint else piece
+    return adjoint
 
 
 def write_out(
