@@ -17,29 +17,22 @@ from gradcheck.ops.row import BOUNDS, respell
 from gradcheck.values import Array, Routine, Value
 
 Maker = Callable[..., Array]
+Shape = tuple[int, ...]
 
 
-def shape_from(size: tuple[Value, ...], named: Value = None) -> tuple[int, ...]:
+def shape_from(size: tuple[Value, ...], named: Value = None) -> Shape:
     """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))`, `ones([2, 3])` and `ones(size=(2, 3))`."""
-    if named is not None:
-        if size:
-            raise TypeError("a shape is given once: by position or as `size=`")
-        size = (named,)
+    if named is not None and size:
+        raise TypeError("a shape is given once: by position or as `size=`")
     several = len(size) == 1 and isinstance(size[0], list | tuple)
-    return tuple(map(index, size[0] if several else size))
+    sizes = size[0] if several else size
+    return tuple(map(index, sizes if named is None else named))
 
 
-def _filled(number: float) -> Maker:
-    def maker(*shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
-        if shape and isinstance(shape[-1], type):
-            *shape, dtype = shape  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
-        return np.full(shape_from(tuple(shape), size), number, dtype)
-
-    return maker
-
-
-def _full(size: Value, fill_value: Value, *, dtype: Value = np.float64) -> Array:
-    return np.full(shape_from((size,)), fill_value, dtype)
+def _filled(number: float, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
+    if shape and isinstance(shape[-1], type):
+        *shape, dtype = shape  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
+    return np.full(shape_from(tuple(shape), size), number, dtype)
 
 
 def _linspace(*bounds: Value, **named: Value) -> Array:
@@ -49,7 +42,10 @@ def _linspace(*bounds: Value, **named: Value) -> Array:
 
 
 MAKERS: Mapping[str, Maker] = {
-    "zeros": _filled(0.0), "ones": _filled(1.0), "empty": _filled(0.0), "full": _full,
+    "zeros": partial(_filled, 0.0), "ones": partial(_filled, 1.0), "empty": partial(_filled, 0.0),
+    "full": lambda size, fill_value, dtype=np.float64: np.full(
+        shape_from((size,)), fill_value, dtype
+    ),
     "eye": np.eye, "linspace": _linspace,
     "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
     "zeros_like": np.zeros_like, "ones_like": np.ones_like, "empty_like": np.zeros_like,
@@ -68,15 +64,11 @@ def one_hot_array(labels: Value, num_classes: int = -1) -> Array:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if np.min(places, initial=0) < 0:
         raise RuntimeError("Class values must be non-negative.")
-    count = int(np.max(places, initial=-1)) + 1 if num_classes == -1 else index(num_classes)
-    if np.max(places, initial=-1) >= count:
+    most = int(np.max(places, initial=-1))
+    count = most + 1 if num_classes == -1 else index(num_classes)
+    if most >= count:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return np.asarray(places[..., None] == np.arange(count)).astype(np.int64)
-
-
-def one_hot(labels: Value, num_classes: int = -1) -> Tensor:
-    """`F.one_hot(labels, 3)`."""
-    return tensor(one_hot_array(labels, num_classes))
 
 
 class Generator:
@@ -92,25 +84,20 @@ class Generator:
 
     def manual_seed(self, seed: int) -> None:
         """Begin again, with another seed; raises TypeError for what is no integer."""
-        self.seed, self.layers = index(seed), 0
+        self.seed, self.layers, self.seeded = index(seed), 0, True
         self.rng = np.random.default_rng(abs(self.seed))
-        self.seeded = True
 
-    def _drawing(self) -> np.random.Generator:
+    def _draw(self, name: str, size: Shape, *how: Value, dtype: Value = np.float64) -> Array:
         self.used = True
-        return self.rng
+        return np.asarray(getattr(self.rng, name)(*how, size=size)).astype(dtype)
 
-    def rand(self, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
+    def rand(self, *shape: Value, size: Value = None, **how: Value) -> Array:
         """Evenly from [0, 1)."""
-        return np.asarray(self._drawing().random(shape_from(shape, size))).astype(dtype)
+        return self._draw("random", shape_from(shape, size), **how)
 
-    def randn(self, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
+    def randn(self, *shape: Value, size: Value = None, **how: Value) -> Array:
         """From the standard normal distribution."""
-        return np.asarray(self._drawing().standard_normal(shape_from(shape, size))).astype(dtype)
-
-    def randperm(self, n: int) -> Array:
-        """The whole numbers below n in a random order."""
-        return self._drawing().permutation(index(n))
+        return self._draw("standard_normal", shape_from(shape, size), **how)
 
     def randint(self, *bounds: Value, dtype: Value = np.int64, **named: Value) -> Array:
         """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
@@ -118,10 +105,8 @@ class Generator:
         given = dict(zip((w for w in words if w not in named), bounds, strict=False)) | named
         if given.keys() != set(words):
             raise TypeError("randint takes `low`, which may be left out, `high` and `size`")
-        low, high, shape = given.get("low", 0), given["high"], given["size"]
-        return np.asarray(
-            self._drawing().integers(index(low), index(high), shape_from((shape,)))
-        ).astype(dtype)
+        ends = index(given.get("low", 0)), index(given["high"])
+        return self._draw("integers", shape_from((given["size"],)), *ends, dtype=dtype)
 
     def seed_of_layer(self) -> int:
         """A seed for the weights of a layer: another one for each."""
@@ -130,11 +115,15 @@ class Generator:
         return abs(self.seed) + self.layers - 1
 
     def makers(self) -> dict[str, Maker]:
+        def permute(n: int) -> Array:
+            self.used = True
+            return self.rng.permutation(index(n))
+
         return {
-            **{name: getattr(self, name) for name in ("rand", "randn", "randint", "randperm")},
+            "rand": self.rand, "randn": self.randn, "randint": self.randint, "randperm": permute,
             "rand_like": lambda x, **how: self.rand(size=np.shape(x), **how),
             "randn_like": lambda x, **how: self.randn(size=np.shape(x), **how),
-        }
+        }  # fmt: skip
 
 
 GENERATOR = Generator()
@@ -179,11 +168,10 @@ def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
 
 FACTORIES = {n: _boxed(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
 """The same as functions that make tensors; `requires_grad=True` makes leaves."""
+one_hot = _boxed("one_hot", one_hot_array)
 
 # -- how parameters begin: `torch.nn.init` ---------------------------------------------------------
 # The bounds are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`kaiming`).
-
-Shape = tuple[int, ...]
 
 
 def fans(shape: Shape) -> tuple[int, int]:
@@ -217,30 +205,24 @@ def _he(
 def filling(generator: Generator) -> dict[str, Routine]:
     """PyTorch's functions: each writes into the parameter that it is given, and returns it."""
 
-    def uniform(shape: Shape, a: float = 0.0, b: float = 1.0) -> Value:
-        return a + (b - a) * generator.rand(shape)
+    def evenly(spread: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
+        bound = sqrt(3) * spread(shape, *args, **named)
+        return -bound + 2 * bound * generator.rand(shape)
 
-    def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Value:
-        return mean + std * generator.randn(shape)
+    def normally(spread: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
+        return spread(shape, *args, **named) * generator.randn(shape)
 
     fillers: dict[str, Routine] = {
         "constant_": lambda shape, val: np.full(shape, float(val)),
-        "zeros_": np.zeros,
-        "ones_": np.ones,
-        "eye_": lambda shape: np.eye(*shape),
-        "uniform_": uniform,
-        "normal_": normal,
-    }
-    for name, spread in (("xavier", _glorot), ("kaiming", _he)):
-        fillers[f"{name}_uniform_"] = lambda shape, *args, spread=spread, **named: uniform(
-            shape, -(bound := sqrt(3) * spread(shape, *args, **named)), bound
-        )
-        fillers[f"{name}_normal_"] = lambda shape, *args, spread=spread, **named: normal(
-            shape, 0.0, spread(shape, *args, **named)
-        )
-    return {name: partial(_fill, fill) for name, fill in fillers.items()}
+        "zeros_": np.zeros, "ones_": np.ones, "eye_": lambda shape: np.eye(*shape),
+        "uniform_": lambda shape, a=0.0, b=1.0: a + (b - a) * generator.rand(shape),
+        "normal_": lambda shape, mean=0.0, std=1.0: mean + std * generator.randn(shape),
+        "xavier_uniform_": partial(evenly, _glorot), "xavier_normal_": partial(normally, _glorot),
+        "kaiming_uniform_": partial(evenly, _he), "kaiming_normal_": partial(normally, _he),
+    }  # fmt: skip
 
+    def fill(make: Routine, t: Value, *args: Value, **kwargs: Value) -> Value:
+        with no_grad():
+            return t.copy_(Tensor(make(tuple(t.shape), *args, **kwargs)))
 
-def _fill(fill: Routine, t: Value, *args: Value, **kwargs: Value) -> Value:
-    with no_grad():
-        return t.copy_(Tensor(fill(tuple(t.shape), *args, **kwargs)))
+    return {name: partial(fill, make) for name, make in fillers.items()}

@@ -46,20 +46,20 @@ class Module:
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
+    def _members(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Value]]:
+        """The parameters and modules inside, each once, with the attributes that lead there."""
+        for name, value in vars(self).items():
+            inner = isinstance(value, Module)
+            if (inner or is_parameter(value)) and id(value) not in seen:
+                seen.add(id(value))
+                path = f"{prefix}.{name}" if prefix else name
+                yield path, value
+                if inner:
+                    yield from value._members(path, seen)
+
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """Every parameter once, with the path of attributes that leads to it."""
-        yield from self._members(prefix, set())
-
-    def _members(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Tensor]]:
-        for name, value in vars(self).items():
-            path = f"{prefix}.{name}" if prefix else name
-            held = is_parameter(value)
-            if (held or isinstance(value, Module)) and id(value) not in seen:
-                seen.add(id(value))
-                if held:
-                    yield path, value
-                else:
-                    yield from value._members(path, seen)
+        return ((p, t) for p, t in self._members(prefix, {id(self)}) if isinstance(t, Tensor))
 
     def parameters(self) -> list[Tensor]:
         """The parameters of this module and of those that it holds."""
@@ -71,7 +71,7 @@ class Module:
 
     def modules(self) -> list["Module"]:
         """Itself, and all modules inside."""
-        return [self, *(each for child in self.children() for each in child.modules())]
+        return [self, *(m for _, m in self._members("", {id(self)}) if isinstance(m, Module))]
 
     def requires_grad_(self, requires_grad: bool = True) -> "Module":
         """Itself, its parameters learning from now on or no longer."""
@@ -113,19 +113,17 @@ class Module:
 
     def __setstate__(self, state: tuple[Params, list[str]]) -> None:
         """A copy's parameters are parameters too."""
-        held, parameters = state
-        vars(self).update(held)
-        for name in parameters:
-            mark(held[name])
+        vars(self).update(state[0])
+        for name in state[1]:
+            mark(vars(self)[name])
+
+    def _lines(self) -> list[str]:
+        inner = ((name, v) for name, v in vars(self).items() if isinstance(v, Module))
+        return [f"({name}): {value!r}\n" for name, value in inner]
 
     def __repr__(self) -> str:
-        inner = [(k, v) for k, v in vars(self).items() if isinstance(v, Module)]
-        return _print_members(self, [f"({name}): {value!r}\n" for name, value in inner])
-
-
-def _print_members(module: Module, lines: list[str]) -> str:
-    inside = indent("".join(lines), "  ")
-    return f"{type(module).__name__}({chr(10) if lines else ''}{inside})"
+        lines = self._lines()
+        return f"{type(self).__name__}({chr(10) * bool(lines)}{indent(''.join(lines), '  ')})"
 
 
 class Sequential(Module):
@@ -163,13 +161,13 @@ class ModuleList(Sequential):
         """The modules, in their order."""
         super().__init__(*modules)
 
-    def __repr__(self) -> str:
+    def _lines(self) -> list[str]:
         lines, k = [], 0
         for text, same in groupby(map(repr, self)):
             n = len(list(same))
             lines.append(f"({k}): {text}\n" if n == 1 else f"({k}-{k + n - 1}): {n} x {text}\n")
             k += n
-        return _print_members(self, lines)
+        return lines
 
     def append(self, module: Value) -> "ModuleList":
         """Itself, one longer."""

@@ -15,6 +15,11 @@ from gradcheck.values import Value
 SAFE = 1e-6  # PyTorch's, added to the norm that is divided by
 
 
+def _expect(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise ValueError(complaint)
+
+
 class Optimizer:
     """Parameters that are moved against their gradients; subclasses say by how much."""
 
@@ -29,9 +34,9 @@ class Optimizer:
         _expect(bool(self.params), "optimizer got an empty parameter list")
         for p in self.params:
             if not isinstance(p, Tensor):
-                kind = type(p).__name__
+                came = type(p).__name__
                 raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {kind}"
+                    f"optimizer can only optimize Tensors, but one of the params is {came}"
                 )
             _expect(p.is_leaf or p.retains_grad, "can't optimize a non-leaf Tensor")
         _expect(lr >= 0, f"Invalid learning rate: {lr}")
@@ -46,9 +51,9 @@ class Optimizer:
     def step(self) -> None:
         """Move every parameter that has a gradient: an unrecorded write in place."""
         for index, p in enumerate(self.params):
-            g = p._grad
-            if g is not None:
-                slope = g._value + self.weight_decay * p._value if self.weight_decay else g._value
+            if p._grad is not None:
+                g = p._grad._value
+                slope = g + self.weight_decay * p._value if self.weight_decay else g
                 move(p, self.lr * self._direction(slope, index))
 
     def _direction(self, g: Value, index: int) -> Value:
@@ -74,10 +79,8 @@ class SGD(Optimizer):
         """Raises TypeError or ValueError in PyTorch's words."""
         super().__init__(params, lr, weight_decay)
         _expect(momentum >= 0, f"Invalid momentum value: {momentum}")
-        _expect(
-            not nesterov or (momentum > 0 and dampening == 0),
-            "Nesterov momentum requires a momentum and zero dampening",
-        )
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         self.momentum, self.dampening, self.nesterov = momentum, dampening, nesterov
 
     def step(self) -> None:
@@ -89,10 +92,9 @@ class SGD(Optimizer):
     def _direction(self, g: Value, index: int) -> Value:
         if not self.momentum:
             return g
-        state = self.state[index]
-        v = state.get("velocity")
+        v = self.state[index].get("velocity")
         v = np.array(g) if v is None else self.momentum * v + (1 - self.dampening) * g
-        state["velocity"] = v
+        self.state[index]["velocity"] = v
         return g + self.momentum * v if self.nesterov else v
 
 
@@ -118,17 +120,11 @@ class Adam(Optimizer):
         self.betas, self.eps = betas, eps
 
     def _direction(self, g: Value, index: int) -> Value:
-        first, second = self.betas
-        state = self.state[index]
+        (first, second), state = self.betas, self.state[index]
         state["step"] = n = state.get("step", 0) + 1
         state["m"] = m = first * state.get("m", 0.0) + (1 - first) * g
         state["v"] = v = second * state.get("v", 0.0) + (1 - second) * g * g
         return m / (1 - first**n) / (np.sqrt(v / (1 - second**n)) + self.eps)
-
-
-def _expect(condition: bool, complaint: str) -> None:
-    if not condition:
-        raise ValueError(complaint)
 
 
 # -- clipping: `torch.nn.utils` --------------------------------------------------------------------
@@ -140,12 +136,11 @@ def clip_grad_norm_(parameters: Value, max_norm: float, norm_type: float = 2.0) 
     The norm is that of all entries together.
     """
     with no_grad():
-        grads = _grads(parameters)
-        lines = [TABLE["reshape"](g, -1) for g in grads]
+        lines = [TABLE["reshape"](g, -1) for g in _grads(parameters)]
         entries = TABLE["concatenate"](lines) if lines else np.zeros(1)
         total = TABLE["norm"](entries, float(norm_type))
         scale = TABLE["minimum"](max_norm / (total + SAFE), 1.0)
-        for g in grads:
+        for g in _grads(parameters):
             g.mul_(scale)
     return total
 

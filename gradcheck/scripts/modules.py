@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.layers import LAYERS, GRUCell, LSTMCell, RNNCell
+from gradcheck.engine.layers import LAYERS
 from gradcheck.engine.modules import Module, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
@@ -107,7 +107,7 @@ class Lazy(Module):
         bound = signature(self.kind).bind(0, *args, **named)
         bound.apply_defaults()
         chosen = {name: bound.arguments[name] for name in self.kind.settings}
-        return f"Lazy{self.kind.spell(chosen, {'has_bias': chosen.get('bias', True)})}"
+        return f"Lazy{self.kind.spell(chosen)}"
 
 
 class ParameterDict(Module):
@@ -151,12 +151,12 @@ NN: Params = {
         f"Lazy{name}": type(f"Lazy{name}", (Lazy,), {"kind": LAYERS[name], "axis": axis})
         for name, axis in LAZY.items()
     },
-    "GRU": _recurrent(GRUCell),
-    "LSTM": _recurrent(LSTMCell),
+    "GRU": _recurrent(LAYERS["GRUCell"]),
+    "LSTM": _recurrent(LAYERS["LSTMCell"]),
     "NLLLoss": NLLLoss,
     "ParameterDict": ParameterDict,
     "ParameterList": ParameterList,
-    "RNN": _recurrent(RNNCell),
+    "RNN": _recurrent(LAYERS["RNNCell"]),
 }
 
 
