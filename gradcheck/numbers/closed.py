@@ -74,6 +74,9 @@ def compile_closed(symbols: Sequence[sympy.Symbol], expr: sympy.Expr) -> Callabl
     name = type(expr).__name__
     if name not in FUNCTIONS:
         raise NotImplementedError(f"no ball counterpart for SymPy's {name}")
+    over, under = sympy.fraction(expr, exact=True) if expr.is_Mul else (expr, 1)
+    if under != 1:
+        return _pair(operator.truediv, *(compile_closed(symbols, part) for part in (over, under)))
     rule, parts = FUNCTIONS[name], [compile_closed(symbols, part) for part in expr.args]
     if expr.is_Pow and expr.exp.is_Integer:
         exponent = int(expr.exp)

@@ -1,6 +1,7 @@
 """Activations and their normalised kin, as neural networks use them."""
 
 import math
+from functools import partial
 
 import numpy as np
 from flint import arb
@@ -14,13 +15,9 @@ from gradcheck.values import Numbers
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 CUBIC = 0.044715
+ROOT = math.sqrt(2 / math.pi)
 
 # -- pieces --------------------------------------------------------------------------------------
-
-
-def _below_zero(x: Numbers) -> Numbers:
-    """The negative part; flat at 0 itself, where PyTorch's second derivatives of elu are 0."""
-    return np.where(np.less(x, 0), x, 0.0)
 
 
 def _where_positive(g: Numbers, y: Numbers) -> Numbers:
@@ -33,90 +30,71 @@ def _where_positive(g: Numbers, y: Numbers) -> Numbers:
     return np.where(np.less_equal(y, 0), 0.0 * y, g)
 
 
-relu = op(
-    lambda x: np.maximum(x, 0.0),
-    (lambda y, x: lambda g: _where_positive(g, y),),
-    name="relu",
-    exact=Composed(lambda x: x if x > 0 else 0 * x),
-    kinks=(0.0,),
-    rounds=False,
-)
-
-
-leaky_relu = unary(
-    "leaky_relu",
-    lambda x, negative_slope=0.01: np.where(np.greater(x, 0), 1.0, negative_slope),
-    forward=lambda x, negative_slope=0.01: np.where(np.greater(x, 0), x, negative_slope * x),
-    exact=Composed(lambda x, negative_slope=0.01: x if x > 0 else negative_slope * x),
-    kinks=(0.0,),
-    params=("negative_slope",),
-)
-
-
 def _elu(x: Numbers, alpha: float = 1.0) -> Numbers:
     return np.where(np.greater(x, 0), x, alpha * np.expm1(np.minimum(x, 0.0)))
 
 
 def _elu_slope(x: Numbers, alpha: float = 1.0) -> Numbers:
-    return np.where(np.greater(x, 0), 1.0, alpha * np.exp(_below_zero(x)))
+    """Of the negative part; at 0 itself, where PyTorch's second derivatives are 0, it is flat."""
+    below = np.where(np.less(x, 0), x, 0.0)
+    return np.where(np.greater(x, 0), 1.0, alpha * np.exp(below))
 
 
-elu = unary(
-    "elu",
-    lambda x, alpha=1.0: _elu_slope(x, alpha),
-    forward=_elu,
+_bent = partial(unary, kinks=(0.0,))
+op(
+    "relu", (lambda y, x: lambda g: _where_positive(g, y),), forward=lambda x: np.maximum(x, 0.0),
+    exact=Composed(lambda x: x if x > 0 else 0 * x), kinks=(0.0,), rounds=False,
+)  # fmt: skip
+_bent(
+    "leaky_relu", lambda x, negative_slope=0.01: np.where(np.greater(x, 0), 1.0, negative_slope),
+    forward=lambda x, negative_slope=0.01: np.where(np.greater(x, 0), x, negative_slope * x),
+    exact=Composed(lambda x, negative_slope=0.01: x if x > 0 else negative_slope * x),
+    params=("negative_slope",),
+)  # fmt: skip
+_bent(
+    "elu", lambda x, alpha=1.0: _elu_slope(x, alpha), forward=_elu, params=("alpha",),
     exact=Composed(lambda x, alpha=1.0: x if x > 0 else alpha * np.expm1(x)),
-    kinks=(0.0,),
-    params=("alpha",),
-)
-selu = unary(
-    "selu",
-    lambda x: SELU_SCALE * _elu_slope(x, SELU_ALPHA),
+)  # fmt: skip
+_bent(
+    "selu", lambda x: SELU_SCALE * _elu_slope(x, SELU_ALPHA),
     forward=lambda x: SELU_SCALE * _elu(x, SELU_ALPHA),
     exact=Composed(lambda x: SELU_SCALE * x if x > 0 else SELU_SCALE * (SELU_ALPHA * np.expm1(x))),
-    kinks=(0.0,),
-)
+)  # fmt: skip
 
 # -- smooth ones ---------------------------------------------------------------------------------
 
 sigmoid = unary(
     "sigmoid", lambda y: y * (1 - y), lambda m, x: 1 / (1 + m.exp(-x)),
-    forward=logistic, unseen=domains.is_saturated,
-    school=("expit",),
+    forward=logistic, unseen=domains.is_saturated, school=("expit",),
 )  # fmt: skip
-logsigmoid = unary(
+unary(
     "logsigmoid", lambda x: sigmoid(-x), lambda m, x: -m.log(1 + m.exp(-x)),
     ball=lambda x: -(-x).exp().log1p(), forward=lambda x: -np.logaddexp(0.0, -x),
 )  # fmt: skip
-softplus = unary(
+unary(
     "softplus", lambda x, beta=1: sigmoid(beta * x),
     lambda m, x, beta=1: m.log(1 + m.exp(beta * x)) / beta,
     forward=lambda x, beta=1: np.logaddexp(beta * x, 0.0) / beta,
     unseen=lambda x, beta=1: domains.is_saturated(x), params=("beta",),
 )  # fmt: skip
-silu = unary(
+unary(
     "silu", lambda x: sigmoid(x) * (1 + x * sigmoid(-x)), lambda m, x: x / (1 + m.exp(-x)),
     forward=lambda x: x * logistic(x), school=("swish",),
 )  # fmt: skip
 
 
-def _bent(x: Numbers) -> Numbers:
-    """The argument of tanh in the approximation of gelu."""
-    return math.sqrt(2 / math.pi) * (x + CUBIC * x**3)
-
-
 def _gelu(x: Numbers, approximate: str = "none") -> Numbers:
     """The input times the normal distribution function, or times its approximation by tanh."""
     if approximate == "tanh":
-        return x * logistic(2 * _bent(x))
+        return x * logistic(2 * ROOT * (x + CUBIC * x**3))
     return 0.5 * x * erfc(x * -math.sqrt(0.5))
 
 
 def _gelu_slope(x: Numbers, approximate: str = "none") -> Numbers:
     if approximate == "tanh":
-        bend = math.sqrt(2 / math.pi) * (1 + 3 * CUBIC * x**2)
-        right, left = sigmoid(2 * _bent(x)), sigmoid(-2 * _bent(x))
-        return right + 2 * x * right * left * bend
+        bent = 2 * ROOT * (x + CUBIC * x**3)
+        right = sigmoid(bent)
+        return right + 2 * x * right * sigmoid(-bent) * ROOT * (1 + 3 * CUBIC * x**2)
     return 0.5 * erfc(x * -math.sqrt(0.5)) + x * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
 
 
@@ -133,7 +111,7 @@ def _gelu_ball(x: arb, approximate: str = "none") -> arb:
     return x * (-x / arb(2).sqrt()).erfc() / 2
 
 
-gelu = unary(
+unary(
     "gelu", lambda x, approximate="none": _gelu_slope(x, approximate), _gelu_closed,
     ball=_gelu_ball, forward=_gelu, params=("approximate",),
 )  # fmt: skip
@@ -141,7 +119,7 @@ gelu = unary(
 # -- over an axis --------------------------------------------------------------------------------
 
 
-def _shift(x: Numbers, axis: int) -> Numbers:
+def _softmax(x: Numbers, axis: int = -1) -> Numbers:
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
@@ -154,19 +132,13 @@ def _log_softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
     return lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True)
 
 
-softmax = op(
-    lambda x, axis=-1: _shift(x, axis),
-    (_softmax_rule,),
-    name="softmax",
+_over_axis = partial(op, elementwise=False, params=("axis",))
+softmax = _over_axis(
+    "softmax", (_softmax_rule,), forward=_softmax,
     exact=Composed(lambda x, axis=-1: np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)),
-    elementwise=False,
-    params=("axis",),
-)
-log_softmax = op(
-    lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
-    (_log_softmax_rule,),
-    name="log_softmax",
+)  # fmt: skip
+log_softmax = _over_axis(
+    "log_softmax", (_log_softmax_rule,),
+    forward=lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
     exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
-    elementwise=False,
-    params=("axis",),
-)
+)  # fmt: skip

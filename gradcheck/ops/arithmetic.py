@@ -8,7 +8,7 @@ from flint import arb
 
 from gradcheck.ops import domains
 from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, flat, op, pass_on
-from gradcheck.values import Call, Numbers
+from gradcheck.values import Call, Numbers, Routine
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
 OPERATIONS = {
@@ -22,47 +22,37 @@ COMPARISONS = {
 }  # fmt: skip
 """The same for comparisons, and NumPy's names."""
 
-add = op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
-subtract = op(
+op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
+op(
     np.subtract, (pass_on, lambda y, a, b: lambda g: -g), exact=operator.sub,
     unseen=domains.is_lost, school=("sub",),
 )  # fmt: skip
-multiply = op(
+op(
     np.multiply, (lambda y, a, b: lambda g: g * b, lambda y, a, b: lambda g: g * a),
     exact=operator.mul, school=("mul",),
 )  # fmt: skip
 _by_divisor = partial(op, domain=BY_POSITIVE, undefined=lambda a, b: b == 0)
-divide = _by_divisor(
+_by_divisor(
     np.divide, (lambda y, a, b: lambda g: g / b, lambda y, a, b: lambda g: -g * ((a / b) / b)),
     exact=operator.truediv, school=("div", "true_divide"),
 )  # fmt: skip
-negative = op(
-    np.negative, (lambda y, x: lambda g: -g,), exact=operator.neg, rounds=False, school=("neg",)
-)
-positive = op(
+op(np.negative, (lambda y, x: lambda g: -g,), exact=operator.neg, rounds=False, school=("neg",))
+op(
     np.positive, (pass_on,), also=(np.conjugate, np.real, np.real_if_close), exact=operator.pos,
-    rounds=False,
-    school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
+    rounds=False, school=("conj", "conj_physical", "resolve_conj", "resolve_neg", "contiguous"),
 )  # fmt: skip
 
 # -- powers --------------------------------------------------------------------------------------
 
 
-def _is_number(x: Numbers) -> bool:
-    return type(x) is int or (np.ndim(x) == 0 and not hasattr(x, "backward"))
-
-
-def _slope(a: Numbers, b: Numbers) -> Numbers:
-    """The slope b a^(b-1) to a number b; squares are the commonest."""
-    return a + a if b == 2 else b * a ** (b - 1)
-
-
-def _times_power(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
-    """The product g b a^(b-1), and 0 where b is 0: 0/0 would say nan at a = 0."""
+def _by_base(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
+    """The product g b a^(b-1), squares being the commonest; 0 where b is 0: 0/0 would say nan."""
+    if (type(b) is int or (np.ndim(b) == 0 and not hasattr(b, "backward"))) and b != 0:
+        return g * (a + a if b == 2 else b * a ** (b - 1))
     return np.where(np.equal(b, 0), 0.0, g * b * np.power(a, np.where(np.equal(b, 0), 1.0, b - 1)))
 
 
-def _times_log(g: Numbers, y: Numbers, a: Numbers, b: Numbers) -> Numbers:
+def _by_exponent(g: Numbers, y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     """The product g y log(a), and 0 where a = 0 <= b: PyTorch's convention."""
     flat = np.equal(a, 0) & np.greater_equal(b, 0)
     return np.where(flat, 0.0, g * y * np.log(np.where(flat, 1.0, a)))
@@ -78,21 +68,12 @@ def raise_to(a: arb, b: Numbers) -> arb:
 
 
 _power = partial(
-    op,
-    vjps=(
-        lambda y, a, b: (
-            lambda g: g * _slope(a, b) if _is_number(b) and b != 0 else _times_power(g, a, b)
-        ),
-        lambda y, a, b: lambda g: _times_log(g, y, a, b),
-    ),
-    domain=(POSITIVE, REAL_LINE),
-    undefined=domains.no_power,
-)
-power = _power(np.power, symbolic=operator.pow, ball=raise_to, school=("pow",))
-float_power = _power(
-    np.float_power,
-    closed=lambda m, a, b: m.exp(b * m.log(a)),
-)
+    op, domain=(POSITIVE, REAL_LINE), undefined=domains.no_power,
+    vjps=(lambda y, a, b: lambda g: _by_base(g, a, b),
+          lambda y, a, b: lambda g: _by_exponent(g, y, a, b)),
+)  # fmt: skip
+_power(np.power, symbolic=operator.pow, ball=raise_to, school=("pow",))
+_power(np.float_power, closed=lambda m, a, b: m.exp(b * m.log(a)))
 
 # -- remainders ----------------------------------------------------------------------------------
 
@@ -101,19 +82,14 @@ _dividing = partial(_by_divisor, kinks="multiples of b")
 
 def _leaving(function: Numbers, rounded: Numbers, **cells: Numbers) -> Op:
     """Enter what is left of a division by the rounded quotient (a / b may be rounded up)."""
-    return _dividing(
-        function,
-        (pass_on, lambda y, a, b: lambda g: -g * np.rint((a - function(a, b)) / b)),
-        exact=Composed(lambda a, b: a - b * rounded(a / b)),
-        **cells,
-    )
+    by_divisor = lambda y, a, b: lambda g: -g * np.rint((a - function(a, b)) / b)
+    defined = Composed(lambda a, b: a - b * rounded(a / b))
+    return _dividing(function, (pass_on, by_divisor), exact=defined, **cells)
 
 
-remainder = _leaving(np.remainder, np.floor, also=(np.mod,), school=("mod",))
-fmod = _leaving(np.fmod, np.trunc)
-floor_divide = _dividing(
-    np.floor_divide, (flat, flat), exact=Composed(lambda a, b: np.floor(a / b)), rounds=False
-)
+_leaving(np.remainder, np.floor, also=(np.mod,), school=("mod",))
+_leaving(np.fmod, np.trunc)
+_dividing(np.floor_divide, (flat, flat), exact=Composed(lambda a, b: np.floor(a / b)), rounds=False)
 
 # -- smooth functions of two numbers -------------------------------------------------------------
 
@@ -141,49 +117,41 @@ def x_log_y(a: Numbers, b: Numbers) -> Numbers:
     return np.where(flat, 0.0, a * np.log(np.where(flat, 1.0, b)))
 
 
-hypot = op(
+def _log_of_sum(function: Numbers, scale: float, **cells: Numbers) -> Op:
+    """Enter log(exp(a) + exp(b)) in some base; y is rounded where a and b are large."""
+    slopes = (
+        lambda y, a, b: lambda g: g * _sigmoid((a - b) * scale),
+        lambda y, a, b: lambda g: g * _sigmoid((b - a) * scale),
+    )
+    return op(function, slopes, **cells)
+
+
+op(
     np.hypot, (lambda y, a, b: lambda g: g * (a / y), lambda y, a, b: lambda g: g * (b / y)),
     closed=lambda m, a, b: m.sqrt(a**2 + b**2), kinks="a = b = 0",
 )  # fmt: skip
-arctan2 = op(
+op(
     np.arctan2,
-    (
-        lambda y, a, b: lambda g: g * b * _inverse_square(a, b),
-        lambda y, a, b: lambda g: -g * a * _inverse_square(a, b),
-    ),
+    (lambda y, a, b: lambda g: g * b * _inverse_square(a, b),
+     lambda y, a, b: lambda g: -g * a * _inverse_square(a, b)),
     closed="atan2", domain=BY_POSITIVE, school=("atan2",),
 )  # fmt: skip
-logaddexp = op(
-    np.logaddexp,
-    (  # y is rounded where a and b are large
-        lambda y, a, b: lambda g: g * _sigmoid(a - b),
-        lambda y, a, b: lambda g: g * _sigmoid(b - a),
-    ),
-    closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)), ball=lambda a, b: a + (b - a).exp().log1p(),
-    unseen=lambda a, b: domains.is_saturated(a - b),
+_log_of_sum(
+    np.logaddexp, 1.0, closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
+    ball=lambda a, b: a + (b - a).exp().log1p(), unseen=lambda a, b: domains.is_saturated(a - b),
 )  # fmt: skip
-LN2 = float(np.log(2))
-logaddexp2 = op(
-    np.logaddexp2,
-    (
-        lambda y, a, b: lambda g: g * _sigmoid((a - b) * LN2),
-        lambda y, a, b: lambda g: g * _sigmoid((b - a) * LN2),
-    ),
+_log_of_sum(
+    np.logaddexp2, float(np.log(2)),
     closed=lambda m, a, b: m.log(m.Integer(2) ** a + m.Integer(2) ** b) / m.log(2),
     ball=lambda a, b: a + (arb(2) ** (b - a)).log1p() / arb(2).log(),
-)
-xlogy = op(
+)  # fmt: skip
+op(
     x_log_y,
-    (
-        lambda y, a, b: (
-            lambda g: x_log_y(g, np.where(np.equal(a, 0) & np.less_equal(b, 0), 1.0, b))
-        ),
-        lambda y, a, b: lambda g: g * (a / b),
-    ),
-    name="xlogy",
-    closed=lambda m, a, b: a * m.log(b),
-    domain=BY_POSITIVE,
-)
+    (lambda y, a, b: (
+        lambda g: x_log_y(g, np.where(np.equal(a, 0) & np.less_equal(b, 0), 1.0, b))),
+     lambda y, a, b: lambda g: g * (a / b)),
+    name="xlogy", closed=lambda m, a, b: a * m.log(b), domain=BY_POSITIVE,
+)  # fmt: skip
 
 # -- choices -------------------------------------------------------------------------------------
 
@@ -206,36 +174,27 @@ def _share(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
     return np.where(tied, g * 0.5, won) if tied.any() else won
 
 
-absolute = op(
-    np.absolute,
-    (lambda y, x: lambda g: g * np.sign(x),),  # 0 at x = 0
-    also=(np.fabs,),
-    exact=Composed(lambda x: -x if x < 0 else x),
-    kinks=(0.0,),
-    rounds=False,
+_bent = partial(op, rounds=False)
+_bent(
+    np.absolute, (lambda y, x: lambda g: g * np.sign(x),),  # 0 at x = 0
+    also=(np.fabs,), exact=Composed(lambda x: -x if x < 0 else x), kinks=(0.0,),
     school=("abs", "fabs"),
-)
-sign = op(
-    np.sign, (flat,), exact=Composed(lambda x: (x > 0) - (x < 0)), kinks=(0.0,), rounds=False,
-    school=("sgn",),
 )  # fmt: skip
+_bent(np.sign, (flat,), exact=Composed(lambda x: (x > 0) - (x < 0)), kinks=(0.0,), school=("sgn",))
 
 
-def _choosing(function: Numbers, stays: Numbers, won: Numbers) -> Op:
+def _choosing(function: Numbers, stays: Routine, won: Routine) -> Op:
     """Enter a choice of one of two: of a where it `stays` before b; `won` is a's part of g."""
-    return op(
-        function,
-        (
-            lambda y, a, b: lambda g: won(g, a, b, True),
-            lambda y, a, b: lambda g: won(g, a, b, False),
-        ),
-        exact=Composed(lambda a, b: a if stays(a, b) else b),
-        kinks="a = b",
-        rounds=False,
+    parts = (
+        lambda y, a, b: lambda g: won(g, a, b, True),
+        lambda y, a, b: lambda g: won(g, a, b, False),
+    )
+    return _bent(
+        function, parts, exact=Composed(lambda a, b: a if stays(a, b) else b), kinks="a = b"
     )
 
 
-def _but_nan(wins: Numbers) -> Numbers:
+def _but_nan(wins: Routine) -> Routine:
     """What is not a number never wins; of equal numbers the first does."""
 
     def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
@@ -251,38 +210,29 @@ maximum = _choosing(
 minimum = _choosing(
     np.minimum, operator.le, lambda g, a, b, first: _share(g, *((b, a) if first else (a, b)))
 )
-fmax = _choosing(np.fmax, operator.ge, _but_nan(np.greater_equal))
-fmin = _choosing(np.fmin, operator.le, _but_nan(np.less_equal))
-copysign = op(
+_choosing(np.fmax, operator.ge, _but_nan(np.greater_equal))
+_choosing(np.fmin, operator.le, _but_nan(np.less_equal))
+_bent(
     np.copysign,
     (lambda y, a, b: lambda g: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0), flat),
-    exact=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)),
-    kinks="a = 0 or b = 0",
-    rounds=False,
-)
-heaviside = op(
-    np.heaviside, (None, None), exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
-    kinks=(0.0,), rounds=False,
+    exact=Composed(lambda a, b: abs(a) if b >= 0 else -abs(a)), kinks="a = 0 or b = 0",
 )  # fmt: skip
-where = op(
+_bent(
+    np.heaviside, (None, None), exact=Composed(lambda a, b: b if a == 0 else 1 * (a > 0)),
+    kinks=(0.0,),
+)  # fmt: skip
+_bent(
     np.where,
-    (
-        None,
-        lambda y, c, a, b: lambda g: keep(g, c),
-        lambda y, c, a, b: lambda g: np.where(c, 0.0, g),
-    ),
+    (None, lambda y, c, a, b: lambda g: keep(g, c),
+     lambda y, c, a, b: lambda g: np.where(c, 0.0, g)),
     elementwise=False,
-    rounds=False,
-)
-nan_to_num = op(
-    np.nan_to_num,
-    (lambda y, x, **put: lambda g: g * np.isfinite(x),),
+)  # fmt: skip
+_bent(
+    np.nan_to_num, (lambda y, x, **put: lambda g: g * np.isfinite(x),),
     forward=lambda x, **put: np.nan_to_num(x, **put),  # noqa: PLW0108 - `copy` is no choice
-    exact=Composed(lambda x, **put: x),
-    rounds=False,
-    operands=1,
+    exact=Composed(lambda x, **put: x), operands=1,
     arrange=lambda x, *, copy=True, **put: ((x,), put),
-)
+)  # fmt: skip
 
 
 def _arrange_bounds(
@@ -332,8 +282,8 @@ def _clip_defined(
     return x if high is None else np.where(x > high, high, x)
 
 
-clip = op(
+_bent(
     np.clip, _clip_rule, exact=Composed(_clip_defined), kinks="the bounds",
     forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
-    elementwise=False, operands=None, arrange=_arrange_bounds, rounds=False, school=("clamp",),
+    elementwise=False, operands=None, arrange=_arrange_bounds, school=("clamp",),
 )  # fmt: skip

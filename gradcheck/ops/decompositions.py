@@ -7,7 +7,6 @@ code. Of factors both abstain, and differences of floats judge: PyTorch's gradie
 sign, and by distinct values only.
 """
 
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
 
@@ -15,12 +14,12 @@ import numpy as np
 from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.formula import formula
 from gradcheck.ops.linear import STEPS, of_matrices
 from gradcheck.ops.reductions import others
 from gradcheck.ops.row import ABSTAINS, Composed, Op, op
 from gradcheck.ops.shapes import bare_numbers
-from gradcheck.values import Array, Numbers
+from gradcheck.values import Array, Numbers, Routine
 
 MINORS = 12  # rows; beyond, the n^2 minors of a singular matrix take minutes
 LARGEST = 20  # rows; entry by entry, in Python, an elimination takes n^3 numbers
@@ -31,51 +30,41 @@ _whole = partial(op, elementwise=False)
 # -- determinants --------------------------------------------------------------------------------
 
 
-def _minor(a: Numbers, i: int, j: int) -> Numbers:
-    """The matrix without row i and column j."""
-    rows, columns = (np.delete(np.arange(a.shape[-1]), k) for k in (i, j))
-    return a[..., rows[:, None], columns]
-
-
 def _cofactors(a: Numbers) -> Numbers:
     """The signed determinants of the minors: the derivative of det, also where a is singular."""
     n = a.shape[-1]
     if n > MINORS and isinstance(a, np.ndarray):  # of A = U S V^T: det(U V^T) U S' V^T
         u, s, v = np.linalg.svd(a)
         return np.linalg.det(u @ v)[..., None, None] * ((u * others(s)[..., None, :]) @ v)
-    rows = [
-        np.stack([(-1) ** (i + j) * np.linalg.det(_minor(a, i, j)) for j in range(n)], axis=-1)
-        for i in range(n)
-    ]
+
+    def signed_minor(i: int, j: int) -> Numbers:
+        rows, columns = (np.delete(np.arange(n), k) for k in (i, j))
+        return (-1) ** (i + j) * np.linalg.det(a[..., rows[:, None], columns])
+
+    rows = [np.stack([signed_minor(i, j) for j in range(n)], axis=-1) for i in range(n)]
     return np.stack(rows, axis=-2)
-
-
-def _each_matrix(g: Numbers) -> Numbers:
-    """One number a matrix, laid so that it multiplies the whole of it."""
-    return g[..., None, None]
 
 
 def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
     if np.any(np.equal(y, 0)):
-        return _each_matrix(g) * _cofactors(a)
-    return _each_matrix(g * y) * np.linalg.inv(a).mT
+        return g[..., None, None] * _cofactors(a)
+    return (g * y)[..., None, None] * np.linalg.inv(a).mT
 
 
-def _over_stack(rule: Callable[[Array], Numbers]) -> Callable[[Numbers], Numbers]:
+def _over_stack(rule: Routine, signature: str) -> Routine:
     """A rule for one matrix, applied to each of a stack."""
+    apply = np.vectorize(rule, otypes=[object], signature=signature)
 
     def of_stack(a: Numbers) -> Numbers:
-        a = np.asarray(a, dtype=object)
         if a.shape[-1] > LARGEST:
             raise OutOfBudget(f"matrices of more than {LARGEST} rows in exact numbers")
-        found = [rule(m) for m in a.reshape(-1, *a.shape[-2:])]
-        return np.array(found, dtype=object).reshape(a.shape[:-2] + np.shape(found[0]))
+        return apply(np.asarray(a, dtype=object))
 
     return of_stack
 
 
-def _det_by_minors(a: Array) -> Numbers:
+def _det_of_one(a: Array) -> Numbers:
     """Expansion by rows from the last: one minor for each set of columns, no division."""
     minors: dict[tuple[int, ...], Numbers] = {(): 1}
     for row in reversed(range(len(a))):
@@ -93,31 +82,27 @@ def _log_of_square(determinant: Numbers) -> Numbers:
     return np.log(determinant * determinant) / 2
 
 
-det = _whole(
-    np.linalg.det, (lambda y, a: lambda g: _det_rule(g, y, a),),
-    symbolic=Composed(_over_stack(_det_by_minors)),
+_det_by_minors = _over_stack(_det_of_one, "(n,n)->()")
+_whole(
+    np.linalg.det, (lambda y, a: lambda g: _det_rule(g, y, a),), symbolic=Composed(_det_by_minors),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
 )  # fmt: skip
 logabsdet = _whole(
-    lambda a: np.linalg.slogdet(a)[1],
-    (lambda y, a: lambda g: _each_matrix(g) * np.linalg.inv(a).mT,),
-    name="logabsdet", kinks="singular",
-    symbolic=Composed(_over_stack(lambda a: _log_of_square(_det_by_minors(a)))),
+    "logabsdet", (lambda y, a: lambda g: g[..., None, None] * np.linalg.inv(a).mT,),
+    forward=lambda a: np.linalg.slogdet(a)[1], kinks="singular",
+    symbolic=Composed(lambda a: _log_of_square(_det_by_minors(a))),
     ball=Composed(lambda a: _log_of_square(np.linalg.det(a))),
 )  # fmt: skip
 signdet = _whole(
-    lambda a: np.linalg.slogdet(a)[0],
-    (lambda y, a: lambda g, shape=a.shape: np.zeros(shape),),
-    name="signdet", kinks="singular", rounds=False,
-    symbolic=Composed(_over_stack(lambda a: np.sign(_det_by_minors(a)))),
+    "signdet", (lambda y, a: lambda g, shape=a.shape: np.zeros(shape),),
+    forward=lambda a: np.linalg.slogdet(a)[0], kinks="singular", rounds=False,
+    symbolic=Composed(lambda a: np.sign(_det_by_minors(a))),
     ball=Composed(lambda a: np.sign(np.linalg.det(a))),
 )  # fmt: skip
-slogdet = compound(
-    np.linalg.slogdet, lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a))
-)
+formula(np.linalg.slogdet)(lambda a: type(np.linalg.slogdet(np.eye(1)))(signdet(a), logabsdet(a)))
 
 
-@composed()
+@formula()
 def logdet(a: Numbers) -> Numbers:
     """The logarithm of a determinant that is positive; not a number where it is negative."""
     negative = np.less(bare_numbers(np.linalg.det(a)), 0)
@@ -127,7 +112,7 @@ def logdet(a: Numbers) -> Numbers:
 # -- inverses and systems ------------------------------------------------------------------------
 
 
-def _inverse_by_elimination(a: Array) -> Array:
+def _invert_one(a: Array) -> Array:
     """Gauss and Jordan, with the largest entry of each column as its pivot."""
     n = len(a)
     work = np.concatenate([a, np.eye(n, dtype=int).astype(object)], axis=1)
@@ -141,18 +126,8 @@ def _inverse_by_elimination(a: Array) -> Array:
     return work[:, n:]
 
 
-inv = _whole(
-    np.linalg.inv, (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
-    symbolic=Composed(_over_stack(_inverse_by_elimination)),
-    ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS), school=("inverse",),
-)  # fmt: skip
-
-
 def _solve(a: Numbers, g: Numbers, rank: int) -> Numbers:
-    """The solution for every vector of g where b was one vector, for the columns of g elsewhere.
-
-    `rank` is the number of axes of b.
-    """
+    """The solution for every vector of g where b, of that rank, was one; for its columns else."""
     if rank > 1 or a.ndim == 2:
         return np.linalg.solve(a, g)
     return np.linalg.solve(a, g[..., None])[..., 0]
@@ -169,34 +144,33 @@ def _matrix_rule(y: Numbers, a: Numbers, b: Numbers) -> Numbers:
     return back
 
 
-_SOLVED = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS)
-
-
 def _solve_in_balls(a: Numbers, b: Numbers) -> Numbers:
     """The solution; one vector is a column on the way."""
+    cell = of_matrices(arb_mat.solve, "(n,n),(n,k)->(n,k)", STEPS).function
     if np.ndim(b) > 1:
-        return _SOLVED.function(a, b)
-    return np.asarray(_SOLVED.function(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
+        return cell(a, b)
+    return np.asarray(cell(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
 
 
-solve = _whole(
-    np.linalg.solve,
-    (_matrix_rule, lambda y, a, b: lambda g, rank=b.ndim: _solve(a.mT, g, rank)),
-    symbolic=Composed(lambda a, b: _over_stack(_inverse_by_elimination)(a) @ b),
-    ball=Composed(_solve_in_balls),
-)
+_inverse_by_elimination = _over_stack(_invert_one, "(n,n)->(n,n)")
+_whole(
+    np.linalg.inv, (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
+    symbolic=Composed(_inverse_by_elimination),
+    ball=of_matrices(arb_mat.inv, "(n,n)->(n,n)", STEPS), school=("inverse",),
+)  # fmt: skip
+_whole(
+    np.linalg.solve, (_matrix_rule, lambda y, a, b: lambda g, rank=b.ndim: _solve(a.mT, g, rank)),
+    symbolic=Composed(lambda a, b: _inverse_by_elimination(a) @ b), ball=Composed(_solve_in_balls),
+)  # fmt: skip
 
 
-# -- Cholesky's factor ---------------------------------------------------------------------------
+# -- Cholesky's factor, eigenvalues and -vectors ---------------------------------------------------
 
-
-def _transpose(a: Numbers) -> Numbers:
-    """Each matrix of a stack transposed."""
-    return np.swapaxes(a, -1, -2)
+_in_floats = partial(_whole, exact=ABSTAINS)
 
 
 def _symmetric(a: Numbers) -> Numbers:
-    return (a + _transpose(a)) / 2
+    return (a + a.mT) / 2
 
 
 def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
@@ -207,20 +181,7 @@ def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
 
 
 def _half(low: Numbers, upper: bool) -> Numbers:
-    return _transpose(low) if upper else low
-
-
-cholesky = _whole(
-    np.linalg.cholesky,
-    (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
-    forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
-    exact=ABSTAINS,
-    params=("upper",),
-)
-
-# -- eigenvalues and -vectors --------------------------------------------------------------------
-
-_in_floats = partial(op, elementwise=False, exact=ABSTAINS)
+    return low.mT if upper else low
 
 
 def _off(m: Numbers) -> Numbers:
@@ -235,38 +196,39 @@ def _differences(values: Numbers) -> Numbers:
 
 def _read_half(g: Numbers, uplo: str) -> Numbers:
     """The cotangent of a symmetric matrix in the half that LAPACK reads."""
-    both = g + _transpose(g)
+    both = g + g.mT
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
 def _eigenvalues_rule(g: Numbers, a: Numbers, uplo: str) -> Numbers:
     v = eigenvectors(a, uplo)
-    return _read_half((v * g[..., None, :]) @ _transpose(v), uplo)
+    return _read_half((v * g[..., None, :]) @ v.mT, uplo)
 
 
 def _eigenvectors_rule(g: Numbers, y: Numbers, a: Numbers, uplo: str) -> Numbers:
-    inner = _off(_transpose(y) @ g) / _differences(eigvalsh(a, uplo))
-    return _read_half(_symmetric(y @ inner @ _transpose(y)), uplo)
+    inner = _off(y.mT @ g) / _differences(eigvalsh(a, uplo))
+    return _read_half(_symmetric(y @ inner @ y.mT), uplo)
 
 
+_in_floats(
+    np.linalg.cholesky,
+    (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
+    forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
+    params=("upper",),
+)
 eigvalsh: Op = _in_floats(
-    np.linalg.eigvalsh,
-    (lambda y, a, uplo="L": lambda g: _eigenvalues_rule(g, a, uplo),),
-    forward=lambda a, uplo="L": np.linalg.eigvalsh(a, uplo),
-    kinks="equal eigenvalues",
-    operands=1,
+    np.linalg.eigvalsh, (lambda y, a, uplo="L": lambda g: _eigenvalues_rule(g, a, uplo),),
+    forward=lambda a, uplo="L": np.linalg.eigvalsh(a, uplo), kinks="equal eigenvalues", operands=1,
     arrange=lambda a, UPLO="L": ((a,), {"uplo": UPLO}),  # noqa: N803 - NumPy's word
-)
+)  # fmt: skip
 eigenvectors: Op = _in_floats(
-    lambda a, uplo="L": np.linalg.eigh(a, uplo)[1],
-    (lambda y, a, uplo="L": lambda g: _eigenvectors_rule(g, y, a, uplo),),
-    name="eigenvectors",
-    kinks="equal eigenvalues",
+    "eigenvectors", (lambda y, a, uplo="L": lambda g: _eigenvectors_rule(g, y, a, uplo),),
+    forward=lambda a, uplo="L": np.linalg.eigh(a, uplo)[1], kinks="equal eigenvalues",
     params=("uplo",),
-)
+)  # fmt: skip
 
 
-@composed(function=np.linalg.eigh)
+@formula(np.linalg.eigh)
 def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
     """The eigenvalues of a symmetric matrix, from the smallest on, and the unit vectors."""
     return type(np.linalg.eigh(np.eye(1)))(eigvalsh(a, UPLO), eigenvectors(a, UPLO))
@@ -277,24 +239,18 @@ def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
 
 def _twist(vectors: Numbers, g: Numbers, s: Numbers) -> Numbers:
     """The part of a cotangent that turns the vectors among themselves."""
-    inner = _transpose(vectors) @ g
-    return _off(inner - _transpose(inner)) / _differences(s * s)
+    inner = vectors.mT @ g
+    return _off(inner - inner.mT) / _differences(s * s)
 
 
 def _beside(vectors: Numbers, g: Numbers) -> Numbers:
     """The part of a cotangent that leaves the space of the vectors."""
-    return g - vectors @ (_transpose(vectors) @ g)
+    return g - vectors @ (vectors.mT @ g)
 
 
-def _left_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
-    s, vh = svdvals(a), right_vectors(a)
-    return (y @ (_twist(y, g, s) * s[..., None, :]) + _beside(y, g) / s[..., None, :]) @ vh
-
-
-def _right_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
-    s, u, v, g = svdvals(a), left_vectors(a), _transpose(y), _transpose(g)
-    inside = (s[..., :, None] * _twist(v, g, s)) @ _transpose(v)
-    return u @ (inside + _transpose(_beside(v, g) / s[..., None, :]))
+def _vectors_rule(g: Numbers, u: Numbers, s: Numbers, vh: Numbers) -> Numbers:
+    """Of the left vectors u; the right ones are the left ones of the matrix turned."""
+    return (u @ (_twist(u, g, s) * s[..., None, :]) + _beside(u, g) / s[..., None, :]) @ vh
 
 
 _of_svd = partial(_in_floats, kinks="equal singular values")
@@ -303,16 +259,18 @@ svdvals = _of_svd(
     forward=lambda a: np.linalg.svd(a, compute_uv=False), also=(np.linalg.svdvals,),
 )  # fmt: skip
 left_vectors: Op = _of_svd(
-    "left_singular_vectors", (lambda y, a: lambda g: _left_rule(g, y, a),),
+    "left_singular_vectors",
+    (lambda y, a: lambda g: _vectors_rule(g, y, svdvals(a), right_vectors(a)),),
     forward=lambda a: np.linalg.svd(a, full_matrices=False)[0],
 )  # fmt: skip
 right_vectors: Op = _of_svd(
-    "right_singular_vectors", (lambda y, a: lambda g: _right_rule(g, y, a),),
+    "right_singular_vectors",
+    (lambda y, a: lambda g: _vectors_rule(g.mT, y.mT, svdvals(a), left_vectors(a).mT).mT,),
     forward=lambda a: np.linalg.svd(a, full_matrices=False)[2],
 )  # fmt: skip
 
 
-@composed(function=np.linalg.svd)
+@formula(np.linalg.svd)
 def svd(
     a: Numbers, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Numbers:
@@ -329,16 +287,14 @@ def svd(
 
 def _pinv_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """By Golub and Pereyra (1973): through A, and through the spaces that A reaches and loses."""
-    gt, yt = _transpose(g), _transpose(y)
+    gt, yt = g.mT, y.mT
     kept = yt @ y @ (gt - gt @ y @ a)
     left = (gt - a @ y @ gt) @ y @ yt
     return left + kept - yt @ g @ yt
 
 
-pinv = _in_floats(
-    np.linalg.pinv,
-    (lambda y, a: lambda g: _pinv_rule(g, y, a),),
+_in_floats(
+    np.linalg.pinv, (lambda y, a: lambda g: _pinv_rule(g, y, a),),
     forward=lambda a: np.linalg.pinv(a),  # noqa: PLW0108 - no threshold
-    kinks="changes of rank",
-    school=("pinverse",),
-)
+    kinks="changes of rank", school=("pinverse",),
+)  # fmt: skip

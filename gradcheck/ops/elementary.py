@@ -13,75 +13,72 @@ from gradcheck.ops.later import sympy
 from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, unary
 from gradcheck.values import Numbers, Routine
 
-HALF_TURN = np.pi / 2
 LN2, LN10 = math.log(2), math.log(10)
 WITHIN_ONE = Interval(-1, 1)
 _by_zero = partial(unary, domain=POSITIVE, undefined=lambda x: x == 0)
 _logarithm = partial(unary, domain=POSITIVE, undefined=lambda x: x <= 0)
-_around_zero = partial(unary, domain=Interval(-HALF_TURN, HALF_TURN))
+_around_zero = partial(unary, domain=Interval(-np.pi / 2, np.pi / 2))
 _by_sine = partial(unary, domain=Interval(0, np.pi), undefined=lambda x: x == 0)
 _of_sine = partial(unary, domain=WITHIN_ONE, undefined=lambda x: abs(x) > 1)
 _beyond_one = partial(unary, domain=Interval(1, inf), undefined=lambda x: abs(x) < 1)
 
 # -- exponentials, logarithms, roots -------------------------------------------------------------
 
-exp = unary(np.exp, lambda y: y, "exp")
-exp2 = unary(np.exp2, lambda y: y * LN2, lambda m, x: m.Integer(2) ** x)
-expm1 = unary(
-    np.expm1, lambda y: y + 1, lambda m, x: m.exp(x) - 1, ball=arb.expm1, unseen=is_saturated
-)
-log = _logarithm(np.log, lambda x: 1 / x, "log", school=("ln",))
-log2 = _logarithm(np.log2, lambda x: 1 / (x * LN2), lambda m, x: m.log(x) / m.log(m.Integer(2)))
-log10 = _logarithm(np.log10, lambda x: 1 / (x * LN10), lambda m, x: m.log(x) / m.log(m.Integer(10)))
-log1p = unary(
+unary(np.exp, lambda y: y, "exp")
+unary(np.exp2, lambda y: y * LN2, lambda m, x: m.Integer(2) ** x)
+unary(np.expm1, lambda y: y + 1, lambda m, x: m.exp(x) - 1, ball=arb.expm1, unseen=is_saturated)
+_logarithm(np.log, lambda x: 1 / x, "log", school=("ln",))
+_logarithm(np.log2, lambda x: 1 / (x * LN2), lambda m, x: m.log(x) / m.log(m.Integer(2)))
+_logarithm(np.log10, lambda x: 1 / (x * LN10), lambda m, x: m.log(x) / m.log(m.Integer(10)))
+unary(
     np.log1p, lambda x: 1 / (x + 1), lambda m, x: m.log(x + 1), ball=arb.log1p,
     domain=Interval(-1, inf), undefined=lambda x: x <= -1, unseen=is_saturated,
 )  # fmt: skip
-sqrt = op(  # gradient +inf at x = 0
-    np.sqrt, (lambda y, x: lambda g: g / (2 * y),), closed="sqrt",
-    domain=POSITIVE, undefined=lambda x: x < 0,
+op(  # gradient +inf at x = 0
+    np.sqrt, (lambda y, x: lambda g: g / (2 * y),), closed="sqrt", domain=POSITIVE,
+    undefined=lambda x: x < 0,
 )  # fmt: skip
-cbrt = op(
+op(
     np.cbrt, (lambda y, x: lambda g: g / (3 * y * y),), kinks=(0.0,),
     exact=Composed(lambda x: x ** Fraction(1, 3) if x > 0 else -((-x) ** Fraction(1, 3))),
 )  # fmt: skip
-square = unary(np.square, lambda x: 2 * x, lambda m, x: x * x)
-rsqrt = unary(
+unary(np.square, lambda x: 2 * x, lambda m, x: x * x)
+unary(
     "rsqrt", lambda y: -(y**3) / 2, lambda m, x: 1 / m.sqrt(x),
     forward=lambda x: 1 / np.sqrt(x), domain=POSITIVE,
 )  # fmt: skip
-reciprocal = _by_zero(np.reciprocal, lambda y: -y * y, lambda m, x: 1 / x)
+_by_zero(np.reciprocal, lambda y: -y * y, lambda m, x: 1 / x)
 
 # -- circular functions and their inverses -------------------------------------------------------
 
-sin = unary(np.sin, np.cos, "sin")
-cos = unary(np.cos, lambda x: -np.sin(x), "cos")
-tan = _around_zero(np.tan, lambda y: 1 + y**2, "tan")
-arcsin = _of_sine(np.arcsin, lambda x: 1 / np.sqrt(1 - x**2), "asin", school=("asin",))
-arccos = _of_sine(np.arccos, lambda x: -1 / np.sqrt(1 - x**2), "acos", school=("acos",))
-arctan = unary(np.arctan, lambda x: 1 / (1 + x**2), "atan", school=("atan",))
-sec = _around_zero("sec", lambda y, x: y * np.tan(x), "sec", forward=lambda x: 1 / np.cos(x))
-csc = _by_sine("csc", lambda y, x: -y / np.tan(x), "csc", forward=lambda x: 1 / np.sin(x))
-cot = _by_sine("cot", lambda y: -(1 + y**2), "cot", forward=lambda x: 1 / np.tan(x))
-asec = _beyond_one(
+unary(np.sin, np.cos, "sin")
+unary(np.cos, lambda x: -np.sin(x), "cos")
+_around_zero(np.tan, lambda y: 1 + y**2, "tan")
+_of_sine(np.arcsin, lambda x: 1 / np.sqrt(1 - x**2), "asin", school=("asin",))
+_of_sine(np.arccos, lambda x: -1 / np.sqrt(1 - x**2), "acos", school=("acos",))
+unary(np.arctan, lambda x: 1 / (1 + x**2), "atan", school=("atan",))
+_around_zero("sec", lambda y, x: y * np.tan(x), "sec", forward=lambda x: 1 / np.cos(x))
+_by_sine("csc", lambda y, x: -y / np.tan(x), "csc", forward=lambda x: 1 / np.sin(x))
+_by_sine("cot", lambda y: -(1 + y**2), "cot", forward=lambda x: 1 / np.tan(x))
+_beyond_one(
     "asec", lambda x: 1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda m, x: m.acos(1 / x),
     forward=lambda x: np.arccos(1 / x), school=("arcsec",),
 )  # fmt: skip
-acsc = _beyond_one(
+_beyond_one(
     "acsc", lambda x: -1 / (np.absolute(x) * np.sqrt(x**2 - 1)), lambda m, x: m.asin(1 / x),
     forward=lambda x: np.arcsin(1 / x), school=("arccsc",),
 )  # fmt: skip
-acot = unary(
+unary(
     "acot", lambda x: -1 / (1 + x**2), lambda m, x: m.pi / 2 - m.atan(x),
     forward=lambda x: np.arctan2(1.0, x), school=("arccot",),
 )  # fmt: skip
-radians = unary(
-    np.radians, lambda x: np.pi / 180, lambda m, x: x * m.pi / 180,
-    also=(np.deg2rad,), school=("deg2rad",),
+unary(
+    np.radians, lambda x: np.pi / 180, lambda m, x: x * m.pi / 180, also=(np.deg2rad,),
+    school=("deg2rad",),
 )  # fmt: skip
-degrees = unary(
-    np.degrees, lambda x: 180 / np.pi, lambda m, x: x * 180 / m.pi,
-    also=(np.rad2deg,), school=("rad2deg",),
+unary(
+    np.degrees, lambda x: 180 / np.pi, lambda m, x: x * 180 / m.pi, also=(np.rad2deg,),
+    school=("rad2deg",),
 )  # fmt: skip
 
 # The Taylor series of pi (t cos t - sin t) / t^2 in t = pi x: (-1)^k 2k / (2k + 1)! t^(2k - 1).
@@ -105,38 +102,35 @@ def _sinc(x: Numbers) -> Numbers:
     return np.sin(t) / t if t != 0 else 1 + 0 * t
 
 
-sinc = op(
-    np.sinc, (lambda y, x: lambda g: g * _sinc_slope(x),),
-    symbolic=Composed(_sinc), ball=arb.sinc_pi,
-)  # fmt: skip
+unary(np.sinc, _sinc_slope, symbolic=Composed(_sinc), ball=arb.sinc_pi)
 
 # -- hyperbolic functions and their inverses -----------------------------------------------------
 
-sinh = unary(np.sinh, np.cosh, "sinh")
-cosh = unary(np.cosh, np.sinh, "cosh")
-tanh = unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=is_saturated)
-arcsinh = unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
-arccosh = unary(
-    np.arccosh, lambda x: 1 / np.sqrt(x**2 - 1), "acosh",
-    domain=Interval(1, inf), undefined=lambda x: x < 1, school=("acosh",),
+unary(np.sinh, np.cosh, "sinh")
+unary(np.cosh, np.sinh, "cosh")
+unary(np.tanh, lambda y: 1 - y**2, "tanh", unseen=is_saturated)
+unary(np.arcsinh, lambda x: 1 / np.sqrt(x**2 + 1), "asinh", school=("asinh",))
+unary(
+    np.arccosh, lambda x: 1 / np.sqrt(x**2 - 1), "acosh", domain=Interval(1, inf),
+    undefined=lambda x: x < 1, school=("acosh",),
 )  # fmt: skip
-arctanh = unary(
-    np.arctanh, lambda x: 1 / (1 - x**2), "atanh",
-    domain=WITHIN_ONE, undefined=lambda x: abs(x) >= 1, school=("atanh",),
+unary(
+    np.arctanh, lambda x: 1 / (1 - x**2), "atanh", domain=WITHIN_ONE,
+    undefined=lambda x: abs(x) >= 1, school=("atanh",),
 )  # fmt: skip
-sech = unary("sech", lambda y, x: -y * np.tanh(x), "sech", forward=lambda x: 1 / np.cosh(x))
-csch = _by_zero("csch", lambda y, x: -y / np.tanh(x), "csch", forward=lambda x: 1 / np.sinh(x))
-coth = _by_zero("coth", lambda y: 1 - y**2, "coth", forward=lambda x: 1 / np.tanh(x))
-asech = unary(
+unary("sech", lambda y, x: -y * np.tanh(x), "sech", forward=lambda x: 1 / np.cosh(x))
+_by_zero("csch", lambda y, x: -y / np.tanh(x), "csch", forward=lambda x: 1 / np.sinh(x))
+_by_zero("coth", lambda y: 1 - y**2, "coth", forward=lambda x: 1 / np.tanh(x))
+unary(
     "asech", lambda x: -1 / (x * np.sqrt(1 - x**2)), lambda m, x: m.acosh(1 / x),
     forward=lambda x: np.arccosh(1 / x), domain=Interval(0, 1),
     undefined=lambda x: x <= 0 or x > 1, school=("arcsech",),
 )  # fmt: skip
-acsch = _by_zero(
+_by_zero(
     "acsch", lambda x: -1 / (np.absolute(x) * np.sqrt(1 + x**2)), lambda m, x: m.asinh(1 / x),
     forward=lambda x: np.arcsinh(1 / x), school=("arccsch",),
 )  # fmt: skip
-acoth = unary(
+unary(
     "acoth", lambda x: 1 / (1 - x**2), lambda m, x: m.atanh(1 / x), school=("arccoth",),
     forward=lambda x: np.arctanh(1 / x), domain=Interval(1, inf), undefined=lambda x: abs(x) <= 1,
 )  # fmt: skip
@@ -147,7 +141,9 @@ HIGHEST = 100  # order of a polygamma
 GAUSS = 2 / math.sqrt(math.pi)
 
 
-def _each(function: Callable[..., float], pole: Callable[..., float]) -> Routine:
+def _each(
+    function: Callable[..., float], pole: Callable[..., float] = lambda x: math.nan
+) -> Routine:
     """A function of one number, applied to each entry; `pole` says what is where it has none."""
 
     def guarded(x: float, **params: Numbers) -> float:
@@ -177,31 +173,6 @@ def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routi
     return _each(middle, pole)
 
 
-def _nowhere(x: float) -> float:
-    return math.nan
-
-
-_of_gauss = partial(unary, unseen=is_saturated)
-_of_gamma = partial(
-    unary, domain=POSITIVE, undefined=lambda x: x <= 0 and x.is_exact() and x.is_integer()
-)
-erf = _of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_each(math.erf, _nowhere))
-erfc = _of_gauss(
-    "erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_each(math.erfc, _nowhere)
-)
-erfinv = unary(
-    "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
-    forward=_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
-)  # fmt: skip
-gamma = _of_gamma(
-    "gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma, _nowhere)
-)
-loggamma = _of_gamma(
-    "loggamma", lambda x: 1.0 * digamma(x), "loggamma", ball=arb.lgamma,
-    forward=_each(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
-)  # fmt: skip
-
-
 def _pole_of_psi(x: float, n: int = 0) -> float:
     """PyTorch's sign of infinity at 0; where digamma jumps from one to the other, no number."""
     if n == 0:
@@ -220,12 +191,6 @@ def psi(x: arb, n: int = 0) -> Numbers:
     return (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x)
 
 
-digamma: Op = _of_gamma(
-    "digamma", lambda x: polygamma(1, x), "digamma",
-    forward=_by_flint(psi, _pole_of_psi), school=("psi",),
-)  # fmt: skip
-
-
 def _order(n: Numbers) -> int:
     """A whole number that is no hostile amount of work."""
     if not 0 <= int(n) <= HIGHEST:
@@ -233,6 +198,25 @@ def _order(n: Numbers) -> int:
     return int(n)
 
 
+_of_gauss = partial(unary, unseen=is_saturated)
+_of_gamma = partial(
+    unary, domain=POSITIVE, undefined=lambda x: x <= 0 and x.is_exact() and x.is_integer()
+)
+_of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_each(math.erf))
+erfc = _of_gauss("erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_each(math.erfc))
+unary(
+    "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
+    forward=_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
+)  # fmt: skip
+_of_gamma("gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma))
+_of_gamma(
+    "loggamma", lambda x: 1.0 * digamma(x), "loggamma", ball=arb.lgamma,
+    forward=_each(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
+)  # fmt: skip
+digamma: Op = _of_gamma(
+    "digamma", lambda x: polygamma(1, x), "digamma",
+    forward=_by_flint(psi, _pole_of_psi), school=("psi",),
+)  # fmt: skip
 polygamma: Op = op(
     "polygamma", (lambda y, x, n: lambda g: g * polygamma(n + 1, x),),
     forward=_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
@@ -262,14 +246,12 @@ def _nearest(x: Numbers, decimals: int = 0) -> Numbers:
 
 
 _rounding = partial(op, vjps=(flat,), rounds=False)
-floor = _rounding(np.floor, symbolic=_flat("floor"), ball=arb.floor, kinks="integers")
-ceil = _rounding(np.ceil, symbolic=_flat("ceiling"), ball=arb.ceil, kinks="integers")
-trunc = _rounding(
+_whole, _half = (partial(_rounding, kinks=kinks) for kinks in ("integers", "half-integers"))
+_whole(np.floor, symbolic=_flat("floor"), ball=arb.floor)
+_whole(np.ceil, symbolic=_flat("ceiling"), ball=arb.ceil)
+_whole(
     np.trunc, also=(np.fix,), exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
-    kinks="integers", school=("fix",),
+    school=("fix",),
 )  # fmt: skip
-rint = _rounding(np.rint, exact=Composed(_nearest), kinks="half-integers")
-round = _rounding(
-    np.round, also=(np.around,), exact=Composed(_nearest), kinks="half-integers",
-    params=("decimals",),
-)  # fmt: skip
+_half(np.rint, exact=Composed(_nearest))
+_half(np.round, also=(np.around,), exact=Composed(_nearest), params=("decimals",))

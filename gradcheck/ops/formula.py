@@ -47,28 +47,21 @@ def everything() -> dict[str, Op | Compound]:
     return {name: table[known] for name, known in spelled.items() if known in table} | table
 
 
-def compound(
-    function: Routine | None,
-    meaning: Routine,
-    name: str = "",
-    also: Iterable[Routine] = (),
-    **more: Numbers,
-) -> Compound:
-    """Enter a function that is said in terms of rows; it has NumPy's name, its meaning's, or one.
+def formula(
+    function: Routine | None = None, name: str = "", also: Iterable[Routine] = (), **more: Numbers
+) -> Callable[[Routine], Compound]:
+    """Enter a formula of other ops, under a name, NumPy's, or the formula's own.
 
     Raises ValueError where there is a row or an entry of that name already.
     """
-    named = function or meaning
-    entry = Compound(name or named.__name__.lstrip("_"), function, meaning, **more)
-    if entry.name in COMPOUNDS or entry.name in TABLE:
-        raise ValueError(f"the op {entry.name} is there already")
-    COMPOUNDS[entry.name] = entry
-    FORMULA_SPELLINGS.update(dict.fromkeys(entry.school, entry.name))
-    for known in (*also, *([function] if function else [])):
-        BY_COMPOUND[known] = entry
-    return entry
 
+    def enter(meaning: Routine) -> Compound:
+        entry = Compound(name or (function or meaning).__name__, function, meaning, **more)
+        if entry.name in COMPOUNDS or entry.name in TABLE:
+            raise ValueError(f"the op {entry.name} is there already")
+        COMPOUNDS[entry.name] = entry
+        FORMULA_SPELLINGS.update(dict.fromkeys(entry.school, entry.name))
+        BY_COMPOUND.update(dict.fromkeys((*also, *([function] if function else [])), entry))
+        return entry
 
-def composed(**more: Numbers) -> Callable[[Routine], Compound]:
-    """The decorator of a formula of other ops, entered under the name of what it decorates."""
-    return lambda meaning: compound(more.pop("function", None), meaning, **more)
+    return enter

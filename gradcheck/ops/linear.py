@@ -13,13 +13,12 @@ import numpy as np
 from flint import arb_mat
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.formula import formula
 from gradcheck.ops.row import Composed, op
 from gradcheck.ops.shapes import scatter
 from gradcheck.values import Call, Numbers, Routine
 
 # -- of exact numbers -----------------------------------------------------------------------------
-
 
 PRODUCTS = 400
 """So many products, within a matrix product, take as long as making one ball in Python."""
@@ -64,44 +63,34 @@ def write_out(a: Numbers, b: Numbers) -> Numbers:
     return np.matmul(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
 
 
-def sum_products(terms: Sequence[str], out: str, *operands: Numbers) -> Numbers:
+def sum_products(subscripts: str, *operands: Numbers) -> Numbers:
     """Two operands' `einsum` as a stack of matrix products; NumPy's own for anything else.
 
     What stands in one operand alone is summed there first; what both share with the value is the
     stack, what only they share is contracted.
     """
+    terms, out = _spell_out(subscripts, list(map(np.ndim, operands)))
     plain = [np.asarray(v, dtype=object) for v in operands]
     axes = {
-        pair for t, v in zip(terms, plain, strict=True) for pair in zip(t, v.shape, strict=True)
+        axis for t, v in zip(terms, plain, strict=True) for axis in zip(t, v.shape, strict=True)
     }
-    stretched = len(axes) > len({letter for letter, _ in axes})  # axes of one entry are repeated
+    sizes = dict(axes)
+    stretched = len(axes) > len(sizes)  # axes of one entry are repeated
     if len(terms) != 2 or stretched or any(len(set(term)) < len(term) for term in terms):
         return np.einsum(f"{','.join(terms)}->{out}", *plain)
-    s, a = _sum_others(terms[0], plain[0], terms[1] + out)
-    t, b = _sum_others(terms[1], plain[1], terms[0] + out)
-    stack = [c for c in s if c in t and c in out]
-    inside = [c for c in s if c in t and c not in out]
-    rows, columns = ([c for c in term if c not in stack + inside] for term in (s, t))
-    sizes = dict(zip(s, a.shape, strict=True)) | dict(zip(t, b.shape, strict=True))
-    a = _lay(a, s, (stack, rows, inside), sizes)
-    b = _lay(b, t, (stack, inside, columns), sizes)
+    s, t = terms
+    stack, inside = ([c for c in s if c in t and (c in out) is kept] for kept in (True, False))
+    rows = [c for c in s if c in out and c not in t]
+    columns = [c for c in t if c in out and c not in s]
+
+    def lay(term: str, v: Numbers, *groups: Sequence[str]) -> Numbers:
+        laid = np.einsum(f"{term}->{''.join(map(''.join, groups))}", v)
+        return np.reshape(laid, [prod(sizes[c] for c in group) for group in groups])
+
+    a, b = lay(s, plain[0], stack, rows, inside), lay(t, plain[1], stack, inside, columns)
     order = stack + rows + columns
     y = np.asarray(product(a, b)).reshape([sizes[c] for c in order])
     return y.transpose([order.index(c) for c in out])
-
-
-def _sum_others(term: str, v: Numbers, elsewhere: str) -> tuple[list[str], Numbers]:
-    """An operand without the letters that stand nowhere else: their axes are summed."""
-    alone = tuple(k for k, c in enumerate(term) if c not in elsewhere)
-    return [c for c in term if c in elsewhere], np.asarray(np.sum(v, axis=alone), dtype=object)
-
-
-def _lay(
-    v: Numbers, term: list[str], groups: Sequence[list[str]], sizes: dict[str, int]
-) -> Numbers:
-    """An operand with its axes in three groups, each made one axis."""
-    v = np.asarray(v, dtype=object).transpose([term.index(c) for group in groups for c in group])
-    return v.reshape([prod(sizes[c] for c in group) for group in groups])
 
 
 # -- products of matrices ------------------------------------------------------------------------
@@ -131,12 +120,17 @@ matmul = op(
         lambda y, a, b: lambda g, shape=a.shape: _left(g, shape, b),
         lambda y, a, b: lambda g, shape=b.shape: _right(g, a, shape),
     ),
-    also=(np.linalg.matmul,),
-    symbolic=Composed(write_out),
-    ball=Composed(product),
-    elementwise=False,
-    school=("mm", "mv", "bmm"),
-)
+    also=(np.linalg.matmul,), symbolic=Composed(write_out), ball=Composed(product),
+    elementwise=False, school=("mm", "mv", "bmm"),
+)  # fmt: skip
+op(
+    np.outer,
+    (
+        lambda y, a, b: lambda g, shape=a.shape: np.reshape(g @ np.ravel(b), shape),
+        lambda y, a, b: lambda g, shape=b.shape: np.reshape(np.ravel(a) @ g, shape),
+    ),
+    also=(np.linalg.outer,), elementwise=False, school=("ger",),
+)  # fmt: skip
 
 # -- einsum --------------------------------------------------------------------------------------
 
@@ -153,83 +147,51 @@ def _spell_out(subscripts: str, ranks: Sequence[int]) -> tuple[list[str], str]:
     return terms, right.replace("...", dots) if arrow else dots + once
 
 
-def _pull(
-    g: Numbers, shape: tuple[int, ...], own: str, others: list[tuple[str, Numbers]], out: str
-) -> Numbers:
-    """The einsum of g with the other operands; letters that only stand here are spread out.
-
-    `own` are the letters of the operand of that shape; `others` has the other operands' and these.
-    """
-    terms, operands = [term for term, _ in others], [operand for _, operand in others]
-    sizes = dict(zip(own, shape, strict=True))
-    free = "".join(sizes)
-    alone = [c for c in free if c not in out + "".join(terms)]
-    rest = [*operands, *(np.ones(sizes[c]) for c in alone)]
-    pulled = np.einsum(",".join([out, *terms, *alone]) + "->" + free, g, *rest)
-    if len(free) == len(own):
-        return pulled
-    grid = dict(zip(free, np.indices(tuple(sizes.values()), sparse=True), strict=True))
-    return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))
-
-
 def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Numbers:
+    """The einsum of g with the other operands; letters that only stand here are spread out."""
+
     def pull(i: int, g: Numbers) -> Numbers:
         terms, out = _spell_out(subscripts, list(map(np.ndim, operands)))
-        own = terms.pop(i)
-        others = zip(terms, operands[:i] + operands[i + 1 :], strict=True)
-        return _pull(g, np.shape(operands[i]), own, list(others), out)
+        own, shape = terms.pop(i), operands[i].shape
+        sizes = dict(zip(own, shape, strict=True))
+        alone = [c for c in sizes if c not in out + "".join(terms)]
+        rest = (*operands[:i], *operands[i + 1 :], *(np.ones(sizes[c]) for c in alone))
+        pulled = np.einsum(f"{','.join([out, *terms, *alone])}->{''.join(sizes)}", g, *rest)
+        if len(sizes) == len(own):
+            return pulled
+        grid = dict(zip(sizes, np.indices(tuple(sizes.values()), sparse=True), strict=True))
+        return scatter(pulled, shape=shape, index=tuple(grid[c] for c in own))  # a diagonal
 
     return pull
 
 
 def _subscript(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
+    """The text and the operands, from NumPy's other form too: numbers for letters after each."""
     if not isinstance(subscripts, str):
-        return _in_letters((subscripts, *operands))
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
+        given = (subscripts, *operands)
+        operands, out = given[: len(given) // 2 * 2 : 2], given[-1:] if len(given) % 2 else ()
+        places = (*given[1 : 2 * len(operands) : 2], *out)
+        if not all(isinstance(term, list | tuple) for term in places):
+            raise TypeError("einsum takes its subscripts as a text: np.einsum('ij,jk->ik', a, b)")
+        texts = ["".join("..." if k is Ellipsis else ascii_letters[k] for k in t) for t in places]
+        count = len(operands)
+        subscripts = ",".join(texts[:count]) + "".join(f"->{text}" for text in texts[count:])
+    elif len(operands) == 1 and isinstance(operands[0], list | tuple):  # PyTorch takes a list too
         operands = tuple(operands[0])
     return operands, {"subscripts": subscripts}
 
 
-def _in_letters(given: tuple[Numbers, ...]) -> Call:
-    """NumPy's other form, `einsum(a, [0, 1], b, [1, 2], [0, 2])`: numbers for letters."""
-    terms = given[1::2] if len(given) % 2 == 0 else (*given[1::2], given[-1])
-    if not all(isinstance(term, list | tuple) for term in terms):
-        raise TypeError("einsum takes its subscripts as a text: np.einsum('ij,jk->ik', a, b)")
-    texts = ["".join("..." if k is Ellipsis else ascii_letters[k] for k in t) for t in terms]
-    count = len(given) // 2
-    subscripts = ",".join(texts[:count]) + ("->" + texts[count] if len(texts) > count else "")
-    return given[: 2 * count : 2], {"subscripts": subscripts}
-
-
-einsum = op(
-    np.einsum,
-    _einsum_rule,
+op(
+    np.einsum, _einsum_rule,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
-    ball=Composed(
-        lambda *operands, subscripts: sum_products(
-            *_spell_out(subscripts, list(map(np.ndim, operands))), *operands
-        )
-    ),
-    elementwise=False,
-    operands=None,
-    arrange=_subscript,
-)
-
-outer = op(
-    np.outer,
-    (
-        lambda y, a, b: lambda g, shape=a.shape: np.reshape(g @ np.ravel(b), shape),
-        lambda y, a, b: lambda g, shape=b.shape: np.reshape(np.ravel(a) @ g, shape),
-    ),
-    also=(np.linalg.outer,),
-    elementwise=False,
-    school=("ger",),
-)
+    ball=Composed(lambda *operands, subscripts: sum_products(subscripts, *operands)),
+    elementwise=False, operands=None, arrange=_subscript,
+)  # fmt: skip
 
 # -- formulas of these ---------------------------------------------------------------------------
 
 
-@composed(function=np.tensordot, also=(np.linalg.tensordot,))
+@formula(np.tensordot, also=(np.linalg.tensordot,))
 def tensordot(a: Numbers, b: Numbers, axes: Numbers = 2, axis: Numbers = None) -> Numbers:
     """The sums over axes of both, as one product of matrices; PyTorch's `dims=` is `axis` here."""
     axes, (n, m) = axes if axis is None else axis, (np.ndim(a), np.ndim(b))
@@ -244,7 +206,7 @@ def tensordot(a: Numbers, b: Numbers, axes: Numbers = 2, axis: Numbers = None) -
     return np.reshape(a @ b, tuple(sizes))
 
 
-@composed(function=np.dot)
+@formula(np.dot)
 def dot(a: Numbers, b: Numbers) -> Numbers:
     """The sum over the last axis of a and the last but one (or the only one) of b."""
     if not (np.ndim(a) and np.ndim(b)):
@@ -252,22 +214,20 @@ def dot(a: Numbers, b: Numbers) -> Numbers:
     return a @ b if np.ndim(b) < 3 else tensordot.meaning(a, b, ([-1], [-2]))
 
 
-compound(
-    np.inner,
-    lambda a, b: tensordot.meaning(a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else a * b,
+formula(np.inner)(
+    lambda a, b: tensordot.meaning(a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else a * b
 )
-compound(np.vdot, lambda a, b: np.ravel(a) @ np.ravel(b))
+formula(np.vdot)(lambda a, b: np.ravel(a) @ np.ravel(b))
 
 
-@composed(function=np.vecdot, also=(np.linalg.vecdot,))
+@formula(np.vecdot, also=(np.linalg.vecdot,))
 def vecdot(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
     """The products of vectors along an axis."""
-    if axis != -1:
-        a, b = np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)
+    a, b = (v if axis == -1 else np.moveaxis(v, axis, -1) for v in (a, b))
     return np.sum(a * b, axis=-1)
 
 
-@composed(function=np.kron)
+@formula(np.kron)
 def kron(a: Numbers, b: Numbers) -> Numbers:
     """A block of b for each entry of a."""
     n = max(np.ndim(a), np.ndim(b))
@@ -291,7 +251,7 @@ def _cross(
     return (a, b), {"axis": axis}
 
 
-cross = op(
+op(
     np.cross,
     (
         lambda y, a, b, axis=-1: lambda g: np.cross(b, g, axis=axis),
@@ -301,26 +261,24 @@ cross = op(
 )  # fmt: skip
 
 
-@composed(function=np.linalg.multi_dot, school=("chain_matmul",))
+@formula(np.linalg.multi_dot, school=("chain_matmul",))
 def multi_dot(arrays: Sequence[Numbers], *more: Numbers) -> Numbers:
     """The product of all matrices, from left to right; the first and the last may be vectors."""
     return reduce(matmul, (arrays, *more) if more else arrays)
 
 
-@composed(function=np.linalg.matrix_power)
+@formula(np.linalg.matrix_power)
 def matrix_power(a: Numbers, n: int) -> Numbers:
     """The n-th power of a square matrix, by squares; of a negative n, of its inverse."""
     if n < 0:
         return matrix_power.meaning(np.linalg.inv(a), -n)
-    if n == 0:
-        return 0 * a + np.eye(np.shape(a)[-1])
-    if n == 1:
-        return a
+    if n < 2:
+        return a if n else 0 * a + np.eye(np.shape(a)[-1])
     half = matrix_power.meaning(a, n // 2)
     return half @ half @ a if n % 2 else half @ half
 
 
-@composed()
+@formula()
 def normalize(x: Numbers, p: float = 2.0, axis: Numbers = 1, eps: float = 1e-12) -> Numbers:
     """X over its p-norm along an axis (at least eps)."""
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

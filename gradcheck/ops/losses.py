@@ -6,16 +6,14 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcheck.ops.activations import log_softmax, sigmoid
-from gradcheck.ops.formula import composed, compound
+from gradcheck.ops.formula import formula
 from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, op
+from gradcheck.ops.shapes import lay_along
 from gradcheck.values import Call, Numbers, Routine
 
-Shape = tuple[int, ...]
 REDUCTIONS: dict[str, Callable[[Numbers], Numbers]] = {
-    "mean": np.mean,
-    "sum": np.sum,
-    "none": lambda losses: losses,
-}
+    "mean": np.mean, "sum": np.sum, "none": lambda losses: losses,
+}  # fmt: skip
 # PyTorch's bounds: no logarithm below -100, no p (1 - p) below 1e-12 (in single precision).
 LEAST, LEAST_PRODUCT = math.exp(-100), float(np.float32(1e-12))
 
@@ -27,11 +25,9 @@ def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
     return REDUCTIONS[reduction](losses)
 
 
-def _read_words(
-    weight: Numbers, size_average: Numbers, reduce: Numbers, reduction: str
-) -> tuple[Numbers, str]:
+def _read_words(weight: Numbers, reduction: str, *old: Numbers) -> tuple[Numbers, str]:
     """The weight and the reduction; the word of it may stand first. TypeError for the old words."""
-    if size_average is not None or reduce is not None:
+    if any(word is not None for word in old):
         raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
     return (None, weight) if isinstance(weight, str) else (weight, str(reduction))
 
@@ -47,12 +43,9 @@ def _plain(weights: Numbers) -> Numbers:
 
 
 def _pair(
-    name: str,
-    loss: Routine,
-    slopes: tuple[Routine, Routine],
-    defined: Routine | None = None,
+    name: str, loss: Routine, slopes: tuple[Routine, Routine], defined: Routine | None = None,
     **cells: Numbers,
-) -> Numbers:
+) -> Numbers:  # fmt: skip
     """Enter a loss of two arrays' entries, its slopes by both, and how exact numbers say it."""
 
     def rule(slope: Routine) -> Numbers:
@@ -68,59 +61,43 @@ def _pair(
     def whole(formula: Routine) -> Numbers:
         return lambda a, b, reduction="mean", **how: reduce_loss(formula(a, b, **how), reduction)
 
-    left, right = slopes
     return op(
-        whole(loss),
-        (rule(left), rule(right)),
-        name=name,
-        exact=Composed(whole(defined or loss)),
-        elementwise=False,
-        params=("reduction",),
-        **cells,
-    )
+        whole(loss), (rule(slopes[0]), rule(slopes[1])), name=name, elementwise=False,
+        exact=Composed(whole(defined or loss)), params=("reduction",), **cells,
+    )  # fmt: skip
 
 
-mse_loss = _pair(
-    "mse_loss",
-    lambda a, b: (a - b) ** 2,
-    (lambda a, b: 2 * (a - b), lambda a, b: 2 * (b - a)),
-)
+_pair("mse_loss", lambda a, b: (a - b) ** 2, (lambda a, b: 2 * (a - b), lambda a, b: 2 * (b - a)))
 
 
-l1_loss = compound(
-    None, lambda a, b, reduction="mean": reduce_loss(np.absolute(a - b), reduction), "l1_loss"
-)
+@formula()
+def l1_loss(a: Numbers, b: Numbers, reduction: str = "mean") -> Numbers:
+    """The absolute difference."""
+    return reduce_loss(np.absolute(a - b), reduction)
 
 
-@composed()
+@formula()
 def huber_loss(a: Numbers, b: Numbers, reduction: str = "mean", delta: float = 1.0) -> Numbers:
     """Half the square of the difference up to delta, and a straight line beyond."""
     cut = np.clip(a - b, -delta, delta)
     return reduce_loss(cut * (a - b) - cut * cut / 2, reduction)
 
 
-@composed()
+@formula()
 def smooth_l1_loss(a: Numbers, b: Numbers, reduction: str = "mean", beta: float = 1.0) -> Numbers:
     """Huber's loss over beta, which is the absolute difference where beta is 0."""
-    if not beta:
-        return l1_loss(a, b, reduction)
-    return huber_loss(a, b, reduction, beta) / beta
+    return huber_loss(a, b, reduction, beta) / beta if beta else l1_loss(a, b, reduction)
 
 
 def _alike(
-    a: Numbers,
-    b: Numbers,
-    weight: Numbers = None,
-    size_average: Numbers = None,
-    reduce: Numbers = None,
-    reduction: str = "mean",
-    pos_weight: Numbers = None,
-) -> Call:
+    a: Numbers, b: Numbers, weight: Numbers = None, size_average: Numbers = None,
+    reduce: Numbers = None, reduction: str = "mean", pos_weight: Numbers = None,
+) -> Call:  # fmt: skip
     """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast.
 
     A weight for each entry multiplies its loss, `pos_weight` its part of the target.
     """
-    weight, reduction = _read_words(weight, size_average, reduce, reduction)
+    weight, reduction = _read_words(weight, reduction, size_average, reduce)
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
             f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
@@ -134,7 +111,7 @@ def _bound_log(p: Numbers) -> Numbers:
     return np.log(np.maximum(p, LEAST))
 
 
-binary_cross_entropy = _pair(
+_pair(
     "binary_cross_entropy",
     lambda p, t, weight=1.0: -weight * (t * _bound_log(p) + (1 - t) * _bound_log(1 - p)),
     (
@@ -142,135 +119,102 @@ binary_cross_entropy = _pair(
         lambda p, t, weight=1.0: weight * (np.log(1 - p) - np.log(p)),
     ),
     lambda p, t, weight=1: weight * (t * np.log(1 / p - 1) - np.log(1 - p)),
-    domain=(Interval(0, 1), REAL_LINE),
-    school=("bce_loss",),
-    arrange=_alike,
-    operands=2,
-)
-
-
-def _by_logits(z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0) -> Numbers:
-    """With p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + exp(z))."""
-    right, wrong = np.logaddexp(0.0, -z), np.logaddexp(0.0, z)
-    return weight * (pos_weight * t * right + (1 - t) * wrong)
-
-
-def _logits_slope(
-    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0
-) -> Numbers:
-    return weight * ((1 - t) * sigmoid(z) - pos_weight * t * sigmoid(-z))
-
-
-def _target_slope(
-    z: Numbers, t: Numbers, weight: Numbers = 1.0, pos_weight: Numbers = 1.0
-) -> Numbers:
-    return weight * (pos_weight * np.logaddexp(0.0, -z) - np.logaddexp(0.0, z))
-
-
-binary_cross_entropy_with_logits = _pair(
+    domain=(Interval(0, 1), REAL_LINE), school=("bce_loss",), arrange=_alike, operands=2,
+)  # fmt: skip
+_pair(  # with p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + exp(z))
     "binary_cross_entropy_with_logits",
-    _by_logits,
-    (_logits_slope, _target_slope),
-    arrange=_alike,
-    operands=2,
-)
+    lambda z, t, weight=1.0, pos_weight=1.0: weight * (
+        pos_weight * t * np.logaddexp(0.0, -z) + (1 - t) * np.logaddexp(0.0, z)
+    ),
+    (
+        lambda z, t, weight=1.0, pos_weight=1.0: weight * (
+            (1 - t) * sigmoid(z) - pos_weight * t * sigmoid(-z)
+        ),
+        lambda z, t, weight=1.0, pos_weight=1.0: weight * (
+            pos_weight * np.logaddexp(0.0, -z) - np.logaddexp(0.0, z)
+        ),
+    ),
+    arrange=_alike, operands=2,
+)  # fmt: skip
 
 
 # -- losses of classes: minus the logarithms, weighted by the probabilities of the classes ---------
 
 
 def _class_weights(
-    x: Numbers,
-    target: Numbers,
-    weight: Numbers = None,
-    size_average: Numbers = None,
-    ignore_index: int = -100,
-    reduce: Numbers = None,
-    reduction: str = "mean",
+    x: Numbers, target: Numbers, weight: Numbers = None, size_average: Numbers = None,
+    ignore_index: int = -100, reduce: Numbers = None, reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Call:
+) -> Call:  # fmt: skip
     """Numbers of classes, class weights, smoothed labels and labels to ignore as weights.
 
     Whole numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
-    weight, reduction = _read_words(weight, size_average, reduce, reduction)
+    weight, reduction = _read_words(weight, reduction, size_average, reduce)
     target = target if hasattr(target, "dtype") else np.asarray(target)
     shape, given = np.shape(x), np.shape(target)
-    axis = _classes(shape)
+    axis = _classes(x)
     labelled = target.dtype.kind in "iu" and given != shape
-    wanted = shape[:axis] + shape[axis + 1 :] if labelled else shape
-    if given != wanted:
+    if given != (shape[:axis] + shape[axis + 1 :] if labelled else shape):
         raise ValueError(
-            f"the target has the shape {given}, but {wanted} was expected: class "
+            f"the target has the shape {given}, but "
+            f"{shape[:axis] + shape[axis + 1 :] if labelled else shape} was expected: class "
             "numbers (integers) for each sample, or a probability for each entry"
         )
-    by_class = 1.0 if weight is None else _along_classes(_plain(weight), shape)
-    how = {"reduction": reduction, "labels": len(given) if labelled else None}
+    by_class = 1.0 if weight is None else lay_along(_plain(weight), len(shape), axis)
     if labelled:
         labels = np.asarray(target)
         for label in labels[(labels != ignore_index) & ((labels < 0) | (labels >= shape[axis]))]:
             raise IndexError(f"Target {label} is out of bounds.")
         by_class = by_class * np.expand_dims(labels != ignore_index, axis)
-        chosen = np.expand_dims(labels, axis) == _along_classes(np.arange(shape[axis]), shape)
+        target = np.expand_dims(labels, axis) == lay_along(np.arange(shape[axis]), len(shape), axis)
         if reduction == "mean":  # over the weights of the right classes
-            by_class = by_class * np.divide(np.size(labels), np.sum(by_class * chosen))
-        target = chosen * 1.0
+            by_class = by_class * np.divide(np.size(labels), np.sum(by_class * target))
+        target = target * 1.0
     if label_smoothing:
         target = (1 - label_smoothing) * target + label_smoothing / shape[axis]
     if weight is not None or labelled:
         target = target * by_class
     single = getattr(x, "dtype", None) == np.float32
+    how = {"reduction": reduction, "labels": len(given) if labelled else None}
     return (x, target.astype(np.float32) if single else target), how
 
 
-def _along_classes(weights: Numbers, shape: Shape) -> Numbers:
-    """A weight for each class, laid along the axis of the classes."""
-    return np.reshape(weights, [-1 if k == _classes(shape) else 1 for k in range(len(shape))])
-
-
-def _classes(shape: Shape) -> int:
+def _classes(x: Numbers) -> int:
     """The axis of the classes: the second, or the only one."""
-    return 0 if len(shape) == 1 else 1
-
-
-def _share(g: Numbers, shape: Shape, reduction: str) -> Numbers:
-    """The cotangent of each sample, laid along its classes."""
-    axis = _classes(shape)
-    if reduction == "none":
-        return np.expand_dims(g, axis)
-    return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
-
-
-def _spend(logs: Numbers, w: Numbers) -> Numbers:
-    """Their product, and 0 where a class has no weight: its logarithm may be infinite."""
-    return w * np.where(np.equal(w, 0), 0.0, logs)
+    return 0 if np.ndim(x) == 1 else 1
 
 
 def _by_class(times: Routine) -> Routine:
     """The loss of logarithms and weights, whose products are these."""
     return lambda x, w, *, reduction, labels: reduce_loss(
-        -np.sum(times(x, w), axis=_classes(np.shape(x))), reduction
+        -np.sum(times(x, w), axis=_classes(x)), reduction
     )
 
 
+def _share(g: Numbers, shape: tuple[int, ...], reduction: str) -> Numbers:
+    """The cotangent of each sample, laid along its classes."""
+    axis = 0 if len(shape) == 1 else 1
+    if reduction == "none":
+        return np.expand_dims(g, axis)
+    return g / float(math.prod(shape) / shape[axis]) if reduction == "mean" else g
+
+
 nll_loss = op(
-    _by_class(_spend),
+    _by_class(lambda logs, w: w * np.where(np.equal(w, 0), 0.0, logs)),  # 0 times a log of 0 is 0
     (
         lambda y, x, w, reduction, labels: (
             lambda g, shape=x.shape: -_share(g, shape, reduction) * w
         ),
         lambda y, x, w, reduction, labels: lambda g: -_share(g, x.shape, reduction) * x,
     ),
-    name="nll_loss",
-    exact=Composed(_by_class(lambda x, w: w * x)),
-    elementwise=False,
-    operands=2,
+    name="nll_loss", exact=Composed(_by_class(lambda x, w: w * x)), elementwise=False, operands=2,
     arrange=_class_weights,
-)
+)  # fmt: skip
 
 
-@composed()
+@formula()
 def cross_entropy(x: Numbers, target: Numbers, *how: Numbers, **named: Numbers) -> Numbers:
     """`nll_loss`, with its arguments, of the logarithms of softmax."""
-    return nll_loss(log_softmax(x, axis=_classes(np.shape(x))), target, *how, **named)
+    return nll_loss(log_softmax(x, axis=_classes(x)), target, *how, **named)

@@ -1,37 +1,80 @@
-"""NumPy's everyday functions, and PyTorch's of single entries, that are formulas of the rows."""
+"""NumPy's everyday functions of samples that are formulas of the rows."""
 
 import numpy as np
 
-from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.reductions import gather_along, reduced_axes
-from gradcheck.ops.row import BOUNDS, join
-from gradcheck.ops.shapes import along, bare_numbers
+from gradcheck.ops.formula import formula
+from gradcheck.ops.reductions import gather_along, kept_axes, max, min
+from gradcheck.ops.row import BOUNDS
+from gradcheck.ops.shapes import along, as_tuple, bare_numbers, lay_along
 from gradcheck.values import Numbers
 
-# -- of single entries ---------------------------------------------------------------------------
+formula(np.imag)(lambda x: 0.0 * x)
+formula(np.angle)(lambda x, deg=False: 0.0 * x + (bare_numbers(x) < 0) * (180.0 if deg else np.pi))
+formula(name="logit")(lambda x: np.log(x / (1 - x)))
 
-compound(np.imag, lambda x: 0.0 * x)
-compound(np.angle, lambda x, deg=False: 0.0 * x + (bare_numbers(x) < 0) * (180.0 if deg else np.pi))
-compound(None, lambda x: np.log(x / (1 - x)), "logit")
+# -- means, medians, and what lies between ---------------------------------------------------------
 
 
-@composed(function=np.nanmean)
-def nanmean(
+def _is_number(x: Numbers) -> Numbers:
+    bare = bare_numbers(x)
+    return ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(bare.shape, dtype=bool)
+
+
+@formula(np.nansum)
+def nansum(
     x: Numbers, axis: Numbers = None, *, keepdims: bool = False, dtype: Numbers = None
 ) -> Numbers:
-    """The mean of what is a number."""
-    bare = bare_numbers(x)
-    there = ~np.isnan(bare) if bare.dtype.kind == "f" else np.ones(bare.shape, dtype=bool)
-    return np.nansum(x, axis=axis, keepdims=keepdims) / np.sum(there, axis=axis, keepdims=keepdims)
+    """The sum of what is a number."""
+    there = _is_number(x)
+    return np.sum(x if there.all() else np.where(there, x, 0.0), axis=axis, keepdims=keepdims)
 
 
-# -- samples -------------------------------------------------------------------------------------
+formula(np.nanmean)(
+    lambda x, axis=None, *, keepdims=False, dtype=None: (
+        np.nansum(x, axis=axis, keepdims=keepdims)
+        / np.sum(_is_number(x), axis=axis, keepdims=keepdims)
+    )
+)
+formula(np.ptp)(
+    lambda x, axis=None, *, keepdims=False: (
+        max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
+    )
+)
 
 
-@composed(function=np.quantile)
+@formula(np.average)
+def average(
+    x: Numbers, axis: Numbers = None, weights: Numbers = None, *, keepdims: bool = False
+) -> Numbers:
+    """The sum of w x over the sum of w; weights of one axis are laid along it."""
+    if weights is None:
+        return np.mean(x, axis=axis, keepdims=keepdims)
+    if np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
+        weights = lay_along(weights, np.ndim(x), axis)
+    total = np.sum(weights * np.ones(np.shape(x)), axis=axis, keepdims=keepdims)
+    return np.sum(weights * x, axis=axis, keepdims=keepdims) / total
+
+
+@formula(np.median)
+def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
+    """The mean of the two middle entries in order; entries that tie with one share its gradient."""
+    rows = gather_along(x, axis)
+    bare, n = bare_numbers(rows), rows.shape[-1]
+    ordered = np.sort(bare, axis=-1)
+
+    def entry(k: int) -> Numbers:
+        same = np.equal(bare, ordered[..., k : k + 1])
+        return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
+
+    y = (entry((n - 1) // 2) + entry(n // 2)) / 2
+    return np.reshape(y, kept_axes(x.shape, axis)) if keepdims else y
+
+
+@formula(np.quantile)
 def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
     """What a share q of the entries lies below, straight between two sorted neighbours."""
-    rows = np.sort(gather_along(x if hasattr(x, "shape") else np.asarray(x), axis), axis=-1)
+    x = x if hasattr(x, "shape") else np.asarray(x)
+    rows = np.sort(gather_along(x, axis), axis=-1)
     n = np.shape(rows)[-1]
     at = (np.stack(q) if isinstance(q, list | tuple) else q) * (n - 1)
     here = bare_numbers(at)  # compared and never rounded, so that exact numbers stay exact
@@ -39,21 +82,17 @@ def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = F
     high = low + np.asarray(here > low).astype(int)
     y = rows[..., low] * (1 - (at - low)) + rows[..., high] * (at - low)
     y = np.moveaxis(y, range(-np.ndim(q), 0), range(np.ndim(q))) if np.ndim(q) else y
-    if keepdims:
-        lost = reduced_axes(np.shape(x), axis)
-        kept = (1 if k in lost else m for k, m in enumerate(np.shape(x)))
-        y = np.reshape(y, (*np.shape(q), *kept))
-    return y
+    return np.reshape(y, (*np.shape(q), *kept_axes(np.shape(x), axis))) if keepdims else y
 
 
-@composed(function=np.percentile)
-def percentile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
-    """What q hundredths of the entries lie below."""
-    share = np.stack(q) if isinstance(q, list | tuple) else q
-    return quantile.meaning(x, share / 100, axis, keepdims=keepdims)
+formula(np.percentile)(
+    lambda x, q, axis=None, *, keepdims=False: quantile.meaning(
+        x, (np.stack(q) if isinstance(q, list | tuple) else q) / 100, axis, keepdims=keepdims
+    )
+)
 
 
-@composed(function=np.cov)
+@formula(np.cov)
 def cov(
     m: Numbers, y: Numbers = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Numbers:
@@ -68,7 +107,7 @@ def cov(
     return np.squeeze(centred @ np.swapaxes(centred, 0, 1) / (np.shape(x)[1] - less))
 
 
-@composed(function=np.corrcoef)
+@formula(np.corrcoef)
 def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
     """Correlations of the rows."""
     c = cov.meaning(x, y, rowvar)
@@ -81,14 +120,13 @@ def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
 # -- integrals, slopes, and what stands between samples ------------------------------------------
 
 
-@composed(function=np.trapezoid, school=("trapz",))
+@formula(np.trapezoid, school=("trapz",))
 def trapezoid(y: Numbers, x: Numbers = None, dx: Numbers = 1.0, axis: int = -1) -> Numbers:
     """The integral of samples, straight between them."""
     n, rank = np.shape(y)[axis], np.ndim(y)
     right, left = y[along(y, axis, slice(1, n))], y[along(y, axis, slice(0, max(n - 1, 0)))]
     step = dx if x is None else np.diff(x, axis=axis if np.ndim(x) == rank else -1)
-    if np.ndim(step) == 1:
-        step = np.reshape(step, [-1 if k == axis % rank else 1 for k in range(rank)])
+    step = lay_along(step, rank, axis) if np.ndim(step) == 1 else step
     return np.sum(step * (left + right) / 2, axis=axis)
 
 
@@ -107,16 +145,16 @@ def _slope(f: Numbers, h: Numbers, axis: int) -> Numbers:
     return np.moveaxis(slopes, -1, axis)
 
 
-@composed(function=np.gradient)
+@formula(np.gradient)
 def gradient(f: Numbers, *varargs: Numbers, axis: Numbers = None) -> Numbers:
     """Slopes of samples along one axis, or along each."""
-    axes = range(np.ndim(f)) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
+    axes = range(np.ndim(f)) if axis is None else as_tuple(axis)
     steps = list(varargs or [1.0]) * (len(axes) if len(varargs) < 2 else 1)
     found = [_slope(f, h, k) for h, k in zip(steps, axes, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
-@composed(function=np.interp)
+@formula(np.interp)
 def interp(
     x: Numbers, xp: Numbers, fp: Numbers, left: Numbers = None, right: Numbers = None
 ) -> Numbers:
@@ -131,20 +169,19 @@ def interp(
     return np.where(here > ends[-1], fp[n - 1] if right is None else right, y)
 
 
-@composed(function=np.convolve)
+@formula(np.convolve)
 def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
     """The sums of products of one vector with the other, turned round and shifted."""
     if np.shape(a)[0] < np.shape(v)[0]:
         a, v = v, a
     n, m = np.shape(a)[0], np.shape(v)[0]
-    padded = np.pad(a, (m - 1, m - 1))
-    full = padded[np.arange(n + m - 1)[:, None] + np.arange(m)] @ np.flip(v)
+    full = np.lib.stride_tricks.sliding_window_view(np.pad(a, (m - 1, m - 1)), m) @ np.flip(v)
     bounds = {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}
     start, length = bounds[mode]
     return full[start : start + length]
 
 
-@composed(function=np.correlate)
+@formula(np.correlate)
 def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
     """The sums of products of one vector with the other, shifted."""
     if np.shape(a)[0] >= np.shape(v)[0]:
@@ -154,7 +191,7 @@ def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
     return np.flip(convolve.meaning(np.flip(a), v, mode))
 
 
-@composed(function=np.polyval)
+@formula(np.polyval)
 def polyval(p: Numbers, x: Numbers) -> Numbers:
     """The polynomial with these coefficients, the highest power's first (Horner)."""
     y = 0 * x
@@ -163,77 +200,22 @@ def polyval(p: Numbers, x: Numbers) -> Numbers:
     return y
 
 
-@composed(function=np.vander)
+@formula(np.vander)
 def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
     """The powers of each entry, from the highest down (NumPy's order) unless `increasing`."""
-    n = np.shape(x)[-1] if N is None else N
-    powers = [x**k if k else 0 * x + 1.0 for k in range(n)]
+    powers = [x**k if k else 0 * x + 1.0 for k in range(np.shape(x)[-1] if N is None else N)]
     if not powers:
         return x[..., None][..., :0]
     return np.stack(powers if increasing else powers[::-1], axis=-1)
 
 
-@composed(function=np.linspace, words=BOUNDS)
+@formula(np.linspace, words=BOUNDS)
 def linspace(
     start: Numbers, stop: Numbers, num: int = 50, endpoint: bool = True, *,
     dtype: Numbers = None, axis: int = 0,
 ) -> Numbers:  # fmt: skip
     """So many numbers from start to stop, evenly."""
-    steps = max(num - 1 if endpoint else num, 1)
-    shape = np.broadcast_shapes(np.shape(start), np.shape(stop))
-    part = np.reshape(np.arange(num) / steps, (-1, *(1,) * len(shape)))
+    rank = np.ndim(start) if np.ndim(start) > np.ndim(stop) else np.ndim(stop)
+    part = lay_along(np.arange(num) / (num - endpoint or 1), rank + 1, 0)
     y = start * (1 - part) + stop * part
     return np.moveaxis(y, 0, axis) if axis else y
-
-
-# -- arrays put together, or parts of them -------------------------------------------------------
-
-
-@composed(function=np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(
-    x: Numbers, window_shape: Numbers, axis: Numbers = None, *,
-    subok: bool = False, writeable: bool = False,
-) -> Numbers:  # fmt: skip
-    """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
-    sizes = window_shape if isinstance(window_shape, tuple | list) else (window_shape,)
-    axes = range(np.ndim(x)) if axis is None else axis if isinstance(axis, tuple | list) else [axis]
-    for size, k in zip(sizes, (k % np.ndim(x) for k in axes), strict=True):
-        places = np.arange(np.shape(x)[k] - size + 1)[:, None] + np.arange(size)
-        x = np.moveaxis(np.take(x, places, axis=k), k + 1, -1)
-    return x
-
-
-@composed(function=np.meshgrid)
-def meshgrid(
-    *vectors: Numbers, indexing: str = "xy", sparse: bool = False, copy: bool = True
-) -> Numbers:
-    """Each vector along an axis of its own; NumPy's "xy" lets the first lie along the second."""
-    if len(vectors) == 1 and isinstance(vectors[0], list | tuple):
-        vectors = tuple(vectors[0])
-    rank = len(vectors)
-    laid = [
-        np.reshape(v, [-1 if k == i else 1 for k in range(rank)]) for i, v in enumerate(vectors)
-    ]
-    if indexing == "xy" and rank > 1:
-        laid = [np.swapaxes(v, 0, 1) for v in laid]
-    return tuple(laid) if sparse else tuple(np.broadcast_arrays(*laid))
-
-
-compound(
-    np.append,
-    lambda x, values, axis=None: np.concatenate([join(x), join(values)], axis=axis),
-)
-
-
-@composed(function=np.delete)
-def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
-    """Without the entries at these places."""
-    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
-    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), bare_numbers(obj)), axis=axis)
-
-
-@composed(function=np.rollaxis)
-def rollaxis(x: Numbers, axis: int, start: int = 0) -> Numbers:
-    """An axis moved to stand before another one."""
-    axis, start = axis % np.ndim(x), start + np.ndim(x) if start < 0 else start
-    return np.moveaxis(x, axis, start - 1 if axis < start else start)

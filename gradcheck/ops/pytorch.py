@@ -14,13 +14,14 @@ import numpy as np
 
 from gradcheck.ops.formula import everything
 from gradcheck.ops.row import BY_SPELLING, TABLE, respell
+from gradcheck.ops.shapes import as_tuple
 from gradcheck.values import Numbers, Params, Routine
 
 Meant = Callable[[Sequence[Numbers], Params], bool]
 
 UNKNOWN = object()
 """An argument whose value is not in the text."""
-AXES = ("dim", "axis")
+AXES = {"dim", "axis"}
 DIVISORS = {"correction", "unbiased", "ddof"}
 TURNED = {(1, 0), (-1, -2)}
 HARMLESS = (2, "fro", None)
@@ -49,106 +50,80 @@ class Differing(NamedTuple):
         return careful
 
 
-def _always(args: Sequence[Numbers], named: Params) -> bool:
-    return True
-
-
-def _with_more(args: Sequence[Numbers], named: Params) -> bool:
-    return bool(args or named)
-
-
-def along(args: Sequence[Numbers], named: Params) -> bool:
-    """`x.max(dim=0)`: an axis in PyTorch's word."""
-    return bool(named.keys() & {"dim", "keepdim"})
-
-
-def _without_numpys_axis(args: Sequence[Numbers], named: Params) -> bool:
-    """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
-    return "axis" not in named
-
-
-def _without_axis(most: int) -> Meant:
-    """No `dim=`, and not more arguments than stand before it."""
-    return lambda args, named: len(args) <= most and not named.keys() & set(AXES)
-
-
 def _of_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     """A norm with an order by which NumPy would mean the norm of a matrix."""
-    orders = [*args[:1], *(named[k] for k in named if k == "ord")]
-    axes = [*args[1:2], *(named[k] for k in named if k in AXES)]
+    orders = [*args[:1], *(v for k, v in named.items() if k == "ord")]
+    axes = [*args[1:2], *(v for k, v in named.items() if k in AXES)]
     harmless = all(k in HARMLESS for k in orders)
     return not harmless and (not axes or isinstance(axes[0], tuple | list))
 
 
+ALWAYS: Meant = lambda args, named: True
+WITH_MORE: Meant = lambda args, named: bool(args or named)
+ALONG: Meant = lambda args, named: bool(named.keys() & {"dim", "keepdim"})
+"""`x.max(dim=0)`: an axis in PyTorch's word."""
+NOT_NUMPYS: Meant = lambda args, named: "axis" not in named
+"""NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
+UNDIVIDED: Meant = lambda args, named: not named.keys() & DIVISORS
 SWAP = "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"
-SPLIT = Differing(_without_numpys_axis, "", "split_along")
-DIVISOR = Differing(
-    lambda args, named: not named.keys() & DIVISORS,
-    "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`",
-)
-DIVISOR_ALONG = DIVISOR._replace(
-    meant=lambda args, named: along(args, named) and not named.keys() & DIVISORS
-)
+DIVISOR = "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`"
 SOFTMAX = Differing(
-    _without_axis(0), "PyTorch guesses the axis from the shape: say `dim=-1` for the last one"
+    lambda args, named: not args and not named.keys() & AXES,
+    "PyTorch guesses the axis from the shape: say `dim=-1` for the last one",
 )
 FUNCTIONALS = {"pad": "pad_last"}
 """What `F.name` is here, where `torch.name` or NumPy's is another thing."""
 FUNCTIONS: Mapping[str, Differing] = {
-    "std": DIVISOR,
-    "var": DIVISOR,
-    "max": Differing(_with_more, "", "max_along"),
-    "min": Differing(_with_more, "", "min_along"),
-    "median": Differing(_always, "", "median_along"),
-    "sort": Differing(_always, "", "sort_along"),
-    "split": Differing(_always, "", "split_along"),
-    "softmax": SOFTMAX,
-    "log_softmax": SOFTMAX,
-    "transpose": Differing(_with_more, SWAP),
+    "std": Differing(UNDIVIDED, DIVISOR), "var": Differing(UNDIVIDED, DIVISOR),
+    "max": Differing(WITH_MORE, "", "max_along"), "min": Differing(WITH_MORE, "", "min_along"),
+    "median": Differing(ALWAYS, "", "median_along"), "sort": Differing(ALWAYS, "", "sort_along"),
+    "split": Differing(ALWAYS, "", "split_along"),
+    "softmax": SOFTMAX, "log_softmax": SOFTMAX,
+    "transpose": Differing(WITH_MORE, SWAP),
     "norm": Differing(
         _of_all_entries,
         "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",
     ),
     "cross": Differing(
-        _without_axis(1),
+        lambda args, named: len(args) < 2 and not named.keys() & AXES,
         "PyTorch takes the first axis of length 3, NumPy the last axis: say `dim=...`",
     ),
     "meshgrid": Differing(
         lambda args, named: "indexing" not in named,
         'PyTorch lets the first vector lie along the first axis, NumPy not: say `indexing="ij"`',
     ),
-    "gradient": Differing(_with_more, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
+    "gradient": Differing(WITH_MORE, "PyTorch's `spacing` and `dim` are NumPy's `gradient(x, h)`"),
     "quantile": Differing(lambda args, named: bool(args[1:]), "say `dim=...` and `keepdim=...`"),
     "pad": Differing(
-        _always, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
+        ALWAYS, "PyTorch counts the axes from the last, NumPy from the first: `np.pad(x, ...)`"
     ),
-}
+}  # fmt: skip
 LINALG: Mapping[str, Differing] = {
     "vander": Differing(
-        _always, "PyTorch counts the powers upwards: `np.vander(x, increasing=True)`"
+        ALWAYS, "PyTorch counts the powers upwards: `np.vander(x, increasing=True)`"
     ),
     "diagonal": Differing(
-        _always, "PyTorch takes the last two axes: `np.diagonal(x, 0, -2, -1)`, or `np.diag(x)`"
+        ALWAYS, "PyTorch takes the last two axes: `np.diagonal(x, 0, -2, -1)`, or `np.diag(x)`"
     ),
 }
 """The same for `torch.linalg.name(x, ...)`."""
 METHODS: Mapping[str, Differing] = {
-    "std": DIVISOR_ALONG,
-    "var": DIVISOR_ALONG,
-    "max": Differing(along, "", "max_along"),
-    "min": Differing(along, "", "min_along"),
-    "median": Differing(_without_numpys_axis, "", "median_along"),
-    "sort": Differing(_without_numpys_axis, "", "sort_along"),
-    "split": SPLIT,
-    "array_split": SPLIT._replace(meant=along),
+    **dict.fromkeys(
+        ("std", "var"), Differing(lambda *call: ALONG(*call) and UNDIVIDED(*call), DIVISOR)
+    ),
+    "max": Differing(ALONG, "", "max_along"), "min": Differing(ALONG, "", "min_along"),
+    "median": Differing(NOT_NUMPYS, "", "median_along"),
+    "sort": Differing(NOT_NUMPYS, "", "sort_along"),
+    "split": Differing(NOT_NUMPYS, "", "split_along"),
+    "array_split": Differing(ALONG, "", "split_along"),
     "repeat": Differing(
-        _without_numpys_axis,
+        NOT_NUMPYS,
         "PyTorch tiles, NumPy repeats each entry: `tile(x, (2, 1))`, or `repeat_interleave(x, 2)`",
     ),
     "transpose": Differing(  # the order of the axes to NumPy, two axes to exchange to PyTorch
         lambda args, named: len(args) == 2 and tuple(args) not in TURNED, SWAP
     ),
-}
+}  # fmt: skip
 
 # -- functions and methods of PyTorch's own ------------------------------------------------------
 
@@ -179,11 +154,6 @@ def cross(x: Numbers, other: Numbers, axis: int | None = None) -> Numbers:
     return TABLE["cross"](x, other, axis=axis)
 
 
-def _scaled(name: str) -> Routine:
-    """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
-    return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
-
-
 def divide(x: Numbers, other: Numbers, *, rounding_mode: str | None = None) -> Numbers:
     """`x.div(other, rounding_mode="floor")`: the quotient, or what is left of it by "trunc"."""
     if rounding_mode not in (None, "trunc", "floor"):
@@ -198,11 +168,15 @@ def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
     """`x.squeeze(0)`: the axis is gone if it has one entry, as PyTorch has it."""
     if axis is None:
         return TABLE["squeeze"](x)
-    given = axis if isinstance(axis, tuple | list) else (axis,)
-    single = tuple(k for k in given if np.ndim(x) and np.shape(x)[k] == 1)
+    single = tuple(k for k in as_tuple(axis) if np.ndim(x) and np.shape(x)[k] == 1)
     if not single:
         return TABLE["reshape"](x, np.shape(x))
     return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
+
+
+def _scaled(name: str) -> Routine:
+    """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
+    return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
 
 
 OF_METHODS = "method_"

@@ -10,10 +10,9 @@ from math import prod as product
 
 import numpy as np
 
-from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Composed, Op, Pull, Vjp, op
-from gradcheck.ops.shapes import bare_numbers
-from gradcheck.values import Call, Numbers, Params, Routine
+from gradcheck.ops.row import Composed, Op, Pull, op
+from gradcheck.ops.shapes import as_tuple
+from gradcheck.values import Call, Numbers, Routine
 
 FLOAT = np.dtype(np.float64)
 Axis = int | tuple[int, ...] | None
@@ -26,15 +25,20 @@ def reduced_axes(shape: Shape, axis: Axis) -> Shape:
     """The axes that a reduction takes away, counted from the front."""
     if axis is None or not shape:  # a single number is reduced along its axis 0 or -1 too
         return tuple(range(len(shape)))
-    return tuple(k % len(shape) for k in (axis if isinstance(axis, tuple | list) else (axis,)))
+    return tuple(k % len(shape) for k in as_tuple(axis))
+
+
+def kept_axes(shape: Shape, axis: Axis) -> Shape:
+    """A shape with the axes that a reduction takes away as ones."""
+    lost = reduced_axes(shape, axis)
+    return tuple(1 if k in lost else n for k, n in enumerate(shape))
 
 
 def spread(g: Numbers, shape: Shape, axis: Axis, keepdims: bool) -> Numbers:
     """A reduction's g (or y) with the lost axes as ones, so that it broadcasts against `shape`."""
     if keepdims or axis is None or not shape:
         return g
-    lost = reduced_axes(shape, axis)
-    return np.reshape(g, tuple(1 if k in lost else n for k, n in enumerate(shape)))
+    return np.reshape(g, kept_axes(shape, axis))
 
 
 def repeat_along(g: Numbers, shape: Shape) -> Numbers:
@@ -66,16 +70,11 @@ def _shares(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     return tied / np.sum(tied, axis=axis, keepdims=True)
 
 
-def _split_axes(shape: Shape, axis: Axis) -> tuple[Shape, Shape, Shape]:
-    """The axes that are taken away, their places as the last ones, and the shape that stays."""
-    lost = reduced_axes(shape, axis)
-    kept = tuple(n for k, n in enumerate(shape) if k not in lost)
-    return lost, tuple(range(len(kept), len(shape))), kept
-
-
 def gather_along(x: Numbers, axis: Axis) -> Numbers:
     """The reduced axes moved to the end and made one."""
-    lost, last, kept = _split_axes(x.shape, axis)
+    lost = reduced_axes(x.shape, axis)
+    kept = tuple(n for k, n in enumerate(x.shape) if k not in lost)
+    last = tuple(range(len(kept), len(x.shape)))
     return np.reshape(np.moveaxis(x, lost, last), (*kept, int(count(x.shape, axis))))
 
 
@@ -90,8 +89,7 @@ def others(x: Numbers) -> Numbers:
     return _before_each(x) * np.flip(_before_each(np.flip(x, axis=-1)), axis=-1)
 
 
-def _along(function: Routine, vjps: tuple[Vjp], **cells: Numbers) -> Op:
-    return op(function, vjps, **{"elementwise": False, "params": ("axis", "keepdims"), **cells})
+_along = partial(op, elementwise=False, params=("axis", "keepdims"))
 
 
 def _reducing(function: Routine, slope: Routine, **cells: Numbers) -> Op:
@@ -116,6 +114,11 @@ def _sum_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False)
     return lambda g: repeat_along(spread(g, shape, axis, keepdims), shape)
 
 
+def _mean_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
+    shape = x.shape
+    return lambda g: repeat_along(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
+
+
 def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """NumPy's mean, without the detours that other dtypes ask for."""
     if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
@@ -124,35 +127,14 @@ def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     return np.mean(x, axis=axis, keepdims=keepdims)
 
 
-def _mean_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    shape = x.shape
-    return lambda g: repeat_along(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
-
-
-sum = _along(np.sum, (_sum_rule,), neutral=0.0)
-mean = _along(np.mean, (_mean_rule,), forward=_mean)
-
-
-def _extreme(word: str, function: Numbers, also: Numbers) -> Op:
-    return _reducing(
-        function, _shares, name=word, also=(also,), kinks="ties", rounds=False, school=(f"a{word}",)
-    )
-
-
-max = _extreme("max", np.max, np.amax)
-min = _extreme("min", np.min, np.amin)
-
-
 def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     """The product of all the others, for each entry; entry by entry where one of them is zero."""
     if np.all(np.not_equal(x, 0)):
         return y / x
-    lost, last, kept = _split_axes(x.shape, axis)
-    without = np.reshape(others(gather_along(x, axis)), (*kept, *(x.shape[k] for k in lost)))
-    return np.moveaxis(without, last, lost)
-
-
-prod = _reducing(np.prod, _without_each, neutral=1.0)
+    lost = reduced_axes(x.shape, axis)
+    order = [*(k for k in range(len(x.shape)) if k not in lost), *lost]
+    without = np.reshape(others(gather_along(x, axis)), tuple(x.shape[k] for k in order))
+    return np.moveaxis(without, range(len(order)), order)
 
 
 def shifted_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
@@ -168,7 +150,13 @@ def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Nu
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-logsumexp = _reducing(
+_extreme = partial(_reducing, slope=_shares, kinks="ties", rounds=False)
+_along(np.sum, (_sum_rule,), neutral=0.0)
+_along(np.mean, (_mean_rule,), forward=_mean)
+max = _extreme(np.max, name="max", also=(np.amax,), school=("amax",))
+min = _extreme(np.min, name="min", also=(np.amin,), school=("amin",))
+_reducing(np.prod, _without_each, neutral=1.0)
+_reducing(
     shifted_logsumexp, lambda y, x, axis: np.exp(x - y), name="logsumexp",
     exact=Composed(plain_logsumexp),
 )  # fmt: skip
@@ -176,20 +164,15 @@ logsumexp = _reducing(
 # -- variances ------------------------------------------------------------------------------------
 
 
-def _freedom(shape: Shape, axis: Axis, ddof: float) -> Numbers:
-    """The divisor n - ddof, where 0 gives what NumPy gives: inf or nan."""
-    return np.float64(count(shape, axis) - ddof)
-
-
-def _centre(x: Numbers, axis: Axis) -> Numbers:
-    return x - np.mean(x, axis=axis, keepdims=True)
+def _share_of_centred(x: Numbers, axis: Axis, ddof: float) -> Numbers:
+    """(x - mean) / (n - ddof), where a divisor of 0 gives what NumPy gives: inf or nan."""
+    return (x - np.mean(x, axis=axis, keepdims=True)) / np.float64(count(x.shape, axis) - ddof)
 
 
 def _std_slope(y: Numbers, x: Numbers, axis: Axis, ddof: float = 0) -> Numbers:
     """(x - mean) / ((n - ddof) y), and 0 where all entries are equal: PyTorch's convention."""
     flat = np.equal(y, 0)
-    slope = _centre(x, axis) / (_freedom(x.shape, axis, ddof) * np.where(flat, 1.0, y))
-    return np.where(flat, 0.0, slope)
+    return np.where(flat, 0.0, _share_of_centred(x, axis, ddof) / np.where(flat, 1.0, y))
 
 
 def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Numbers:
@@ -202,69 +185,15 @@ def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = 
 def _var_rule(
     y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
 ) -> Pull:
-    return lambda g: (
-        spread(g, x.shape, axis, keepdims) * (2 / _freedom(x.shape, axis, ddof)) * _centre(x, axis)
-    )
+    return lambda g: spread(g, x.shape, axis, keepdims) * 2 * _share_of_centred(x, axis, ddof)
 
 
-_varying: Params = {"params": ("axis", "ddof", "keepdims")}
-var = _along(np.var, (_var_rule,), exact=Composed(_var_defined), **_varying)
-std = _reducing(
+VARYING = ("axis", "ddof", "keepdims")
+_along(np.var, (_var_rule,), exact=Composed(_var_defined), params=VARYING)
+_reducing(
     np.std, _std_slope, exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
-    kinks="all entries equal", **_varying,
+    kinks="all entries equal", params=VARYING,
 )  # fmt: skip
-
-# -- formulas of these: the median, the range, the weighted average ------------------------------
-
-
-@composed(function=np.nansum)
-def nansum(
-    x: Numbers, axis: Axis = None, *, keepdims: bool = False, dtype: Numbers = None
-) -> Numbers:
-    """The sum of what is a number."""
-    bare = bare_numbers(x)
-    numbers = x if bare.dtype.kind != "f" else np.where(np.isnan(bare), 0.0, x)
-    return np.sum(numbers, axis=axis, keepdims=keepdims)
-
-
-@composed(function=np.median)
-def median(x: Numbers, axis: Axis = None, *, keepdims: bool = False) -> Numbers:
-    """The mean of the two middle entries in order; entries that tie with one share its gradient."""
-    rows = gather_along(x, axis)
-    bare, n = bare_numbers(rows), rows.shape[-1]
-    ordered = np.sort(bare, axis=-1)
-
-    def entry(k: int) -> Numbers:
-        same = np.equal(bare, ordered[..., k : k + 1])
-        return np.sum(np.where(same, rows, 0.0), axis=-1) / np.sum(same, axis=-1)
-
-    y = (entry((n - 1) // 2) + entry(n // 2)) / 2
-    if not keepdims:
-        return y
-    lost = reduced_axes(x.shape, axis)
-    return np.reshape(y, tuple(1 if k in lost else m for k, m in enumerate(x.shape)))
-
-
-compound(
-    np.ptp,
-    lambda x, axis=None, *, keepdims=False: (
-        max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)
-    ),
-)
-
-
-@composed(function=np.average)
-def average(
-    x: Numbers, axis: Axis = None, weights: Numbers = None, *, keepdims: bool = False
-) -> Numbers:
-    """The sum of w x over the sum of w; weights of one axis are laid along it."""
-    if weights is None:
-        return mean(x, axis=axis, keepdims=keepdims)
-    if np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
-        weights = np.reshape(weights, (-1,) + (1,) * (np.ndim(x) - 1 - axis % np.ndim(x)))
-    total = np.sum(weights * np.ones(np.shape(x)), axis=axis, keepdims=keepdims)
-    return np.sum(weights * x, axis=axis, keepdims=keepdims) / total
-
 
 # -- running sums and products, differences, order -----------------------------------------------
 
@@ -282,28 +211,22 @@ def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbe
         return _from_the_end(g * y, axis) / x
     axis = 0 if axis is None else axis
     x, g = np.moveaxis(x, axis, -1), np.moveaxis(g, axis, -1)
-    return np.moveaxis(_before_each(x) * _later_products(g, x), -1, axis)
-
-
-def _later_products(g: Numbers, x: Numbers) -> Numbers:
-    """The sum over j from each entry on of g_j times the product of what stands between."""
-    sums = [g[..., -1]]
+    later = [g[..., -1]]  # from each entry on the sum of g times the product of what stands between
     for i in reversed(range(x.shape[-1] - 1)):
-        sums.append(g[..., i] + x[..., i + 1] * sums[-1])
-    return np.stack(sums[::-1], axis=-1)
+        later.append(g[..., i] + x[..., i + 1] * later[-1])
+    return np.moveaxis(_before_each(x) * np.stack(later[::-1], axis=-1), -1, axis)
 
 
 def _differences(
     x: Numbers, n: int = 1, axis: int = -1, prepend: Numbers = None, append: Numbers = None
 ) -> Call:
     """With what stands before and behind, joined to x."""
-    around = [None if v is None or v is np._NoValue else v for v in (prepend, append)]
-    if n and any(v is not None for v in around):
-        thin = [1 if k == axis % np.ndim(x) else m for k, m in enumerate(np.shape(x))]
-        before, behind = (
-            [] if v is None else [v if np.ndim(v) else np.broadcast_to(v, thin)] for v in around
-        )
-        x = np.concatenate([*before, x, *behind], axis=axis)
+    before, behind = (None if v is np._NoValue else v for v in (prepend, append))
+    if n and (before is not None or behind is not None):
+        thin = kept_axes(np.shape(x), axis)
+        parts = (v if v is x or np.ndim(v) else np.broadcast_to(v, thin)
+                 for v in (before, x, behind) if v is not None)  # fmt: skip
+        x = np.concatenate(list(parts), axis=axis)
     return (x,), {"n": n, "axis": axis}
 
 
@@ -313,7 +236,7 @@ def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Numbers:
 
     def back(g: Numbers) -> Numbers:
         for _ in range(times):
-            nothing = np.zeros([1 if k == axis % g.ndim else m for k, m in enumerate(g.shape)])
+            nothing = np.zeros(kept_axes(g.shape, axis))
             g = np.concatenate([nothing, g], axis=axis) - np.concatenate([g, nothing], axis=axis)
         return g
 
@@ -329,21 +252,22 @@ def _unsort(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
 
 
 _running = partial(op, elementwise=False, params=("axis",))
-cumsum = _running(
+_running(
     np.cumsum,
     (lambda y, x, axis=None: lambda g, shape=x.shape: np.reshape(_from_the_end(g, axis), shape),),
 )
-cumprod = _running(
+_running(
     np.cumprod,
     (lambda y, x, axis=None: lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape),),
 )
-diff = op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_differences)
-sort = _running(
+op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_differences)
+_running(
     np.sort, (lambda y, x, axis=-1: lambda g: _unsort(g, x, axis),), kinks="ties", rounds=False
 )
 
-# -- norms ---------------------------------------------------------------------------------------
+# -- norms: of the entries along some axes, as one vector ------------------------------------------
 
+EUCLID = (None, "fro", 2)
 OF_MATRIX: dict[Numbers, tuple[float, int]] = {
     1: (np.inf, 0), -1: (-np.inf, 0), np.inf: (np.inf, 1), -np.inf: (-np.inf, 1),
 }  # fmt: skip
@@ -360,50 +284,40 @@ def _lengths(
     With `p=` the entries of all axes are one vector's. Raises TypeError for what is no norm of a
     matrix, and for a count.
     """
-    if p is not None:
-        x, ord = _as_vector(x, p, axis, keepdims)
     lost = reduced_axes(np.shape(x), axis)
-    if ord == 0:
+    if ord == 0 or p == 0:
         raise TypeError("norm(..., ord=0) counts the entries that are not zero: no derivative")
-    if ord not in (None, "fro") and len(lost) == 2:
-        return _of_matrix(x, ord, lost, keepdims)
+    if p is not None:
+        ord = None if p in EUCLID else p
+        if ord is not None and axis is not None and np.size(axis) > 1:
+            raise TypeError(
+                f"norm(..., p={p!r}) over several axes is the norm of all their entries: reshape "
+                "these to one axis first; np.linalg.norm(x, ord) is the norm of a matrix"
+            )
+    elif ord not in (None, "fro") and len(lost) > 1:
+        x, ord = _find_vector(x, ord, lost)
+        axis = lost
     return (x,), {"ord": ord, "axis": axis, "keepdims": keepdims}
 
 
-def _of_matrix(x: Numbers, ord: Numbers, axes: tuple[int, ...], keepdims: bool) -> Call:
-    """A norm of matrices as one of a vector that is found first."""
-    if ord in SPECTRAL:
-        x, ord = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False), SPECTRAL[ord]
-        across = -1
-        if keepdims:
-            x, across = np.moveaxis(np.expand_dims(x, -1), (-2, -1), axes), axes[0]
-    elif ord in OF_MATRIX:
+def _find_vector(x: Numbers, ord: Numbers, axes: Shape) -> tuple[Numbers, float]:
+    """The vector, along the axes of a matrix, whose norm is a norm of the matrix; and which."""
+    if len(axes) == 2 and ord in SPECTRAL:
+        values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+        return np.moveaxis(np.expand_dims(values, -1), (-2, -1), axes), SPECTRAL[ord]
+    if len(axes) == 2 and ord in OF_MATRIX:
         ord, first = OF_MATRIX[ord]
-        along, across = axes[first], axes[1 - first]
-        x = np.sum(np.absolute(x), axis=along, keepdims=keepdims)
-        across -= across > along and not keepdims
-    else:
-        raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
-    return (x,), {"ord": ord, "axis": across, "keepdims": keepdims}
+        return np.sum(np.absolute(x), axis=axes[first], keepdims=True), ord
+    raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
 
 
-def _as_vector(x: Numbers, p: Numbers, axis: Axis, keepdims: bool) -> tuple[Numbers, Numbers]:
-    """The operand and its order where PyTorch's `p=` is meant."""
-    if np.ndim(x) == 1 or (axis is not None and np.size(axis) == 1):
-        return x, p
-    if p in (2, "fro"):
-        return x, None
-    if axis is None and not keepdims:
-        return np.ravel(x), p
-    raise TypeError(
-        f"norm(..., p={p!r}) over several axes is the norm of all their entries: reshape these to "
-        "one axis first; np.linalg.norm(x, ord) is the norm of a matrix"
-    )
+def _norm(x: Numbers, ord: Numbers, axis: Numbers, keepdims: bool) -> Numbers:
+    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord in EUCLID else ord)
 
 
 def _slope(y: Numbers, x: Numbers, axis: Axis, ord: Numbers) -> Numbers:
     """dy/dx of a vector norm. PyTorch's conventions: 0 at 0, ties share."""
-    if ord in (None, "fro", 2):
+    if ord in EUCLID:
         return np.where(np.equal(y, 0), 0.0, x / np.where(np.equal(y, 0), 1.0, y))
     if ord == 1:
         return np.sign(x)
@@ -416,7 +330,7 @@ def _slope(y: Numbers, x: Numbers, axis: Axis, ord: Numbers) -> Numbers:
 
 def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbers:
     """Root of the sum of squares; largest absolute value; p-th root of the sum of p-th powers."""
-    if ord in (None, "fro", 2):
+    if ord in EUCLID:
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
     if abs(ord) == np.inf:
         return (np.max if ord > 0 else np.min)(np.absolute(x), axis=axis, keepdims=keepdims)
@@ -424,7 +338,7 @@ def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbe
     return total if ord == 1 else total ** (1 / Fraction(ord))
 
 
-norm = _reducing(
-    np.linalg.norm, _slope, exact=Composed(_norm_defined), kinks="x = 0; ties", operands=1,
-    arrange=_lengths, params=(),
+_reducing(
+    np.linalg.norm, _slope, forward=_norm, exact=Composed(_norm_defined), kinks="x = 0; ties",
+    operands=1, arrange=_lengths, params=(),
 )  # fmt: skip

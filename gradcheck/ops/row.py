@@ -10,6 +10,7 @@ its argument at the edge.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
+from math import prod
 from types import CodeType
 from typing import NamedTuple
 
@@ -111,7 +112,6 @@ class Op:
         return handler(self, operands, params) if handler else self.forward(*operands, **params)
 
     def __repr__(self) -> str:
-        """The row's name."""
         return f"<op {self.name}>"
 
     def normal(self, args: Sequence[Numbers], kwargs: Params) -> Call:
@@ -122,15 +122,19 @@ class Op:
         count = len(args) if self.operands is None else self.operands
         if len(args) < count:
             raise TypeError(f"{self.name} takes {count} arguments, {len(args)} came")
-        params = respell(dict(zip(self.params, args[count:], strict=False)))
-        if len(args) - count > len(self.params):
+        if len(args) > count + len(self.params):
             raise TypeError(f"{self.name} takes {count + len(self.params)} arguments at most")
+        params = respell(dict(zip(self.params, args[count:], strict=False)))
         for key, value in kwargs.items():
             if key in self.params:
                 params[key] = value
             elif key == "where" and self.neutral is not None:
                 args = (np.where(value, args[0], self.neutral), *args[1:])
-            elif not (value is None or value is np._NoValue or (key == "dtype" and _double(value))):
+            elif not (
+                value is None
+                or value is np._NoValue
+                or (key == "dtype" and np.dtype(value) == np.float64)
+            ):
                 raise TypeError(
                     f"{self.name} does not take `{key}=` here; "
                     f"it takes {', '.join(f'{name}=' for name in self.params) or 'no keywords'}"
@@ -138,12 +142,7 @@ class Op:
         return tuple(args[:count]), params
 
     def pull(
-        self,
-        i: int,
-        g: Numbers,
-        y: Numbers,
-        operands: tuple[Numbers, ...],
-        params: Params,
+        self, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...], params: Params
     ) -> Numbers:
         """G . dy/dx_i: the cotangent of operand i; raises RuntimeError where there is no rule."""
         rules = self.vjps
@@ -171,22 +170,22 @@ class Op:
 
     def bind_params(self, params: Params) -> "Op":
         """The row with its parameters filled in: a function of its operands alone."""
-        if not params:
-            return self
         plain = all(isinstance(value, PLAIN) for value in params.values())
-        key = tuple(sorted(params.items())) if plain else ()  # an exact number is of one run
-        if key not in self._bound:
-            bound = replace(
-                self,
-                forward=partial(self.forward, **params),
-                symbolic=_fill(self.symbolic, params),
-                ball=_fill(self.ball, params),
-                _bound={},
-            )
-            if not plain:
-                return bound
+        key = tuple(sorted(params.items())) if plain else ()
+        if not params or key in self._bound:
+            return self._bound.get(key, self)
+
+        def fill(cell: Cell) -> Cell:
+            if isinstance(cell, Composed):
+                return Composed(partial(cell.function, **params))
+            return None if cell is None else partial(cell, **params)
+
+        names = ("forward", "symbolic", "ball")
+        filled: Params = {name: fill(getattr(self, name)) for name in names}
+        bound = replace(self, **filled, _bound={})
+        if plain:  # an exact number is of one run
             self._bound[key] = bound
-        return self._bound[key]
+        return bound
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
@@ -211,20 +210,12 @@ def find_kept(rule: Vjp, count: int) -> tuple[frozenset[int], bool]:
     return frozenset(i for i, n in enumerate(operands[:count]) if n in closed), value in closed
 
 
+# -- entering rows -------------------------------------------------------------------------------
+
 TABLE: dict[str, Op] = {}
 BY_FUNCTION: dict[Routine, Op] = {}
 BY_SPELLING: dict[str, str] = {}
 """Further spellings of the rows, and the names that they stand for."""
-SPELLINGS = {
-    "dim": "axis", "dims": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof",
-    "shifts": "shift", "diagonal": "k", "dim1": "axis1", "dim2": "axis2",
-}  # fmt: skip
-BOUNDS = {"end": "stop", "steps": "num"}
-"""The same of what goes from a start to a stop (`lerp` has an end, too, and means another)."""
-NO_WORDS: Mapping[str, str] = {}
-
-
-# -- entering rows -------------------------------------------------------------------------------
 
 
 class _Flint:
@@ -236,21 +227,11 @@ class _Flint:
         return arb.pi() if name == "pi" else getattr(arb, name)
 
 
-def _by_name(name: str, module: Numbers, *x: Numbers) -> Numbers:
-    return getattr(module, name)(*x)
-
-
 def op(
-    function: Routine | str,
-    vjps: tuple[Vjp | None, ...] | Vjp,
-    *,
-    name: str = "",
-    forward: Routine | None = None,
-    also: Iterable[Routine] = (),
-    exact: Cell = None,
-    closed: str | Routine | None = None,
-    **cells: Numbers,
-) -> Op:
+    function: Routine | str, vjps: tuple[Vjp | None, ...] | Vjp, *, name: str = "",
+    forward: Routine | None = None, also: Iterable[Routine] = (), exact: Cell = None,
+    closed: str | Routine | None = None, **cells: Numbers,
+) -> Op:  # fmt: skip
     """Enter a row; `also` are further NumPy functions that mean the same op.
 
     What NumPy does not have comes by its name and `forward=`. `exact` is both of the cells
@@ -261,21 +242,21 @@ def op(
         assert forward is not None
         name, function = function, forward
     name = name or function.__name__
+    if name in TABLE:
+        raise ValueError(f"the op {name} has a row already")
     if exact is not None:
         cells |= {"symbolic": exact, "ball": exact}
     if isinstance(closed, str):
-        cells.setdefault("ball", getattr(arb, closed, None))
-        closed = partial(_by_name, closed)
+        word = closed
+        cells = {"ball": getattr(arb, word, None)} | cells
+        closed = lambda m, *x: getattr(m, word)(*x)
     if closed is not None:
-        cells.setdefault("symbolic", partial(closed, sympy))
-        cells.setdefault("ball", partial(closed, _Flint()))
-    if "operands" not in cells and "arrange" not in cells and isinstance(vjps, tuple):
-        cells["operands"] = len(vjps)
+        cells = {"symbolic": partial(closed, sympy), "ball": partial(closed, _Flint())} | cells
+    if isinstance(vjps, tuple) and "arrange" not in cells:
+        cells.setdefault("operands", len(vjps))
     if "arrange" in cells:
         cells.setdefault("respelled", forward or function)
     row = Op(name=name, forward=forward or function, vjps=vjps, function=function, **cells)
-    if name in TABLE:
-        raise ValueError(f"the op {name} has a row already")
     TABLE[name] = row
     BY_SPELLING.update(dict.fromkeys(row.school, name))
     BY_FUNCTION.update(dict.fromkeys((function, *also), row))
@@ -283,10 +264,7 @@ def op(
 
 
 def unary(
-    function: Routine | str,
-    slope: Routine,
-    closed: str | Routine | None = None,
-    **cells: Numbers,
+    function: Routine | str, slope: Routine, closed: str | Routine | None = None, **cells: Numbers
 ) -> Op:
     """Enter a smooth function of one number: its slope is a function of `x`, of `y`, or `y, x`.
 
@@ -324,8 +302,7 @@ def moving(function: Routine, vjp: Vjp | None = None, **cells: Numbers) -> Op:
     Its own rule, if it has one, is a short cut: the rule of all is to move the entries' numbers.
     """
     rule = vjp or _move_back(cells.get("forward") or function)
-    usual: Params = {"elementwise": False, "rounds": False}
-    return op(function, (rule,), **{**usual, **cells})
+    return op(function, (rule,), **{"elementwise": False, "rounds": False, **cells})
 
 
 def _move_back(forward: Routine) -> Vjp:
@@ -347,30 +324,25 @@ def _move_back(forward: Routine) -> Vjp:
 
 def number_entries(shape: tuple[int, ...]) -> Numbers:
     """The number of each entry, from 1 on, laid out as the entries are."""
-    return np.arange(1, np.prod(shape, dtype=int) + 1).reshape(shape)
+    return np.arange(1, prod(shape) + 1).reshape(shape)
 
 
 def add_back(g: Numbers, shape: tuple[int, ...], places: Numbers) -> Numbers:
     """Cotangents added up at the numbers (from 0) of the entries that they belong to."""
-    size = int(np.prod(shape, dtype=int))
-    return np.reshape(TABLE["scatter"](g, shape=(size,), index=(places,)), shape)
+    return np.reshape(TABLE["scatter"](g, shape=(prod(shape),), index=(places,)), shape)
 
 
 # -- calls ---------------------------------------------------------------------------------------
 
-
-def _double(dtype: Numbers) -> bool:
-    """Whether a dtype is the one that everything has here."""
-    return bool(np.dtype(dtype) == np.float64)
-
-
-def _fill(cell: Cell, params: Params) -> Cell:
-    if isinstance(cell, Composed):
-        return Composed(partial(cell.function, **params))
-    return None if cell is None else partial(cell, **params)
+SPELLINGS = {
+    "dim": "axis", "dims": "axis", "keepdim": "keepdims", "correction": "ddof", "unbiased": "ddof",
+    "shifts": "shift", "diagonal": "k", "dim1": "axis1", "dim2": "axis2",
+}  # fmt: skip
+BOUNDS = {"end": "stop", "steps": "num"}
+"""The same of what goes from a start to a stop (`lerp` has an end, too, and means another)."""
 
 
-def respell(kwargs: Params, own: Mapping[str, str] = NO_WORDS) -> dict[str, Numbers]:
+def respell(kwargs: Params, own: Mapping[str, str] = SPELLINGS) -> dict[str, Numbers]:
     """Keyword arguments in NumPy's words: `dim` is `axis`, and several axes are a tuple.
 
     `own` are further words of the one function that is called.

@@ -3,21 +3,45 @@
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 
-from gradcheck.ops.formula import composed, compound
-from gradcheck.ops.row import Op, Pull, add_back, moving, number_entries, op, pass_on
-from gradcheck.values import Call, Numbers
+from gradcheck.ops.formula import formula
+from gradcheck.ops.row import Op, Pull, add_back, join, moving, number_entries, op, pass_on
+from gradcheck.values import Call, Numbers, Routine
 
 Shape = tuple[int, ...]
 
-# -- other shapes --------------------------------------------------------------------------------
+
+def along(x: Numbers, axis: int, place: Numbers) -> tuple[Numbers, ...]:
+    """The index that takes `place` on one axis and everything on the others."""
+    where: list[Numbers] = [slice(None)] * max(np.ndim(x), 1)
+    where[axis] = place
+    return tuple(where)
+
+
+def lay_along(values: Numbers, rank: int, axis: int) -> Numbers:
+    """A vector along one of so many axes."""
+    return np.reshape(values, [-1 if k == axis % rank else 1 for k in range(rank)])
+
+
+def bare_numbers(x: Numbers) -> Numbers:
+    """The bare numbers of any kind, for a choice that has no derivative."""
+    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
+
+
+def as_tuple(value: Numbers) -> tuple[Numbers, ...]:
+    """Several axes, sizes or steps, or one alone."""
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+# -- other shapes and orders -----------------------------------------------------------------------
 
 
 def _numbers(args: tuple[Numbers, ...]) -> tuple[Numbers, ...]:
     """`reshape(2, 3)` and `reshape((2, 3))` mean the same."""
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple | list) else tuple(args)
+    return as_tuple(args[0]) if len(args) == 1 else args
 
 
 def _reshape(
@@ -28,68 +52,110 @@ def _reshape(
     return (x,), {"shape": _numbers(sizes or (newshape if shape is None else shape,))}
 
 
+def _order(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
+    order = order or (axis if axes is None else axes,)
+    return (x,), {"axes": None if order == (None,) else _numbers(order)}
+
+
+def _undo(axes: Numbers) -> Numbers:
+    """The order of axes that undoes an order."""
+    return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
+
+
 def _in_own_shape(y: Numbers, x: Numbers, **how: Numbers) -> Pull:
     """The rule of what gives all entries in their order another shape."""
     shape = x.shape
     return lambda g: np.reshape(g, shape)
 
 
-reshape = moving(
-    np.reshape,
-    _in_own_shape,
+moving(
+    np.reshape, _in_own_shape, arrange=_reshape, school=("view",),
     forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
-    arrange=_reshape,
-    school=("view",),
-)
-ravel = moving(np.ravel, _in_own_shape)
-expand_dims = moving(np.expand_dims, _in_own_shape, params=("axis",), school=("unsqueeze",))
-squeeze = moving(np.squeeze, _in_own_shape, params=("axis",))
-atleast_1d = moving(np.atleast_1d, _in_own_shape)
-atleast_2d = moving(np.atleast_2d, _in_own_shape)
-atleast_3d = moving(np.atleast_3d, _in_own_shape)
-broadcast_to = moving(np.broadcast_to, pass_on, arrange=_reshape)
-copy = moving(np.copy, pass_on, school=("clone",))
-
-# -- other orders --------------------------------------------------------------------------------
-
-
-def _order(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
-    order = order or (axis if axes is None else axes,)
-    return (x,), {"axes": None if order == (None,) else _numbers(order)}
-
-
-def _back(axes: Numbers) -> Numbers:
-    """The order of axes that undoes an order."""
-    return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
-
-
-transpose = moving(
-    np.transpose,
-    lambda y, x, axes=None: lambda g: np.transpose(g, _back(axes)),
-    arrange=_order,
+)  # fmt: skip
+for _same in (np.ravel, np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    moving(_same, _in_own_shape)
+moving(np.expand_dims, _in_own_shape, params=("axis",), school=("unsqueeze",))
+moving(np.squeeze, _in_own_shape, params=("axis",))
+moving(np.broadcast_to, pass_on, arrange=_reshape)
+moving(np.copy, pass_on, school=("clone",))
+moving(
+    np.transpose, lambda y, x, axes=None: lambda g: np.transpose(g, _undo(axes)), arrange=_order,
     school=("permute", "t"),
-)
-swapaxes = moving(
-    np.swapaxes,
-    lambda y, x, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2),
+)  # fmt: skip
+moving(
+    np.swapaxes, lambda y, x, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2),
     params=("axis1", "axis2"),
-)
-matrix_transpose = moving(
-    np.matrix_transpose,
-    lambda y, x: lambda g: np.swapaxes(g, -1, -2),
+)  # fmt: skip
+moving(
+    np.matrix_transpose, lambda y, x: lambda g: np.swapaxes(g, -1, -2),
     also=(np.linalg.matrix_transpose,),
-)
-moveaxis = moving(
+)  # fmt: skip
+moving(
     np.moveaxis,
     lambda y, x, source, destination: lambda g: np.moveaxis(g, destination, source),
-    params=("source", "destination"),
-    school=("movedim",),
-)
-roll = moving(np.roll, params=("shift", "axis"))
-flip = moving(np.flip, lambda y, x, axis=None: lambda g: np.flip(g, axis=axis), params=("axis",))
-flipud = moving(np.flipud)
-fliplr = moving(np.fliplr)
-rot90 = moving(np.rot90, params=("k", "axes"))
+    params=("source", "destination"), school=("movedim",),
+)  # fmt: skip
+moving(np.roll, params=("shift", "axis"))
+moving(np.flip, lambda y, x, axis=None: lambda g: np.flip(g, axis=axis), params=("axis",))
+moving(np.flipud)
+moving(np.fliplr)
+moving(np.rot90, params=("k", "axes"))
+
+
+@formula(np.rollaxis)
+def rollaxis(x: Numbers, axis: int, start: int = 0) -> Numbers:
+    """An axis moved to stand before another one."""
+    axis, start = axis % np.ndim(x), start + np.ndim(x) if start < 0 else start
+    return np.moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+@formula()
+def flatten(x: Numbers, start_dim: int = 0, end_dim: int = -1) -> Numbers:
+    """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
+    shape = np.shape(x) or (1,)
+    if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
+        raise TypeError("flatten takes the first and the last axis that become one")
+    first, after = start_dim % len(shape), end_dim % len(shape) + 1
+    return np.reshape(x, (*shape[:first], prod(shape[first:after]), *shape[after:]))
+
+
+@formula()
+def expand(x: Numbers, *sizes: Numbers, size: Numbers = None, implicit: bool = False) -> Numbers:
+    """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
+    given = _numbers(sizes if size is None else (size,))
+    own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
+    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
+    if -1 in wanted:
+        raise RuntimeError(
+            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
+            "non-existing dimension"
+        )
+    return np.broadcast_to(x, wanted)
+
+
+formula(name="expand_as")(lambda x, other: np.broadcast_to(x, np.shape(other)))
+formula(name="reshape_as", school=("view_as",))(lambda x, other: np.reshape(x, np.shape(other)))
+
+
+@formula(np.broadcast_arrays, school=("broadcast_tensors",))
+def broadcast_arrays(*arrays: Numbers) -> tuple[Numbers, ...]:
+    """All arguments in the shape that they broadcast to."""
+    shape = np.broadcast_shapes(*map(np.shape, arrays))
+    return tuple(np.broadcast_to(each, shape) for each in arrays)
+
+
+@formula(np.meshgrid)
+def meshgrid(
+    *vectors: Numbers, indexing: str = "xy", sparse: bool = False, copy: bool = True
+) -> Numbers:
+    """Each vector along an axis of its own; NumPy's "xy" lets the first lie along the second."""
+    if len(vectors) == 1 and isinstance(vectors[0], list | tuple):
+        vectors = tuple(vectors[0])
+    laid = [lay_along(v, len(vectors), k) for k, v in enumerate(vectors)]
+    if indexing == "xy" and len(vectors) > 1:
+        laid = [np.swapaxes(v, 0, 1) for v in laid]
+    return tuple(laid) if sparse else tuple(np.broadcast_arrays(*laid))
+
 
 # -- entries by their places ---------------------------------------------------------------------
 
@@ -138,36 +204,28 @@ def _scattering(y: Numbers, x: Numbers, index: Numbers) -> Pull:
     return lambda g: scatter(g, shape=shape, index=index)
 
 
-getitem = moving(lambda x, index: x[index], _scattering, name="getitem", params=("index",))
+def _by_indices(usual: int | None) -> Routine:
+    return lambda x, indices, axis=usual: ((x,), {"indices": np.asarray(indices), "axis": axis})
+
+
+moving(lambda x, index: x[index], _scattering, name="getitem", params=("index",))
 scatter: Op = moving(
-    _scatter,
-    lambda y, x, shape, index: lambda g: g[index],
-    name="scatter",
+    _scatter, lambda y, x, shape, index: lambda g: g[index], name="scatter",
     params=("shape", "index"),
-)
+)  # fmt: skip
 setitem: Op = op(
     _write,
     (
         lambda y, x, value, index: lambda g: setitem(g, 0.0, index),
         lambda y, x, value, index: lambda g: _send_to_last(g, index),
     ),
-    name="setitem",
-    elementwise=False,
-    rounds=False,
-    params=("index",),
-)
-take = moving(
-    np.take,
-    arrange=lambda x, indices, axis=None: ((x,), {"indices": np.asarray(indices), "axis": axis}),
-)
-take_along_axis = moving(
-    np.take_along_axis,
-    arrange=lambda x, indices, axis=-1: ((x,), {"indices": np.asarray(indices), "axis": axis}),
-)
-diagonal = moving(np.diagonal, params=("offset", "axis1", "axis2"))
-diag = moving(np.diag, params=("k",))
-tril = moving(np.tril, params=("k",))
-triu = moving(np.triu, params=("k",))
+    name="setitem", elementwise=False, rounds=False, params=("index",),
+)  # fmt: skip
+moving(np.take, arrange=_by_indices(None))
+moving(np.take_along_axis, arrange=_by_indices(-1))
+moving(np.diagonal, params=("offset", "axis1", "axis2"))
+for _triangle in (np.diag, np.tril, np.triu):
+    moving(_triangle, params=("k",))
 
 
 def _trace_rule(y: Numbers, x: Numbers, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Pull:
@@ -176,7 +234,28 @@ def _trace_rule(y: Numbers, x: Numbers, offset: int = 0, axis1: int = 0, axis2: 
     return lambda g: add_back(np.broadcast_to(np.expand_dims(g, -1), places.shape), shape, places)
 
 
-trace = op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1", "axis2"))
+op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1", "axis2"))
+
+
+@formula(np.delete)
+def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
+    """Without the entries at these places."""
+    x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
+    return np.take(x, np.delete(np.arange(np.shape(x)[axis]), bare_numbers(obj)), axis=axis)
+
+
+@formula(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(
+    x: Numbers, window_shape: Numbers, axis: Numbers = None, *,
+    subok: bool = False, writeable: bool = False,
+) -> Numbers:  # fmt: skip
+    """Windows along axes, their places at the end; a copy, where NumPy gives a view."""
+    axes = range(np.ndim(x)) if axis is None else as_tuple(axis)
+    for size, k in zip(as_tuple(window_shape), (k % np.ndim(x) for k in axes), strict=True):
+        places = np.arange(np.shape(x)[k] - size + 1)[:, None] + np.arange(size)
+        x = np.moveaxis(np.take(x, places, axis=k), k + 1, -1)
+    return x
+
 
 # -- put together, repeated, padded --------------------------------------------------------------
 
@@ -192,61 +271,48 @@ def _as_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
 def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pull:
     """To each array its slab of the cotangent."""
     shapes = [a.shape for a in arrays]
-    lengths = [int(np.prod(s, dtype=int)) if axis is None else s[axis] for s in shapes]
-    ends = np.cumsum([0, *lengths]).tolist()
-
-    def back(i: int, g: Numbers) -> Numbers:
-        return np.reshape(g[along(g, axis or 0, slice(ends[i], ends[i + 1]))], shapes[i])
-
-    return back
+    ends = np.cumsum([0, *(prod(s) if axis is None else s[axis] for s in shapes)]).tolist()
+    return lambda i, g: np.reshape(
+        g[along(g, axis or 0, slice(ends[i], ends[i + 1]))], shapes[i]
+    )  # fmt: skip
 
 
-def _by_rows(y: Numbers) -> Numbers:
-    """Laid row by row, as PyTorch does: flattened, it can be written through."""
-    return np.ascontiguousarray(y) if type(y) is np.ndarray else y
+def _joining(function: Routine, vjp: Routine, **cells: Numbers) -> Op:
+    def forward(*arrays: Numbers, axis: int | None = 0) -> Numbers:
+        y = function(arrays, axis=axis)  # laid row by row, as PyTorch does
+        return np.ascontiguousarray(y) if type(y) is np.ndarray else y
+
+    return op(
+        function, vjp, forward=forward, elementwise=False, rounds=False, operands=None,
+        arrange=_as_arrays, **cells,
+    )  # fmt: skip
 
 
-_joining = partial(op, elementwise=False, rounds=False, operands=None, arrange=_as_arrays)
-concatenate = _joining(
-    np.concatenate,
-    _concatenate_rule,
-    forward=lambda *arrays, axis=0: _by_rows(np.concatenate(arrays, axis=axis)),
-    school=("cat", "concat"),
-)
-stack = _joining(
-    np.stack,
-    lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i],
-    forward=lambda *arrays, axis=0: _by_rows(np.stack(arrays, axis=axis)),
-)
-
-
-@composed(function=np.hstack)
-def hstack(arrays: Numbers, **how: Numbers) -> Numbers:
-    """Side by side: vectors along their only axis, others along the second."""
-    lines = [np.atleast_1d(a) for a in arrays]
-    return np.concatenate(lines, axis=0 if np.ndim(lines[0]) == 1 else 1, **how)
+_joining(np.concatenate, _concatenate_rule, school=("cat", "concat"))
+_joining(np.stack, lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i])
 
 
 def _as_column(x: Numbers) -> Numbers:
     return np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x
 
 
+def _join_laid(arrays: Numbers, lay: Routine, axis: int, **how: Numbers) -> Numbers:
+    laid = [lay(a) for a in arrays]
+    return np.concatenate(laid, axis=min(axis, np.ndim(laid[0]) - 1), **how)
+
+
 _lay: Numbers
 for _joins, _lay, _axis in (
-    (np.vstack, np.atleast_2d, 0), (np.column_stack, _as_column, 1), (np.dstack, np.atleast_3d, 2),
+    (np.hstack, np.atleast_1d, 1), (np.vstack, np.atleast_2d, 0), (np.dstack, np.atleast_3d, 2),
+    (np.column_stack, _as_column, 1),
 ):  # fmt: skip
-    compound(
-        _joins,
-        lambda arrays, lay=_lay, axis=_axis, **how: np.concatenate(
-            [lay(a) for a in arrays], axis=axis, **how
-        ),
-    )
-tile = moving(
-    np.tile,
-    operands=1,
+    formula(_joins)(partial(_join_laid, lay=_lay, axis=_axis))
+moving(
+    np.tile, operands=1,
     arrange=lambda x, *reps, **named: ((x,), named or {"reps": reps if len(reps) > 1 else reps[0]}),
-)
-repeat = moving(np.repeat, params=("repeats", "axis"), school=("repeat_interleave",))
+)  # fmt: skip
+moving(np.repeat, params=("repeats", "axis"), school=("repeat_interleave",))
+formula(np.append)(lambda x, values, axis=None: np.concatenate([join(x), join(values)], axis=axis))
 
 REPEATING = ("edge", "reflect", "symmetric", "wrap")
 """The modes of `pad` that put entries of x around x."""
@@ -255,7 +321,6 @@ REPEATING = ("edge", "reflect", "symmetric", "wrap")
 def _padding(
     x: Numbers, pad_width: Numbers, mode: str = "constant", constant_values: float = 0.0
 ) -> Call:
-    """Constants or entries of x around; what computes others is refused."""
     if mode in REPEATING:
         return (x,), {"pad_width": pad_width, "mode": mode}
     if mode != "constant":
@@ -273,39 +338,56 @@ def _pad_rule(
     shape = x.shape
     if mode:
         return lambda g: add_back(g, shape, np.pad(number_entries(shape) - 1, pad_width, mode=mode))
-    before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0]
-    middle = tuple(slice(int(b), int(b) + n) for b, n in zip(before, shape, strict=True))
+    before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0].tolist()
+    middle = tuple(slice(b, b + n) for b, n in zip(before, shape, strict=True))
     return lambda g: g[middle]
 
 
-pad = moving(
-    np.pad,
-    _pad_rule,
+moving(
+    np.pad, _pad_rule, operands=1, arrange=_padding,
     forward=lambda x, **how: np.pad(x, **how),  # noqa: PLW0108 - by name
-    operands=1,
-    arrange=_padding,
-)
+)  # fmt: skip
+PYTORCHS_MODES: dict[str, Numbers] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""PyTorch's words for what is put around, and NumPy's."""
+
+
+@formula(school=("constant_pad_nd",))
+def pad_last(
+    x: Numbers, pad: Sequence[int], mode: Numbers = "constant", value: Numbers = None
+) -> Numbers:
+    """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
+    if not isinstance(mode, str):
+        mode, value = "constant", mode
+    widths = np.zeros((np.ndim(x), 2), dtype=int)
+    widths[np.ndim(x) - len(pad) // 2 :] = np.reshape(pad, (-1, 2))[::-1]
+    if np.any(widths < 0):
+        cut = zip(np.maximum(-widths, 0).tolist(), np.shape(x), strict=True)
+        x = x[tuple(slice(before, n - after) for (before, after), n in cut)]
+    around = np.maximum(widths, 0).tolist()
+    if mode == "constant":
+        return np.pad(x, around, constant_values=0.0 if value is None else float(value))
+    return np.pad(x, around, mode=PYTORCHS_MODES[mode])
+
 
 # -- cut apart -----------------------------------------------------------------------------------
 
 
-def _cutting(function: Numbers, cut: Numbers, axis: int = 0) -> None:
-    """Enter what cuts an array into slices where NumPy's `cut` would cut it."""
-
-    def pieces(x: Numbers, indices_or_sections: Numbers, axis: int = axis) -> list[Numbers]:
-        axis = axis if cut is function else min(axis, x.ndim - 1)
-        cuts = cut(np.arange(x.shape[axis]), bare_numbers(indices_or_sections))
-        bounds = [slice(k[0], k[-1] + 1) if len(k) else slice(0, 0) for k in cuts]
-        return [x[along(x, axis, bound)] for bound in bounds]
-
-    compound(function, pieces)
+def _cut(x: Numbers, indices_or_sections: Numbers, axis: int, most: bool, cut: Routine) -> Numbers:
+    """Slices of an array, where NumPy would cut it; of a vector along its only axis, at `most`."""
+    axis = min(axis, x.ndim - 1) if most else axis
+    places = cut(np.arange(x.shape[axis]), bare_numbers(indices_or_sections))
+    bounds = [slice(k[0], k[-1] + 1) if len(k) else slice(0, 0) for k in places]
+    return [x[along(x, axis, bound)] for bound in bounds]
 
 
-_cutting(np.split, np.split)
-_cutting(np.array_split, np.array_split)
-_cutting(np.hsplit, np.split, 1)
-_cutting(np.vsplit, np.split, 0)
-_cutting(np.dsplit, np.split, 2)
+for _cuts, _axis in ((np.hsplit, 1), (np.vsplit, 0), (np.dsplit, 2)):
+    formula(_cuts)(partial(_cut, axis=_axis, most=True, cut=np.split))
+for _cuts in (np.split, np.array_split):
+    formula(_cuts)(
+        lambda x, indices_or_sections, axis=0, cut=_cuts: _cut(
+            x, indices_or_sections, axis, most=False, cut=cut
+        )
+    )
 
 
 def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
@@ -313,107 +395,27 @@ def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
     return tuple(part._freeze() if hasattr(part, "_freeze") else part for part in parts)
 
 
-@composed(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
+@formula(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
 def unbind(x: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
     return _outputs(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
 
 
-@composed()
+@formula()
 def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """PyTorch's `split(x, 2, dim)`: parts of that length (the last may be less), or of several."""
     lengths, n = split_size_or_sections, np.shape(x)[axis]
     if isinstance(lengths, int):
         if lengths < 1:
-            raise RuntimeError(
-                f"split expects split_size be positive, but got split_size={lengths}"
-            )
+            raise RuntimeError(f"split expects split_size be positive, got split_size={lengths}")
         lengths = [min(lengths, n - i) for i in range(0, n, lengths)] or [0]
     if sum(lengths) != n:
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {n} (input "
-            f"tensor's size at dimension {axis}), but got split_sizes={list(lengths)}"
-        )
+        raise RuntimeError(f"split expects lengths that sum exactly to {n}, got {list(lengths)}")
     ends = np.cumsum([0, *lengths]).tolist()
     return _outputs(x[along(x, axis, slice(*part))] for part in pairwise(ends))
 
 
-@composed()
+@formula()
 def chunk(x: Numbers, chunks: int, axis: int = 0) -> tuple[Numbers, ...]:
     """`chunk(x, n, dim)`: parts of equal length, the last perhaps shorter."""
     return split_along(x, -(-np.shape(x)[axis] // chunks) or [0] * chunks, axis)  # type: ignore[no-any-return]
-
-
-# -- PyTorch's words for shapes ------------------------------------------------------------------
-
-
-@composed()
-def flatten(x: Numbers, start_dim: int = 0, end_dim: int = -1) -> Numbers:
-    """`flatten(x, start_dim, end_dim)`: these axes and those between as one."""
-    shape = np.shape(x) or (1,)
-    if not (isinstance(start_dim, int) and isinstance(end_dim, int)):
-        raise TypeError("flatten takes the first and the last axis that become one")
-    first, last = start_dim % len(shape), end_dim % len(shape)
-    inside = int(np.prod(shape[first : last + 1], dtype=int))
-    return np.reshape(x, (*shape[:first], inside, *shape[last + 1 :]))
-
-
-@composed()
-def expand(x: Numbers, *sizes: Numbers, size: Numbers = None, implicit: bool = False) -> Numbers:
-    """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
-    given = _numbers(sizes if size is None else (size,))
-    own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
-    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
-    if -1 in wanted:
-        raise RuntimeError(
-            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
-            "non-existing dimension"
-        )
-    return np.broadcast_to(x, wanted)
-
-
-expand_as = compound(None, lambda x, other: np.broadcast_to(x, np.shape(other)), "expand_as")
-reshape_as = compound(
-    None, lambda x, other: np.reshape(x, np.shape(other)), "reshape_as", school=("view_as",)
-)
-
-
-@composed(function=np.broadcast_arrays, school=("broadcast_tensors",))
-def broadcast_arrays(*arrays: Numbers) -> tuple[Numbers, ...]:
-    """All arguments in the shape that they broadcast to."""
-    shape = np.broadcast_shapes(*map(np.shape, arrays))
-    return tuple(np.broadcast_to(each, shape) for each in arrays)
-
-
-PYTORCHS_MODES: dict[str, Numbers] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""PyTorch's words for what is put around, and NumPy's."""
-
-
-@composed(school=("constant_pad_nd",))
-def pad_last(
-    x: Numbers, pad: Sequence[int], mode: Numbers = "constant", value: Numbers = None
-) -> Numbers:
-    """PyTorch's `F.pad(x, (left, right, ...))`: from the last axis on; negative widths cut off."""
-    if not isinstance(mode, str):
-        mode, value = "constant", mode
-    pairs = [tuple(map(int, pad[k : k + 2])) for k in range(0, len(pad), 2)][::-1]
-    widths = [(0, 0)] * (np.ndim(x) - len(pairs)) + pairs
-    for k, (before, after) in enumerate(widths):
-        if before < 0 or after < 0:
-            x = x[along(x, k, slice(max(-before, 0), np.shape(x)[k] - max(-after, 0)))]
-    around = [(max(before, 0), max(after, 0)) for before, after in widths]
-    if mode == "constant":
-        return np.pad(x, around, constant_values=0.0 if value is None else float(value))
-    return np.pad(x, around, mode=PYTORCHS_MODES[mode])
-
-
-def along(x: Numbers, axis: int, place: Numbers) -> tuple[Numbers, ...]:
-    """The index that takes `place` on one axis and everything on the others."""
-    where: list[Numbers] = [slice(None)] * max(np.ndim(x), 1)
-    where[axis] = place
-    return tuple(where)
-
-
-def bare_numbers(x: Numbers) -> Numbers:
-    """The bare numbers of any kind, for a choice that has no derivative."""
-    return x.detach().numpy() if hasattr(x, "detach") else np.asarray(x)
