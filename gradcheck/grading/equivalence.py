@@ -5,11 +5,10 @@ to 30 digits at every point counts as equal. A ball that is too wide asks for mo
 for a guess; where precision runs out the outcome is undecided.
 """
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from flint import arb
@@ -52,6 +51,13 @@ class Outcome:
     why: str = ""
 
 
+class Typed(NamedTuple):
+    """Of numbers half a unit of the last typed digit (None: exact), and float64's own error."""
+
+    half_units: Array
+    noise: Array
+
+
 EQUAL = Outcome("equal")
 PROVEN = ("different", "shape")
 
@@ -63,62 +69,74 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
     others, where the reference has one, is `narrower`; one that has no value anywhere is different.
     """
     found: list[Outcome] = []
-    with precision(BITS[0]):
-        for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
-            found.append(_compare_at(k, BITS[0], answer, reference))
-            if found[-1].kind in PROVEN:
-                return found[-1]
+    for k, (answer, reference) in enumerate(zip(answers, references, strict=True)):
+        found.append(_compare_at(k, BITS[0], answer, reference))
+        if found[-1].kind in PROVEN:
+            return found[-1]
     for k, outcome in enumerate(found):
-        for bits in BITS[1:] if outcome.kind == "undecided" else ():
-            with precision(bits):
-                found[k] = _compare_at(k, bits, answers[k], references[k])
-            if found[k].kind != "undecided":
-                break
+        if outcome.kind == "undecided":
+            found[k] = _decide(k, BITS[1:], answers[k], references[k])
         if found[k].kind in (*PROVEN, "undecided"):
             return found[k]
     lost = [outcome for outcome in found if outcome.kind == "narrower"]
     if lost:
         return lost[0] if len(lost) < len(found) else replace(lost[0], kind="different")
-    with precision(CONFIRMED):
-        last = _compare_at(len(found) - 1, CONFIRMED, answers[-1], references[-1])
+    last = _compare_at(len(found) - 1, CONFIRMED, answers[-1], references[-1])
     return last if last.kind == "different" else EQUAL
 
 
-def _compare_at(k: int, bits: int, answer: At, reference: At) -> Outcome:
-    """One point at one precision."""
-    try:
-        expected = reference(bits)
-        yours = answer(bits)
-    except Undecided:
-        return Outcome("undecided", k)
-    except NoValue as error:
-        first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
-        return Outcome("narrower", k, expected=first, why=str(error))
-    if type(yours) is arb and type(expected) is arb:
-        kind = _pair(yours, expected)
-        return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
-    mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
-    if mine.shape != due.shape:
-        return Outcome("shape", k, why=_shapes(mine, due))
-
-    def entry(index: tuple[int, ...]) -> Outcome:
-        a: Value = mine[index]
-        b: Value = due[index]
-        return Outcome(_pair(a, b), k, index, a, b)
-
-    return _first_of(map(entry, np.ndindex(due.shape)), k)
+def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
+    """Numbers that were given for one point, against the reference there: see `Typed`."""
+    found = _decide(0, BITS, numbers, reference, Typed(half_units, noise))
+    return Outcome("different", why=found.why) if found.kind == "narrower" else found
 
 
-def _first_of(entries: Iterable[Outcome], k: int = 0) -> Outcome:
-    """All entries of one point: the first difference, else the first doubt, else equal."""
-    doubt, rounded = None, False
-    for entry in entries:
-        if entry.kind == "different":
-            return entry
-        if entry.kind == "undecided":
-            doubt = doubt or entry
-        rounded |= entry.rounded
-    return doubt or Outcome("equal", k, rounded=rounded)
+def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Typed | None = None) -> Outcome:
+    """One point at more and more bits."""
+    found = Outcome("undecided", k)
+    for bits in steps:
+        found = _compare_at(k, bits, a, b, typed)
+        if found.kind != "undecided":
+            break
+    return found
+
+
+def _compare_at(
+    k: int, bits: int, answer: At, reference: At, typed: Typed | None = None
+) -> Outcome:
+    """One point at one precision: the first difference, else the first doubt, else equal."""
+    with precision(bits):
+        try:
+            expected = reference(bits)
+            yours = answer(bits)
+        except Undecided:
+            return Outcome("undecided", k)
+        except NoValue as error:
+            first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
+            return Outcome("narrower", k, expected=first, why=str(error))
+        if typed is None and type(yours) is arb and type(expected) is arb:
+            kind = _pair(yours, expected)
+            return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
+        mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
+        if mine.shape != due.shape:
+            return Outcome("shape", k, why=_shapes(mine, due))
+        doubt, rounded = None, False
+        level = level_of(due) if typed else arb(0)
+        for index in np.ndindex(due.shape):
+            a: Value = mine[index]
+            b: Value = due[index]
+            kind = _pair(a, b)
+            half: Value = typed.half_units[index] if typed else None
+            if kind == "different" and typed and half is not None:
+                # just at the edge of its room counts
+                if abs(a - b) > tolerance(a, half, float(typed.noise[index]), level):
+                    return Outcome(kind, k, index, a, b)
+                rounded |= not _is_printed(a, half)
+            elif kind == "different":
+                return Outcome(kind, k, index, a, b)
+            elif kind == "undecided":
+                doubt = doubt or Outcome(kind, k, index, a, b)
+        return doubt or Outcome("equal", k, rounded=rounded)
 
 
 def _pair(yours: arb, expected: arb) -> str:
@@ -134,47 +152,6 @@ def _pair(yours: arb, expected: arb) -> str:
 def _shapes(mine: Array, due: Array) -> str:
     words = (f"an array of shape {v.shape}" if v.shape else "a single number" for v in (mine, due))
     return "the answer is {}, the gradient {}".format(*words)
-
-
-# -- numbers at the given point ------------------------------------------------------------------
-
-
-def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
-    """Numbers that were given for one point, against the reference there.
-
-    `half_units` are half a unit of the last typed digit (None: given exactly); `noise` is
-    float64's own error on the entry, which excuses numbers that a program printed in full.
-    """
-    last = Outcome("undecided")
-    for bits in BITS:
-        with precision(bits):
-            try:
-                mine, due = (np.asarray(at(bits), dtype=object) for at in (numbers, reference))
-            except Undecided:
-                continue
-            except NoValue as error:
-                return Outcome("different", why=str(error))
-            if mine.shape != due.shape:
-                return Outcome("shape", why=_shapes(mine, due))
-            last = _compare_rounded(mine, half_units, due, noise)
-        if last.kind != "undecided":
-            break
-    return last
-
-
-def _compare_rounded(yours: Array, half_units: Array, expected: Array, noise: Array) -> Outcome:
-    """Every entry: equal, within its last digit, different, or too close to say."""
-    level = level_of(expected)
-
-    def entry(index: tuple[int, ...]) -> Outcome:
-        a, b, half = yours[index], expected[index], half_units[index]
-        kind, rounded = _pair(a, b), False
-        if kind == "different" and half is not None:  # just at the edge of its room counts
-            off = abs(a - b) > tolerance(a, half, float(noise[index]), level)
-            kind, rounded = (kind, False) if off else ("equal", not _is_printed(a, half))
-        return Outcome(kind, 0, index, a, b, rounded)
-
-    return _first_of(map(entry, np.ndindex(expected.shape)))
 
 
 def level_of(values: Array) -> arb:
@@ -204,11 +181,8 @@ def floats(at: At) -> Array | None:
     """The answer at a point as floats; None where it is not made of finite numbers."""
     try:
         with precision(BITS[0]):
-            values: Value = at(BITS[0])
+            values = np.asarray(at(BITS[0]), dtype=object)
     except GradcheckError:
         return None
-    if isinstance(values, arb):
-        number = middle(values)
-        return np.array(number) if math.isfinite(number) else None
     numbers = np.array([middle(ball) for ball in values.flat], dtype=float).reshape(values.shape)
     return numbers if np.all(np.isfinite(numbers)) else None

@@ -17,8 +17,9 @@ from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, le
 from gradcheck.grading.formula import Readings, box, readings
 from gradcheck.grading.judgement import FAILURES, Judgement, settle_right
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import ONE_POINT
+from gradcheck.grading.spots import Spot
 from gradcheck.language.run import RunOutcome
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_from

@@ -1,4 +1,4 @@
-"""A typed formula as numbers: what it comes to at a point, as arbs at any precision.
+"""A typed formula as numbers: what it comes to at a point, on arbs at any precision or on floats.
 
 A formula of single numbers is a line of operations in which what is equal is computed once and
 typed numbers stay exact; any other one is a checked program of arrays.
@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from flint import arb
 from gradcheck.answers import Entries, Formula, NumberList
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError
 from gradcheck.grading.equivalence import At, NoValue, Values
-from gradcheck.grading.key import Spot
+from gradcheck.grading.spots import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import CONSTANTS, FORMULAS, KINDS
 from gradcheck.language.program import copy_tree
@@ -27,14 +27,13 @@ from gradcheck.language.run import run
 from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE
-from gradcheck.ops.domains import knots
 from gradcheck.ops.row import Composed
 from gradcheck.problem import Problem
 from gradcheck.values import Array, Routine, Value
 
 Shapes = Mapping[str, tuple[int, ...]]
-CHOICE, TEST, BOTH = "where", "test", "both"  # `both`: two tests that hold together
 LONGEST = 2_000  # bits of a folded fraction
+CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
 
 
@@ -44,6 +43,145 @@ class NotNumbers(GradcheckError):
 
 class _Beyond(LookupError):
     """Not a formula of single numbers."""
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+CHOICE, BOTH, PLUS = "where", "and", "positive"
+BINARY: Mapping[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
+}  # fmt: skip
+FOLDED: Mapping[str, Callable[[Fraction, Fraction], Value]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "power": operator.pow,
+}  # fmt: skip
+# Each comparison, and its opposite: of balls neither may hold.
+TESTS: Mapping[type[ast.AST], tuple[str, Routine, Routine]] = {
+    ast.Lt: ("<", operator.lt, operator.ge), ast.LtE: ("<=", operator.le, operator.gt),
+    ast.Gt: (">", operator.gt, operator.le), ast.GtE: (">=", operator.ge, operator.lt),
+    ast.Eq: ("==", operator.eq, operator.ne), ast.NotEq: ("!=", operator.ne, operator.eq),
+}  # fmt: skip
+SIGNS = {sign: (holds, fails) for sign, holds, fails in TESTS.values()}
+LOGIC: Mapping[str, Routine] = {
+    CHOICE: lambda test, a, b: a if test else b,
+    BOTH: lambda a, b: a and b,
+}
+# Enclosures need no decision where the ops' own cells ask which side it is.
+ENCLOSED: Mapping[str, Routine] = {
+    "absolute": abs,
+    "sign": lambda x: x.sgn(),
+    "maximum": arb.max,
+    "minimum": arb.min,
+    "fmax": arb.max,
+    "fmin": arb.min,
+    "relu": lambda x: arb.max(x, arb(0)),
+}
+WAVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
+QUICK: Mapping[str, Routine] = {  # on floats, where NumPy's own take ten times as long
+    **{name: getattr(math, name) for name in (*WAVES, "exp", "sqrt", "log")},
+    **{f"arc{name}": getattr(math, f"a{name}") for name in WAVES},
+    **FOLDED,
+    "absolute": abs,
+    "negative": operator.neg,
+}
+NO_VALUE = (ArithmeticError, ValueError, TypeError)
+
+
+def operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
+    """The op that a node is, and its operands; without a name where it is none."""
+    match node:
+        case ast.BinOp(left, op, right):
+            return BINARY.get(type(op), ""), (left, right)
+        case ast.UnaryOp(op, inner):
+            return "negative" if isinstance(op, ast.USub) else PLUS, (inner,)
+        case ast.Call(ast.Name(name), args, []):
+            return FORMULAS.function(name) or "", args
+        case ast.Compare(left, [op], [right]):
+            return TESTS[type(op)][0], (left, right)
+    return "", ()
+
+
+@cache
+def rule_of(name: str) -> Routine:
+    """An op on arbs; what the row says in terms of Balls is wrapped."""
+    if name in SIGNS:
+        return _comparison(*SIGNS[name])
+    if name in LOGIC or name in ENCLOSED:
+        return LOGIC.get(name) or ENCLOSED[name]
+    row = TABLE.get(name)
+    if row is None or not row.elementwise or row.ball is None:
+        raise _Beyond(name)
+    if not isinstance(row.ball, Composed):
+        return row.ball
+    function = row.ball.function
+
+    def rule(*args: arb) -> arb:
+        try:
+            result = function(*map(Ball, args))
+        except ValueError:  # where a ball holds no number, neither does the result
+            return arb("nan")
+        return result.x if type(result) is Ball else exact(result)
+
+    return rule
+
+
+def _comparison(holds: Routine, fails: Routine) -> Routine:
+    """A comparison of balls: true, false, or asking for more precision."""
+
+    def rule(a: arb, b: arb) -> bool:
+        if holds(a, b):
+            return True
+        if fails(a, b):
+            return False
+        raise Undecided
+
+    return rule
+
+
+@cache
+def on_floats(name: str) -> Routine:
+    """An op on floats: nan where it has no value, a root of a negative number among them."""
+    row = TABLE.get(name)
+    if name in SIGNS:
+        function = SIGNS[name][0]
+    elif name in QUICK or name in LOGIC:
+        function = QUICK.get(name) or LOGIC[name]
+    else:
+        assert row is not None  # it has a rule on arbs
+        function = row.forward
+
+    def rule(*args: float) -> float:
+        try:
+            with np.errstate(all="ignore"):
+                return float(function(*args))
+        except NO_VALUE:
+            return math.nan
+
+    return rule
+
+
+def fold(name: str, a: Fraction | str | None, b: Value = None) -> Fraction | None:
+    """The exact result of an operation on typed numbers, while it stays short; else None."""
+    if not isinstance(a, Fraction):
+        return None
+    if name == "negative":
+        return -a
+    if name not in FOLDED or not isinstance(b, Fraction) or (b == 0 and name == "divide"):
+        return None
+    if name == "power" and (
+        b.denominator != 1 or abs(b) > ANSWER_EXPONENT or (a == 0 and b < 0) or _is_long(a, abs(b))
+    ):
+        return None
+    result = Fraction(FOLDED[name](a, b))
+    return None if _is_long(result, Fraction(1)) else result
+
+
+def _is_long(value: Fraction, times: Fraction) -> bool:
+    bits = value.numerator.bit_length() + value.denominator.bit_length()
+    return bits * times > LONGEST
+
+
+# -- single numbers --------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
@@ -56,7 +194,10 @@ class Step(NamedTuple):
 
 
 class Line:
-    """Slots in an order in which they can be computed: numbers, entries of inputs, operations."""
+    """Slots in an order in which they can be computed: numbers, entries of inputs, operations.
+
+    Trees are kept by whoever adds them: a node that was added is known by its identity.
+    """
 
     def __init__(self, text: str, shapes: Shapes) -> None:
         self.text, self.shapes = text, shapes
@@ -64,52 +205,38 @@ class Line:
         self.leaves: dict[int, tuple[str, tuple[int, ...]]] = {}
         self.steps: dict[int, Step] = {}
         self.found: dict[Value, int] = {}
+        self.tests: set[int] = set()
+        self.nodes: dict[int, int] = {}
         self.known: dict[int, list[Value]] = {}
         self.end = 0
 
-    # -- from a tree -------------------------------------------------------------------------------
-
     def add(self, node: ast.expr) -> int:
         """The slot of a node's number; what is equal has one. Raises _Beyond where it has none."""
+        at = self.nodes.get(id(node))
+        if at is None:
+            at = self.nodes[id(node)] = self._add(node)
+        return at
+
+    def _add(self, node: ast.expr) -> int:
         match node:
+            case ast.Name(name):
+                if name in CONSTANTS and name not in self.shapes:
+                    return self._slot(name, self.numbers, name)
+                return self._leaf(name, ())
             case ast.Constant(int() | Fraction() as value) if not isinstance(value, bool):
                 return self.add_number(Fraction(value))
-            case ast.BinOp(left, op, right) if type(op) in BINARY:
-                args = (self.add(left), self.add(right))
-                if isinstance(op, ast.Mult) and all(map(self.is_test, args)):
-                    return self._step(operator.and_, BOTH, args, node)
-                return self._apply(BINARY[type(op)], args, node)
-            case ast.Name(name) if name in CONSTANTS and name not in self.shapes:
-                return self._slot(name, self.numbers, name)
-            case ast.Name(name):
-                return self._leaf(name, ())
-            case ast.UnaryOp(ast.USub(), inner):
-                return self._apply("negative", (self.add(inner),), node)
-            case ast.UnaryOp(_, inner):
-                return self.add(inner)
-            case ast.Call(ast.Name(name), args, []):
-                return self._call(FORMULAS.function(name) or "", args, node)
-            case ast.Compare(left, [op], [right]):
-                sides = self._plain((self.add(left), self.add(right)))
-                return self._step(COMPARISONS[type(op)], TEST, sides, node)
-            case ast.Subscript(ast.Name(name), ast.Tuple(parts)):
+            case ast.Subscript(ast.Name(name), index):
+                parts = index.elts if isinstance(index, ast.Tuple) else [index]
                 return self._leaf(name, tuple(map(_index, parts)))
-            case ast.Subscript(ast.Name(name), part):
-                return self._leaf(name, (_index(part),))
-        raise _Beyond
+        name, operands = operation(node)
+        args = tuple([self.add(operand) for operand in operands])
+        if self.tests or name in SIGNS:
+            return self._test(node, name, args)
+        return self._apply(node, name, args)
 
     def add_number(self, value: Fraction) -> int:
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
         return self._slot(key, self.numbers, value)
-
-    def is_test(self, slot: int) -> bool:
-        """Whether a comparison is there, which may only stand where a choice asks for one."""
-        return slot in self.steps and self.steps[slot].name in (TEST, BOTH)
-
-    def _plain(self, args: tuple[int, ...]) -> tuple[int, ...]:
-        if any(map(self.is_test, args)):
-            raise _Beyond
-        return args
 
     def _slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
         at = self.found.get(key)
@@ -119,62 +246,53 @@ class Line:
         return at
 
     def _leaf(self, name: str, index: tuple[int, ...]) -> int:
-        shape = self.shapes.get(name, ())
-        inside = all(-size <= i < size for i, size in zip(index, shape, strict=False))
-        if name not in self.shapes or len(index) != len(shape) or not inside:
-            raise _Beyond
+        shape = self.shapes.get(name)
+        if shape is None or len(index) != len(shape):
+            raise _Beyond(name)
+        if not all(-size <= i < size for i, size in zip(index, shape, strict=True)):
+            raise _Beyond(name)
         return self._slot((name, index), self.leaves, (name, index))
 
-    def _step(self, rule: Routine, name: str, args: tuple[int, ...], node: ast.expr) -> int:
-        place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
-        key = (name, rule if name == TEST else None, *args)
-        return self._slot(key, self.steps, Step(rule, args, name, place))
+    def _apply(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
+        """An op of the table; of typed numbers the exact result, while it is short."""
+        if name == PLUS:
+            return args[0]
+        if args and len(args) <= 2 and args[0] in self.numbers:
+            folded = fold(name, *[self.numbers.get(i) for i in args])
+            if folded is not None:
+                return self.add_number(folded)
+        if isinstance(node, ast.Call):
+            row = TABLE.get(name)
+            if row is None or row.params or row.arrange or len(args) != row.operands:
+                raise _Beyond(name)
+        at = self.found.get((name, *args))
+        if at is None:
+            at = self.found[name, *args] = len(self.found)
+            place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
+            self.steps[at] = Step(rule_of(name), args, name, place)
+        return at
 
-    def _apply(self, name: str, args: tuple[int, ...], node: ast.expr) -> int:
-        """An op of the table on numbers; of typed numbers the exact result, while it is short."""
-        folded = _fold(name, *[self.numbers.get(i) for i in self._plain(args)])
-        if folded is not None:
-            return self.add_number(folded)
-        return self._step(rule_of(name), name, args, node)
-
-    def _call(self, name: str, args: Sequence[ast.expr], node: ast.expr) -> int:
-        row = TABLE.get(name)
-        if row is None or row.params or row.arrange or len(args) != row.operands:
-            raise _Beyond
-        slots = tuple([self.add(arg) for arg in args])
-        if name != CHOICE:
-            return self._apply(name, slots, node)
-        if [self.is_test(slot) for slot in slots] != [True, False, False]:
-            raise _Beyond
-        return self._step(lambda test, a, b: a if test else b, name, slots, node)
+    def _test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
+        """A comparison, two that hold together, or a choice: no others are made of comparisons."""
+        are_tests = [slot in self.tests for slot in args]
+        both = name == "multiply" and all(are_tests)
+        if any(are_tests) and not both and (name != CHOICE or are_tests != [True, False, False]):
+            raise _Beyond(name)
+        at = self._apply(node, BOTH if both else name, args)
+        self.tests |= {at} if both or name in SIGNS else set()
+        return at
 
     # -- at a point --------------------------------------------------------------------------------
 
     def value(self, point: Mapping[str, Array], bits: int) -> arb:
         """The value at a point of arbs, at the precision set; NoValue where there is none."""
-        values = self._all(point, bits)
+        values = self.values(point, bits)
         end: arb = values[self.end]
         if not end.is_finite():
             self._refuse(values, self.end)
         return end
 
-    def knots(self, point: Mapping[str, Array], bits: int) -> list[arb]:
-        """What must be zero where a piece of the formula changes its rule, at a point."""
-        values = self._all(point, bits)
-        return [knot(*[values[i] for i in args]) for knot, args in self.knotted]
-
-    def find_hidden(self, point: Mapping[str, Array], bits: int) -> set[str]:
-        """The pieces, as they were typed, that have no influence to be seen at a point."""
-        rows = [(TABLE.get(step.name), step) for step in self.steps.values()]
-        asked = [(row.unseen, step) for row, step in rows if row and row.unseen]
-        values = self._all(point, bits) if asked else []
-        return {
-            self.text[slice(*step.place)]
-            for rule, step in asked
-            if rule(*[values[i] for i in step.args])
-        }
-
-    def _all(self, point: Mapping[str, Array], bits: int) -> list[Value]:
+    def values(self, point: Mapping[str, Array], bits: int) -> list[Value]:
         """What is in every slot at a point."""
         if bits not in self.known:
             self.known[bits] = [None] * len(self.found)
@@ -210,31 +328,36 @@ class Line:
             piece = self.text[slice(*step.place)]
             raise NoValue(f"`{piece}` has no value" if piece else "none of its cases holds")
 
-    @cached_property
-    def knotted(self) -> list[tuple[Routine, tuple[int, ...]]]:
-        """Each step that changes its rule somewhere: what is zero there, and of which slots."""
-        found = []
-        for step in self.steps.values():
-            found += [(knot, step.args) for knot in _knots(step.name)]
-            inner = self.steps.get(step.args[0])
-            if step.name in ("sqrt", "power") and inner and self._is_square(inner):
-                found.append((lambda x: x, inner.args[:1]))
-        return found
 
-    def _is_square(self, step: Step) -> bool:
-        """Whether a step is a square: the root of that is an absolute value."""
-        if step.name == "power":
-            exponent = self.numbers.get(step.args[1])
-            return isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
-        twice = step.name == "multiply" and step.args[0] == step.args[1]
-        return step.name == "square" or twice
+class Floats(dict[int, float]):
+    """What is in a line's slots at a point of floats, worked out when asked for; nan for no value.
+
+    What is not known here (LookupError) may be anything.
+    """
+
+    def __init__(self, line: Line, point: Mapping[str, float]) -> None:
+        super().__init__()
+        self.line, self.point = line, point
+
+    def __missing__(self, slot: int) -> float:
+        line = self.line
+        if slot in line.steps:
+            _, args, name, _ = line.steps[slot]
+            value: float = on_floats(name)(*[self[i] for i in args])
+        elif slot in line.leaves:
+            name, index = line.leaves[slot]
+            if index:
+                raise LookupError(name)
+            value = self.point[name]
+        else:
+            number = line.numbers[slot]
+            value = CONSTANTS[number][0] if isinstance(number, str) else float(number)
+        self[slot] = value
+        return value
 
 
-@cache
-def _knots(name: str) -> tuple[Routine, ...]:
-    """What is zero where an operation changes its rule."""
-    row = TABLE.get(name)
-    return (operator.sub,) if name == TEST else tuple(knots(row.kinks)) if row else ()
+def is_near(value: float, due: float) -> bool:
+    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
 
 
 def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
@@ -244,7 +367,7 @@ def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
         line.end = line.add(tree)
     except _Beyond:
         return None
-    return None if line.is_test(line.end) else line
+    return None if line.end in line.tests else line
 
 
 def line_of_number(value: Fraction) -> Line:
@@ -262,100 +385,6 @@ def _index(node: ast.expr) -> int:
     raise _Beyond
 
 
-def _fold(name: str, a: Fraction | str | None, b: Value = None) -> Fraction | None:
-    """The exact result of an operation on typed numbers, while it stays short; else None."""
-    if not isinstance(a, Fraction):
-        return None
-    if name == "negative":
-        return -a
-    if name not in FOLDED or not isinstance(b, Fraction) or (b == 0 and name == "divide"):
-        return None
-    if name == "power" and (
-        b.denominator != 1 or abs(b) > ANSWER_EXPONENT or (a == 0 and b < 0) or _is_long(a, abs(b))
-    ):
-        return None
-    result = Fraction(FOLDED[name](a, b))
-    return None if _is_long(result, Fraction(1)) else result
-
-
-def _is_long(value: Fraction, times: Fraction) -> bool:
-    bits = value.numerator.bit_length() + value.denominator.bit_length()
-    return bits * times > LONGEST
-
-
-# -- rules on arbs ---------------------------------------------------------------------------------
-
-BINARY: dict[type[ast.AST], str] = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.Pow: "power",
-}
-FOLDED: dict[str, Callable[[Fraction, Fraction], Value]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "power": operator.pow,
-}
-# Enclosures need no decision where the ops' own cells ask which side it is.
-ENCLOSED: dict[str, Routine] = {
-    "absolute": abs,
-    "sign": lambda x: x.sgn(),
-    "maximum": arb.max,
-    "minimum": arb.min,
-    "fmax": arb.max,
-    "fmin": arb.min,
-    "relu": lambda x: arb.max(x, arb(0)),
-}
-
-
-def _comparison(holds: Callable[[arb, arb], bool], fails: Callable[[arb, arb], bool]) -> Routine:
-    """A comparison of balls: true, false, or asking for more precision."""
-
-    def rule(a: arb, b: arb) -> bool:
-        if holds(a, b):
-            return True
-        if fails(a, b):
-            return False
-        raise Undecided
-
-    return rule
-
-
-COMPARISONS: dict[type[ast.AST], Routine] = {
-    ast.Lt: _comparison(operator.lt, operator.ge),
-    ast.LtE: _comparison(operator.le, operator.gt),
-    ast.Gt: _comparison(operator.gt, operator.le),
-    ast.GtE: _comparison(operator.ge, operator.lt),
-    ast.Eq: _comparison(operator.eq, operator.ne),
-    ast.NotEq: _comparison(operator.ne, operator.eq),
-}
-
-
-@cache
-def rule_of(name: str) -> Routine:
-    """An op's rule on arbs; what the row says in terms of Balls is wrapped."""
-    if name in ENCLOSED:
-        return ENCLOSED[name]
-    row = TABLE.get(name)
-    if row is None or not row.elementwise or row.ball is None:
-        raise _Beyond
-    if not isinstance(row.ball, Composed):
-        return row.ball
-    function = row.ball.function
-
-    def rule(*args: arb) -> arb:
-        try:
-            result = function(*map(Ball, args))
-        except ValueError:  # where a ball holds no number, neither does the result
-            return arb("nan")
-        return result.x if type(result) is Ball else exact(result)
-
-    return rule
-
-
 # -- answers ---------------------------------------------------------------------------------------
 
 
@@ -364,23 +393,33 @@ class Readings:
     """A readable answer: its pieces (a formula, or one for each entry), ready to be evaluated.
 
     `names` are the inputs it mentions; `half_units` half a unit of the last digit of each entry
-    that is a typed decimal, else None.
+    that is a typed decimal, else None; `whole` says that one formula is all of it.
     """
 
-    pieces: Value
+    pieces: Array
     names: frozenset[str]
     half_units: Array
+    whole: bool
 
     def at(self, spot: Spot) -> At:
-        """The answer at a point, as a function of the number of bits."""
+        """The answer at a point, as a function of the number of bits; a number as a bare arb."""
         known: dict[int, Values] = {}
 
         def value(bits: int) -> Values:
             if bits not in known:
-                known[bits] = _values(self.pieces, spot, bits)
+                known[bits] = self._evaluate(spot, bits)
             return known[bits]
 
         return value
+
+    def _evaluate(self, spot: Spot, bits: int) -> Values:
+        if self.whole:
+            return _evaluate(self.pieces.item(), spot, bits)
+        found = [_evaluate(piece, spot, bits) for piece in self.pieces.flat]
+        for index, each in zip(np.ndindex(self.pieces.shape), found, strict=True):
+            if not isinstance(each, arb):
+                raise NotNumbers(f"entry {list(index)} has the shape {np.shape(each)}")
+        return box(found, self.pieces.shape) if self.pieces.shape else found[0]
 
     def varies(self, problem: Problem) -> bool:
         """Whether an answer mentions what has other values at other points."""
@@ -389,31 +428,35 @@ class Readings:
     @property
     def lines(self) -> tuple[Line, ...]:
         """The pieces that are lines of operations."""
-        return tuple(piece for piece in np.ravel(self.pieces) if isinstance(piece, Line))
+        return tuple(piece for piece in self.pieces.flat if isinstance(piece, Line))
 
     @property
     def trees(self) -> tuple[ast.AST, ...]:
         """The other pieces, of arrays, as they are read."""
-        return tuple(piece.tree for piece in np.ravel(self.pieces) if isinstance(piece, Program))
+        return tuple(piece.tree for piece in self.pieces.flat if isinstance(piece, Program))
 
 
 def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
     if isinstance(read, NumberList):
         numbers = box(list(map(line_of_number, read.values)), read.shape)
-        return Readings(numbers, frozenset(), box(read.half_units, read.shape))
+        return Readings(numbers, frozenset(), box(read.half_units, read.shape), whole=False)
+    whole = isinstance(read, Formula)
     formulas, shape = (read.formulas, read.shape) if isinstance(read, Entries) else ([read], ())
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     pieces = [
         line_from_tree(each.tree.body, each.text, shapes)
         or check_expression(
-            _vectors(each.tree), declared=problem.inputs, vocabulary=FORMULAS, source=each.text
+            _AsArrays().visit(copy_tree(each.tree)),
+            declared=problem.inputs,
+            vocabulary=FORMULAS,
+            source=each.text,
         )
         for each in formulas
     ]
     half_units = box([each.half_unit for each in formulas], shape)
-    single = pieces[0] if isinstance(read, Formula) else box(pieces, shape)
-    return Readings(single, frozenset[str]().union(*map(_names, pieces)), half_units)
+    names = frozenset[str]().union(*map(_names, pieces))
+    return Readings(box(pieces, shape), names, half_units, whole)
 
 
 def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
@@ -430,27 +473,31 @@ def _names(piece: Line | Program) -> frozenset[str]:
     return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
 
 
-def _vectors(tree: ast.Expression) -> ast.Expression:
-    """The same formula: a list that is calculated with is an array, so 2*[1, 2] is [2, 4].
+class _AsArrays(ast.NodeTransformer):
+    """A list that is calculated with is an array, so 2*[1, 2] is [2, 4].
 
     What has no value, 0/0, is no number here and no error: of some entries it may not be asked. Of
     comparisons, which NumPy does not subtract, the difference is that of 1 and 0.
     """
-    tree = copy_tree(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            node.args = [_replace("sqrt(-1)", a) if _is_none(a) else a for a in node.args]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        subtracts = isinstance(getattr(node, "op", None), ast.Sub | ast.USub)
         for field in ("left", "right", "operand"):
             inner = getattr(node, field, None)
             if isinstance(inner, ast.List):
-                setattr(node, field, _replace("array(_)", inner))
-            elif inner is not None and _subtracts(node) and _compares(inner):
-                setattr(node, field, _replace("1*_", inner))
-    return tree
-
-
-def _subtracts(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "op", None), ast.Sub | ast.USub)
+                setattr(node, field, _call("array", inner, inner))
+            elif inner is not None and subtracts and _compares(inner):
+                times = ast.BinOp(ast.Constant(1), ast.Mult(), inner)
+                setattr(node, field, _located(times, inner))
+        if isinstance(node, ast.Call):
+            node.args = [
+                _call("sqrt", _located(ast.UnaryOp(ast.USub(), ast.Constant(1)), a), a)
+                if _is_none(a)
+                else a
+                for a in node.args
+            ]
+        return node
 
 
 def _compares(node: ast.AST) -> bool:
@@ -465,18 +512,13 @@ def _is_none(node: ast.expr) -> bool:
     return False
 
 
-def _replace(form: str, inner: ast.expr) -> ast.expr:
-    """What a form of our own is with a piece in the place of `_`, where that piece stood."""
-    made = ast.parse(form, mode="eval").body
-    for node in list(ast.walk(made)):
-        if isinstance(node, ast.expr):
-            ast.copy_location(node, inner)
-    match made:
-        case ast.Call(args=[ast.Name("_")]):
-            made.args = [inner]
-        case ast.BinOp():
-            made.right = inner
-    return made
+def _call(name: str, inner: ast.expr, where: ast.expr) -> ast.expr:
+    return _located(ast.Call(ast.Name(name, ast.Load()), [inner], []), where)
+
+
+def _located(made: ast.expr, where: ast.expr) -> ast.expr:
+    """A node of our own, where a piece stood."""
+    return ast.fix_missing_locations(ast.copy_location(made, where))
 
 
 def budget(problem: Problem) -> Budget:
@@ -495,48 +537,30 @@ def budget(problem: Problem) -> Budget:
     )
 
 
-def _values(pieces: Value, spot: Spot, bits: int) -> Values:
-    """All pieces at a point; a single number as a bare arb."""
-    if isinstance(pieces, Line):
-        return pieces.value(spot.arbs(bits), bits)
-    if isinstance(pieces, Program):
-        return _program_values(pieces, spot, bits)
-    out = np.empty(pieces.shape, dtype=object)
-    for index in np.ndindex(out.shape):
-        out[index] = _values(pieces[index], spot, bits)
-        if not isinstance(out[index], arb):
-            raise NotNumbers(f"entry {list(index)} has the shape {np.shape(out[index])}")
-    return out if out.shape else out.item()
-
-
-def _program_values(program: Program, spot: Spot, bits: int) -> Values:
-    """What a formula of arrays came to; other things, and ragged lists of numbers, are refused."""
-    given = spot.values_of(_names(program), bits)
+def _evaluate(piece: Line | Program, spot: Spot, bits: int) -> Values:
+    """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
+    if isinstance(piece, Line):
+        return piece.value(spot.arbs(bits), bits)
+    given = spot.values_of(_names(piece), bits)
     inputs = {name: balls(value) for name, value in given.items()}
-    found = run(program, inputs, KINDS["ball"], budget(spot.problem)).value
+    found = run(piece, inputs, KINDS["ball"], budget(spot.problem)).value
     try:
         entries = arbs(found)
     except (TypeError, ValueError):
         raise NotNumbers("the formula gives no array of numbers") from None
-    if bits >= PATIENCE:
-        _refuse_lost(program, spot, entries)
+    if bits >= PATIENCE and not all(ball.is_finite() for ball in entries.flat):
+        _refuse_lost(piece, spot, entries)
     return entries if entries.shape else entries.item()
 
 
 def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
-    lost = [index for index, ball in np.ndenumerate(entries) if not ball.is_finite()]
-    if not lost:
-        return
-    values = spot.values_of(_names(program), PATIENCE)
     inputs = {
         name: np.array([middle(ball) for ball in value.flat]).reshape(value.shape)[()]
-        for name, value in values.items()
+        for name, value in spot.values_of(_names(program), PATIENCE).items()
     }
-    plain = np.asarray(
-        run(program, inputs, KINDS["float"], budget(spot.problem)).value, dtype=float
-    )
-    for index in lost:
-        if plain.shape == entries.shape and not np.isfinite(plain[index]):
-            entry = f"entry {list(index)}" if index else "it"
-            raise NoValue(f"{entry} has no value")
+    found = run(program, inputs, KINDS["float"], budget(spot.problem)).value
+    plain = np.asarray(found, dtype=float)
+    for index, ball in np.ndenumerate(entries):
+        if plain.shape == entries.shape and not (ball.is_finite() or np.isfinite(plain[index])):
+            raise NoValue(f"{f'entry {list(index)}' if index else 'it'} has no value")

@@ -29,8 +29,9 @@ from gradcheck.grading.judgement import (
     share,
     to_plain,
 )
-from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import distant_spots, further_sides, unseen
+from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes.row import Example, Mistake
 from gradcheck.numbers.ball import middle

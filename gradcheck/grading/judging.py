@@ -1,13 +1,14 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
 from collections.abc import Iterator, Set
+from contextlib import suppress
 from dataclasses import replace
 
 from gradcheck.answers import Formula, Plain, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.formula import Line, readings
+from gradcheck.grading.formula import Floats, Line, is_near, readings
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import (
     FAILURES,
@@ -18,9 +19,9 @@ from gradcheck.grading.judgement import (
     settle_right,
     understood,
 )
-from gradcheck.grading.key import GRADIENT, Key
+from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import of_a_run, read_output
-from gradcheck.grading.pieces import Floats
+from gradcheck.grading.spots import GRADIENT
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
@@ -58,10 +59,16 @@ def judge(
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
-    looks = key.looks(part)[:1]
+    looks = key.looks(part)
+    line = Line(formula.text, {name: entry.shape for name, entry in key.scope.inputs.items()})
+    here = Floats(line, looks[0].point) if looks else None
+    kept = []  # nodes are known by their identity
     for other in rebracket(formula):
-        if all(Floats(other.tree.body, each.point, each.due).is_near() for each in looks):
-            yield other
+        kept.append(other)
+        with suppress(LookupError):  # what is not known may be anything
+            if here and not is_near(here[line.add(other.tree.body)], looks[0].due):
+                continue
+        yield other
 
 
 def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) -> Judgement:

@@ -4,10 +4,8 @@ Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*
 and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
 """
 
-import ast
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -19,32 +17,25 @@ from gradcheck import answers, training
 from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.equivalence import At, Values, floats
-from gradcheck.language.kinds import FORMULAS, VOCABULARY
-from gradcheck.numbers.ball import arbs, balls, middle
-from gradcheck.numbers.run import precision
-from gradcheck.numbers.scalars import Scalar, Scalars
+from gradcheck.grading.equivalence import At, floats
+from gradcheck.grading.spots import Spot, gradients_named, shapes_named
+from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.differences import differences
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
-from gradcheck.opinions.symbolic import gradients_at, symbolic
-from gradcheck.ops import BY_SPELLING
+from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import draw
 from gradcheck.problem.record import Input, Part, Point, Problem, is_training
 from gradcheck.training import preparing, questions
 from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 
-LOOK = 128  # bits, for a look at floats
 FLAT = 1e-9  # a gradient that is no better seen than its rounding
 POINTS = 8
 FAR = 3
 RESERVE = 24
 DIAGNOSTIC = 4
 GOOD = ("agree", "unstable-forward")
-GRADIENT = "d"  # before the name of a value: its gradient's
-NUMBERS = (np.ndarray, np.floating)
-BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
 
 
 class NoKey(GradcheckError):
@@ -57,88 +48,6 @@ class Look(NamedTuple):
     k: int
     point: Mapping[str, float]
     due: float
-
-
-class _Known(dict[str, Array]):
-    """The inputs, and what a program makes of them: run when the first such name is looked up."""
-
-    def __init__(self, inputs: Mapping[str, Array], find: Callable[[str], Mapping[str, Array]]):
-        super().__init__(inputs)
-        self.find = find
-
-    def __missing__(self, name: str) -> Array:
-        for each, value in self.find(name).items():
-            self.setdefault(each, value)
-        if name not in self:
-            raise GradcheckError(
-                f"`{name}` has no value at a point: the program assigns it nowhere"
-            )
-        return self[name]
-
-
-@dataclass(frozen=True, eq=False)
-class Spot:
-    """A point of a problem; its arbs and gradients are remembered for the next answer."""
-
-    problem: Problem
-    point: Point
-    inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
-    gradients: dict[int, Mapping[str, Array]] = field(default_factory=dict)
-
-    def arbs(self, bits: int) -> dict[str, Array]:
-        """The inputs as object arrays of arbs, at the precision that is set.
-
-        Values that the program names are among them once they are looked up.
-        """
-
-        def find(name: str) -> Mapping[str, Array]:
-            part = gradients_named(self.problem).get(name)
-            if part is None:
-                return program_values(self.problem, self.point)
-            return {name: np.asarray(self.gradient(part)(bits), dtype=object)}
-
-        if bits not in self.inputs:
-            self.inputs[bits] = _Known({n: arbs(v) for n, v in self.given.items()}, find)
-        return self.inputs[bits]
-
-    def values_of(self, words: Collection[str], bits: int) -> dict[str, Array]:
-        """Of some words those that are values here: inputs, and names of the program."""
-        known = self.arbs(bits)
-        return {word: known[word] for word in words if word in self.given or word in self.named}
-
-    @cached_property
-    def given(self) -> Point:
-        """The inputs here."""
-        return self.problem.select_inputs(self.point)
-
-    @cached_property
-    def named(self) -> frozenset[str]:
-        """What the program calls values by."""
-        return frozenset((*assigned_names(self.problem), *gradients_named(self.problem)))
-
-    @cached_property
-    def floats(self) -> dict[str, float]:
-        """The single numbers here, for a quick look: inputs, and values that the program names."""
-        known = dict(self.given)
-        with suppress(GradcheckError), precision(LOOK):
-            known |= self.values_of(self.named, LOOK)
-        return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
-
-    def gradient(self, part: str) -> At:
-        """The part's gradient here, as a function of the number of bits: a bare arb of a number."""
-
-        def at(bits: int) -> Values:
-            if bits not in self.gradients:
-                self.gradients[bits] = gradients_at(self.problem.case(self.point), bits)
-            found: Array = self.gradients[bits][part]
-            return found if found.shape else found.item()
-
-        return at
-
-    @cached_property
-    def inside(self) -> bool:
-        """Whether the point lies in the program's domain and at no kink."""
-        return draw.path_at(self.problem, self.point, write=False) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,9 +90,8 @@ class Key:
 
         A declared input comes first. What is made of a gradient is no name: it is the answer.
         """
-        problem, names = self.problem, frozenset(assigned_names(self.problem))
-        sizes = _shapes(problem, self.points[0]) if names else {}
-        sizes = {name: sizes[name] for name in names & sizes.keys()}
+        problem = self.problem
+        sizes = shapes_named(problem, self.points[0])
         sizes |= {n: problem.inputs[part].shape for n, part in self.gradients_named.items()}
         more = {n: Input(n, None, shape, requires_grad=False) for n, shape in sizes.items()}
         own = problem.select_inputs(problem.inputs)
@@ -359,79 +267,3 @@ def _consult_further(problem: Problem, point: Point, fully: bool, far: bool) -> 
         why = "; ".join(e.why for e in verdict.entries[:2])
         raise NoKey(f"{problem.id}: the opinions dissent at another point: {why}")
     return verdict
-
-
-# -- names in answers ------------------------------------------------------------------------------
-
-
-def gradients_named(problem: Problem) -> dict[str, str]:
-    """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
-    if not problem.made:  # of most problems, at every point of a curve
-        return {}
-    taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
-    if GRADIENT in taken:  # then `dz` is a product
-        return {}
-    names = {f"{GRADIENT}{part}": part for part in problem.made}
-    return {name: part for name, part in names.items() if name not in taken}
-
-
-def assigned_names(problem: Problem) -> Iterator[str]:
-    """The names that a program assigns, but for those of functions and those made of gradients."""
-    nodes = list(ast.walk(problem.program.tree))
-    made, before = set(BACKWARD), 0
-    while before < len(made):
-        before = len(made)
-        for node in nodes:
-            match node:
-                case ast.Assign(targets, source):
-                    pass
-                case ast.AugAssign(target, _, source) | ast.AnnAssign(target, _, source):
-                    targets = [target]
-                case ast.For(target, source):
-                    targets = [target]
-                case _:
-                    continue
-            if source is not None and _mentions(source, made):
-                inside = (each for target in targets for each in ast.walk(target))
-                made |= {each.id for each in inside if isinstance(each, ast.Name)}
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
-            declared = node.id in problem.inputs and node.id not in problem.made
-            if not function and not declared and node.id not in made:
-                yield node.id
-
-
-def _mentions(source: ast.AST, names: set[str]) -> bool:
-    """Whether a piece reads one of some names, or an attribute that gradients come from."""
-    return any(
-        (isinstance(node, ast.Name) and node.id in names)
-        or (isinstance(node, ast.Attribute) and node.attr in BACKWARD)
-        for node in ast.walk(source)
-    )
-
-
-def _shapes(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
-    """The shapes of the numbers that a program's names have at its end."""
-    try:
-        if is_training(problem):
-            found = questions.numbers_named(problem, point)
-            return {name: np.shape(value) for name, value in found.items()}
-        inputs = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
-        known = problem.outcome_on("float", inputs).names
-        return {name: value.shape for name, value in known.items() if isinstance(value, NUMBERS)}
-    except GradcheckError:
-        return {}
-
-
-def program_values(problem: Problem, point: Point) -> dict[str, Array]:
-    """The numbers that a program's names have at its end, as arbs at the precision that is set.
-
-    Raises GradcheckError where the program does not run, or a comparison cannot be decided.
-    """
-    if is_training(problem):
-        found = questions.balls_named(problem, point)
-        return {name: arbs(value) for name, value in found.items()}
-    named = problem.outcome_on("ball", {n: balls(value) for n, value in point.items()}).names
-    kinds = (Scalar, Scalars, *NUMBERS)
-    return {name: arbs(value) for name, value in named.items() if isinstance(value, kinds)}

@@ -5,9 +5,11 @@ such a knot and wrong on the other.
 """
 
 import ast
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from itertools import islice, pairwise, product
 
 import numpy as np
@@ -15,27 +17,52 @@ from flint import arb
 
 from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.formula import Line, Readings, line_from_tree
-from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.formula import SIGNS, Line, Readings, Step, line_from_tree
+from gradcheck.grading.key import Key
+from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
+from gradcheck.ops.domains import knots
 from gradcheck.ops.row import Op
 from gradcheck.problem.record import Point
-from gradcheck.values import Array
+from gradcheck.values import Array, Routine
 
 BITS = 128
 MOST = 12
 CROSSINGS, HALVINGS = 3, 20
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
+Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots of a line
 Sides = dict[int, int]  # of knots, numbered through several lines: 1 or -1
+
+
+@lru_cache(maxsize=64)
+def knots_of(line: Line) -> list[Knot]:
+    """Where the steps of a line change their rule."""
+    found: list[Knot] = []
+    for step in line.steps.values():
+        row = TABLE.get(step.name)
+        rules = [operator.sub] if step.name in SIGNS else knots(row.kinks) if row else ()
+        found += [(knot, step.args) for knot in rules]
+        inner = line.steps.get(step.args[0])
+        if step.name in ("sqrt", "power") and inner and _is_square(line, inner):
+            found.append((lambda x: x, inner.args[:1]))
+    return found
+
+
+def _is_square(line: Line, step: Step) -> bool:
+    """Whether a step is a square: the root of that is an absolute value."""
+    if step.name == "power":
+        exponent = line.numbers.get(step.args[1])
+        return isinstance(exponent, Fraction) and exponent.numerator % 2 == 0
+    return step.name == "square" or (step.name == "multiply" and step.args[0] == step.args[1])
 
 
 def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     """Points on sides of the answer's knots that are not seen yet, then close to the knots."""
-    lines = [line for line in ready.lines if line.knotted]
+    lines = [line for line in ready.lines if knots_of(line)]
     if not lines:
         return ()
     seen = {side for spot in key.spots for side in _sides_at(lines, spot).items()}
@@ -58,10 +85,12 @@ def _sides_at(lines: Sequence[Line], spot: Spot) -> Sides:
     found, first = {}, 0
     for line in lines:
         with suppress(GradcheckError), precision(BITS):
-            for n, value in enumerate(line.knots(spot.arbs(BITS), BITS), first):
+            values = line.values(spot.arbs(BITS), BITS)
+            for n, (knot, args) in enumerate(knots_of(line), first):
+                value = knot(*[values[i] for i in args])
                 if value > 0 or value < 0:
                     found[n] = 1 if value > 0 else -1
-        first += len(line.knotted)
+        first += len(knots_of(line))
     return found
 
 
@@ -86,7 +115,7 @@ def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
     sided = [(spot, _sides_at(lines, spot)) for spot in ordered]
-    for knot in range(sum(len(line.knotted) for line in lines)):
+    for knot in range(sum(len(knots_of(line)) for line in lines)):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
         for a, b, side in across[:CROSSINGS]:
@@ -103,24 +132,31 @@ def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
 def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
     for line in ready.lines:
-        left: set[str] | None = None
-        for spot in spots:
+        hidden = [step for step in line.steps.values() if _unseen(step.name)]
+        for spot in spots if hidden else ():
             with precision(BITS):
-                hidden = line.find_hidden(spot.arbs(BITS), BITS)
-            left = hidden if left is None else left & hidden
-            if not left:
-                break
-        if left:
-            return min(left)
+                values = line.values(spot.arbs(BITS), BITS)
+            hidden = [
+                step
+                for step in hidden
+                if (rule := _unseen(step.name)) and rule(*[values[i] for i in step.args])
+            ]
+        if hidden:
+            return min(line.text[slice(*step.place)] for step in hidden)
         if any(abs(number) >= LARGEST for number in _typed_in(line)):
             seen = {side for spot in spots for side in _sides_at([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
     nodes = [node for tree in ready.trees for node in ast.walk(tree)]
     tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
-    knots = filter(_is_knotted, nodes)
-    far = (piece for knot in knots for piece, value in _fold(knot) if abs(value) >= LARGEST)
+    bent = filter(_is_knotted, nodes)
+    far = (piece for node in bent for piece, value in _fold(node) if abs(value) >= LARGEST)
     return next((echo(node) for node in (*tiny, *far)), "")
+
+
+def _unseen(name: str) -> Routine | None:
+    row = TABLE.get(name)
+    return row.unseen if row else None
 
 
 def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Point:

@@ -25,8 +25,9 @@ from gradcheck.grading.judgement import (
     settle_right,
     to_plain,
 )
-from gradcheck.grading.key import DIAGNOSTIC, Key, Spot
+from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import distant_points
+from gradcheck.grading.spots import Spot
 from gradcheck.problem.record import Part
 from gradcheck.training import Output
 from gradcheck.training.judging import judge_program

@@ -19,7 +19,8 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.formula import box, budget, readings
 from gradcheck.grading.judgement import FAILURES
-from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.key import Key
+from gradcheck.grading.spots import Spot
 from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import copy_tree

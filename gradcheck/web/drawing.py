@@ -14,7 +14,8 @@ from gradcheck.answers import Plain, read_answer
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import floats
 from gradcheck.grading.formula import Readings, readings
-from gradcheck.grading.key import Key, Spot
+from gradcheck.grading.key import Key
+from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once

@@ -1,0 +1,406 @@
+"""Which piece of a wrong formula is to blame: what is due in its place, solved back from the truth.
+
+For every piece of a formula of single numbers the number is worked out, in floats, that would have
+to stand there, with the rest as it is, to give the right derivative. That piece is to blame where
+it is something simple: what one small change of what was typed gives (a number, sign, letter,
+function, factor or bracket), or else a value or a derivative that the program itself has, or a
+factor of that kind. A small change that is right at all points in balls is a slip, and its repair.
+A term that was left out stands nowhere.
+"""
+
+import ast
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcheck.answers import Formula, echo
+from gradcheck.answers.echo import PRODUCT, bracket
+from gradcheck.diagnosis import Diagnosis, Hypothesis
+from gradcheck.errors import TextError
+from gradcheck.grading.formula import (
+    NO_VALUE,
+    WAVES,
+    Floats,
+    Line,
+    is_near,
+    on_floats,
+    operation,
+    readings,
+)
+from gradcheck.grading.gradients import compare_answer
+from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.key import Key
+from gradcheck.language.program import copy_tree
+from gradcheck.mistakes.typing import SLIPS
+from gradcheck.problem.record import Part
+from gradcheck.values import Array, Routine, Value
+
+FEWEST = 3  # pieces of a formula: of a shorter one, a change is not a slip but another answer
+LARGEST = 99  # numbers that somebody may have meant have no larger numerator or denominator
+FAMILIES = (
+    ("sin", "cos", "tan", "sec", "csc", "cot"),
+    ("sinh", "cosh", "tanh"),
+    ("arcsin", "arccos", "arctan"),
+    ("exp", "log", "sqrt"),
+)
+EXACT = {
+    "1": 1.0, "pi": math.pi, "e": math.e, "pi**2": math.pi**2, "log(2)": math.log(2),
+    "log(3)": math.log(3), "log(10)": math.log(10), "1/log(10)": 1 / math.log(10),
+    "sqrt(2)": math.sqrt(2), "sqrt(3)": math.sqrt(3), "sqrt(5)": math.sqrt(5),
+}  # fmt: skip
+SHARE, NEAR = 12, 1e-9  # denominators beside a constant; how near, relatively, floats show it
+DECIMALS = 30  # digits behind the point that somebody types
+SUM, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
+KINDS = (
+    "rounding", "sign", "number", "function", "letter", "too much", "bracket", "missing", "ratio",
+    "value", "square", "factor",
+)  # fmt: skip
+SAME = 1e-9  # relative: values are floats, worked back through a few operations
+SIMPLE = 60  # numbers that are due have no larger numerator or denominator
+OF_A_TERM = frozenset({"sign", "too much", "missing", "ratio", "factor"})
+Place = tuple[int, int]
+
+
+# -- what is due -----------------------------------------------------------------------------------
+
+
+def _root(due: float, base: float, exponent: float) -> float:
+    root = math.copysign(abs(due) ** (1 / exponent), base)
+    return root if is_near(on_floats("power")(root, exponent), due) else math.nan
+
+
+# Of an operation's value and operands, what is due in the place of each operand.
+SOLVED: Mapping[str, tuple[Routine, ...]] = {
+    "add": (lambda due, a, b: due - b, lambda due, a, b: due - a),
+    "subtract": (lambda due, a, b: due + b, lambda due, a, b: a - due),
+    "multiply": (lambda due, a, b: due / b, lambda due, a, b: due / a),
+    "divide": (lambda due, a, b: due * b, lambda due, a, b: a / due),
+    "power": (_root, lambda due, a, b: math.log(due) / math.log(a)),
+    "negative": (lambda due, a: -due,),
+    "positive": (lambda due, a: due,),
+    "exp": (lambda due, a: math.log(due),),
+    "log": (lambda due, a: math.exp(due),),
+    "sqrt": (lambda due, a: due * due,),
+}
+
+
+class Search:
+    """A formula at points of floats, and what is due there in the place of each of its pieces."""
+
+    def __init__(self, key: Key, part: Part, formula: Formula) -> None:
+        """Nothing is known of it, without a point, where it is not of single numbers."""
+        shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
+        looks = key.looks(part) if part.name in key.problem.wrt else ()
+        self.body, self.line = formula.tree.body, Line(formula.text, shapes)
+        self.nodes = [self.body]
+        self.above: dict[int, ast.expr] = {}
+        for node in self.nodes if looks else ():
+            self.nodes.extend(operation(node)[1])
+            self.above |= {id(piece): node for piece in operation(node)[1]}
+        self.points = [Floats(self.line, look.point) for look in looks]
+        self.dues = [self._solve(x, look.due) for x, look in zip(self.points, looks, strict=True)]
+
+    def _solve(self, point: Floats, due: float) -> dict[int, float | None]:
+        """What is due in the place of each piece at a point; None where that is not one number."""
+        found: dict[int, float | None] = {id(self.body): due}
+        for node in self.nodes:
+            (name, pieces), above = operation(node), found[id(node)]
+            for i, piece in enumerate(pieces):
+                found[id(piece)], number = None, math.nan
+                with suppress(*NO_VALUE):
+                    if above is not None and name in SOLVED:
+                        number = SOLVED[name][i](above, *[self.at(point, each) for each in pieces])
+                if math.isfinite(number):
+                    found[id(piece)] = number
+        return found
+
+    def at(self, point: Floats, node: ast.expr) -> float:
+        """The value of a piece, of the formula's own or of one that may stand there."""
+        return point[self.line.add(node)]
+
+    def fits(self, node: ast.expr, new: ast.expr) -> bool:
+        """Whether a new piece in a node's place may make the whole the one that is due."""
+        for point, dues in zip(self.points, self.dues, strict=True):
+            value, here = self.at(point, new), node
+            while (due := dues[id(here)]) is None:
+                above = self.above[id(here)]
+                name, pieces = operation(above)
+                values = [value if piece is here else self.at(point, piece) for piece in pieces]
+                value, here = on_floats(name)(*values), above
+            if not is_near(value, due):
+                return False
+        return True
+
+    @property
+    def is_short(self) -> bool:
+        """Whether so few pieces have a name in them that a change is another answer."""
+        named = {id(node) for node in self.nodes if isinstance(node, ast.Name)}
+        for node in reversed(self.nodes):
+            named |= {id(node)} if any(id(p) in named for p in operation(node)[1]) else set()
+        return sum(id(node) in named for node in self.nodes if operation(node)[1]) < FEWEST
+
+
+class Replacement(NamedTuple):
+    """A piece of a formula, and what would stand there; None for numbers of the program's own."""
+
+    kind: str
+    node: ast.expr
+    new: ast.expr | None
+
+
+def find_changes(key: Key, search: Search, known: Sequence[Array]) -> list[Replacement]:
+    """Every small change that gives what is due, as far as floats tell; the likeliest first.
+
+    With values that the program has, `known`, those may stand there as well, or be a factor.
+    """
+    inputs = key.problem.select_inputs(key.scope.inputs)
+    names = [name for name, entry in inputs.items() if not entry.shape]
+    sums = [node for node in search.nodes if _is_sum(node)]
+    terms = {id(search.body), *(id(term) for node in sums for term in operation(node)[1])}
+    tried = [  # all of them are kept: values are known by the identity of pieces
+        Replacement(kind, node, new)
+        for node in search.nodes
+        for kind, new in _changes(node, search.dues[0][id(node)], id(node) in terms, names)
+    ]
+    near = [change for change in tried if change.new and search.fits(change.node, change.new)]
+    for node in search.nodes if known else ():
+        near += [Replacement(kind, node, None) for kind in _of_values(search, node, known)]
+    return sorted(near, key=lambda change: KINDS.index(change.kind))
+
+
+# -- small changes ---------------------------------------------------------------------------------
+
+
+def _changes(
+    node: ast.expr, due: float | None, is_term: bool, names: Sequence[str]
+) -> Iterator[tuple[str, ast.expr]]:
+    """Small changes of one piece, in whose place a number may be due."""
+    match node:
+        case ast.Constant(int() | Fraction() as number) if not isinstance(number, bool):
+            yield from (("number", new) for new in _numbers(Fraction(number), due))
+            if isinstance(number, Fraction):
+                yield from (("rounding", new) for new in _roundings(number, due))
+        case ast.Name(id):
+            yield from (("letter", _name(name)) for name in names if name != id)
+            yield "missing", ast.BinOp(node, ast.Pow(), ast.Constant(2))
+        case ast.UnaryOp(ast.USub(), inner):
+            yield "sign", inner
+        case ast.Call(ast.Name(id), args):
+            others = next((family for family in FAMILIES if id in family), ())
+            calls = (ast.Call(_name(other), [*args], []) for other in others if other != id)
+            yield from (("function", call) for call in calls)
+        case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
+            turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+            yield "sign", ast.BinOp(left, turned, right)
+        case ast.BinOp(left, op, right):
+            yield from (("too much", kept) for kept in (left, right)[: 1 + _is_product(op)])
+    yield from (("bracket", new) for new in _regroup(node))
+    if is_term and not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
+        yield "sign", ast.UnaryOp(ast.USub(), node)
+    factors = (*map(_name, names), ast.Constant(2), ast.Constant(3)) if is_term else ()
+    for factor in factors:  # one that is missing, above or below
+        yield "missing", ast.BinOp(factor, ast.Mult(), node)
+        yield "missing", ast.BinOp(node, ast.Div(), factor)
+
+
+def _name(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _is_product(op: ast.operator) -> bool:
+    return isinstance(op, ast.Mult)
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
+
+
+def _numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+    """The number that is due, where it is simple; inside a function, those near."""
+    if due is None:
+        others = [value - 1, value + 1, 2 * value, value / 2, 10 * value, value / 10]
+    else:
+        others = [Fraction(due).limit_denominator(LARGEST)] if abs(due) < LARGEST**2 else []
+    for other in others:
+        if other not in (value, 0):
+            above: ast.expr = ast.Constant(abs(other.numerator))
+            if other.denominator > 1:
+                above = ast.BinOp(above, ast.Div(), ast.Constant(other.denominator))
+            yield above if other > 0 else ast.UnaryOp(ast.USub(), above)
+
+
+def _roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+    """The exact numbers of which a decimal may be what is left: 2*pi for 6.28."""
+    unit = next((10.0**-k for k in range(DECIMALS) if not value * 10**k % 1), 0.0)
+    if due is None or not 0 < abs(due - value) <= unit:
+        return
+    for constant, size in EXACT.items():
+        share = Fraction(due / size).limit_denominator(SHARE)
+        if share > 0 and abs(share * size - due) <= NEAR * due:
+            exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
+            exact += f"/{share.denominator}" if share.denominator > 1 else ""
+            yield ast.parse(exact.replace("*1/", "/"), mode="eval").body
+
+
+def _regroup(node: ast.expr) -> Iterator[ast.expr]:
+    """A bracket taken away from a sum, or put around one."""
+    match node:
+        case ast.BinOp(ast.BinOp(a, first, b), second, c) if _differ(first, second):
+            yield ast.BinOp(a, first, ast.BinOp(b, second, c))
+    match node:
+        case ast.BinOp(a, first, ast.BinOp(b, second, c)) if _differ(first, second):
+            yield ast.BinOp(ast.BinOp(a, first, b), second, c)
+        case ast.Call(function, [ast.BinOp(a, plus, b)]) if isinstance(plus, SUM):
+            yield ast.BinOp(ast.Call(function, [a], []), plus, b)
+
+
+def _differ(first: ast.operator, second: ast.operator) -> bool:
+    """Whether brackets make a difference: of a sum and a product."""
+    known = all(isinstance(op, SUM + PRODUCTS) for op in (first, second))
+    return known and isinstance(first, SUM) != isinstance(second, SUM)
+
+
+def _of_values(search: Search, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
+    """What is due in its place: its square, a number times it, a value of the program, or that."""
+    has = np.array([search.at(point, node) for point in search.points])
+    due = np.array([dues[id(node)] for dues in search.dues], dtype=float)
+    with np.errstate(all="ignore"):
+        ratio = due / has
+        if not np.all(np.isfinite(ratio)):
+            return
+        if _same(due, has**2):
+            yield "square"
+        near = Fraction(float(ratio[0])).limit_denominator(SIMPLE)
+        if not _is_sum(node):
+            if 0 < abs(near.numerator) <= SIMPLE**2 and _same(ratio, float(near)):
+                yield "ratio"
+            turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
+            if any(_same(ratio, of) for of in turned):
+                yield "factor"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in WAVES:
+            known = [*known, *(getattr(np, wave)(value) for value in known for wave in WAVES)]
+        free = not isinstance(node, ast.Constant) and node is not search.body
+        if free and any(_same(due, sign * value) for value in known for sign in (1, -1)):
+            yield "value"
+
+
+def _same(a: Array, b: Value) -> bool:
+    return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
+
+
+# -- a slip, and a place ---------------------------------------------------------------------------
+
+
+def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
+    """The diagnosis of a typed formula that one change makes right; None where none does.
+
+    Of single numbers only. Where several changes do, the likeliest is named; its place is in the
+    answer.
+    """
+    try:
+        search = Search(key, part, formula)
+        near = find_changes(key, search, ()) if search.points else []
+    except FAILURES:
+        return None
+    for kind, node, new in near:
+        if new is None or (kind != "rounding" and search.is_short):
+            continue
+        tree = ast.fix_missing_locations(copy_tree(formula.tree, {id(node): new}))
+        with suppress(TextError, *FAILURES):
+            ready = readings(key.scope, replace(formula, tree=tree))
+            if compare_answer(key, part.name, ready).outcome.kind == "equal":
+                return _diagnose(formula, kind, node, new)
+    return None
+
+
+def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Diagnosis:
+    """The slip, with its place in what was typed, and what belongs there."""
+    (start, end), now = _place(node), echo(new)
+    match node:
+        case ast.BinOp(left, ast.Mult(), right) if kind == "too much":
+            (start, end), now = _place(right if new is left else left), ""
+        case ast.BinOp(left, ast.Add() | ast.Sub()) if kind == "sign" and _is_sum(new):
+            assert isinstance(new, ast.BinOp)
+            sign = "-" if isinstance(new.op, ast.Sub) else "+"
+            start, now = left.end_col_offset or 0, f"{sign} {bracket(new.right, PRODUCT)}"
+    text = formula.text[start:end].lstrip(" )]}")  # between two terms, what closes the first one
+    now = now if "**" in formula.text else now.replace("**", "^")
+    cure = f"with `{now}` for `{text}`" if now else f"without `{text}`"
+    row = SLIPS["number" if kind == "rounding" else kind]
+    texts = {"cure": cure, "text": text}
+    return Diagnosis("unique", (Hypothesis(row, (end - len(text), end), texts=texts),))
+
+
+def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Place | None:
+    """Where the piece to blame begins and ends in an answer that was judged wrong; None: unknown.
+
+    `line` is the first line of its working that does not hold; else its last step is looked at.
+    Only formulas of single numbers are.
+    """
+    try:
+        formula = key.read(part, answer)
+        if not isinstance(formula, Formula):
+            return None
+        step = next((each for each in formula.steps if each.line == line and each.tree), None)
+        if step is not None and step.tree is not None:
+            formula = formula.piece(step.tree)
+        search = Search(key, part, formula)
+        several = len(search.points) > 1
+        found = find_changes(key, search, list(_values(key, part))) if several else []
+        return _blame(found, formula) if found else None
+    except (TextError, *FAILURES):
+        return None
+
+
+def _values(key: Key, part: Part) -> Iterator[Array]:
+    """Values, derivatives and slopes that the program has there, but for constant ones."""
+    at = [look.k for look in key.looks(part)]
+    for line in key.mistaken.alone:
+        if not line.scalar or part.name not in line.shapes or max(at) >= len(line.x):
+            continue
+        for k, tangent in enumerate(line.tangents):
+            derivative = () if tangent is None else (tangent[:, 0],)
+            for each in (line.y[k], *derivative, *line.f[k]):
+                if np.all(np.isfinite(each)) and np.ptp(each):
+                    yield each[at]
+
+
+def _place(node: ast.expr) -> Place:
+    return node.col_offset, node.end_col_offset or 0
+
+
+def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
+    """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
+    kind = found[0].kind
+    blamed = [
+        change.node.right  # of a sign between two terms the second one
+        if kind == "sign"
+        and isinstance(change.node, ast.BinOp)
+        and isinstance(change.new, ast.BinOp)
+        else change.node
+        for change in found
+        if change.kind == kind
+    ]
+    if kind not in OF_A_TERM:
+        return min(map(_place, blamed), key=lambda at: at[1] - at[0])
+    term = _terms(formula.tree.body)
+    start, end = max((_place(term[id(n)]) for n in blamed), key=lambda at: at[1] - at[0])
+    before = formula.text[:start].rstrip()  # a term with the sign before it
+    return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
+
+
+def _terms(body: ast.expr) -> dict[int, ast.expr]:
+    """For each piece the largest product that it is a factor of."""
+    found, nodes = {id(body): body}, [body]
+    for node in nodes:
+        name, pieces = operation(node)
+        factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
+        for piece in pieces:
+            found[id(piece)] = found[id(node)] if piece in factors else piece
+            nodes.append(piece)
+    return found

@@ -1,0 +1,175 @@
+"""A point of a problem: what has a value there, as arbs, and the gradients that are due.
+
+Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*h*(1 - h**2)*x`),
+and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
+"""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.equivalence import At, Values
+from gradcheck.language.kinds import VOCABULARY
+from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.run import precision
+from gradcheck.numbers.scalars import Scalar, Scalars
+from gradcheck.opinions.symbolic import gradients_at
+from gradcheck.ops import BY_SPELLING
+from gradcheck.problem import draw
+from gradcheck.problem.record import Point, Problem, is_training
+from gradcheck.training import questions
+from gradcheck.values import Array, Value
+
+LOOK = 128  # bits, for a look at floats
+GRADIENT = "d"  # before the name of a value: its gradient's
+NUMBERS = (np.ndarray, np.floating)
+BACKWARD = frozenset({"grad", "backward", "recorded", "step"})
+
+
+class _Known(dict[str, Array]):
+    """The inputs at a point; what a program makes of them is found when it is first looked up."""
+
+    def __init__(self, spot: "Spot", bits: int) -> None:
+        super().__init__({name: arbs(value) for name, value in spot.given.items()})
+        self.spot, self.bits = spot, bits
+
+    def __missing__(self, name: str) -> Array:
+        part = gradients_named(self.spot.problem).get(name)
+        if part is None:
+            self.update({**program_values(self.spot.problem, self.spot.point), **self})
+        else:
+            self[name] = np.asarray(self.spot.gradient(part)(self.bits), dtype=object)
+        if name not in self:
+            words = f"`{name}` has no value at a point: the program assigns it nowhere"
+            raise GradcheckError(words)
+        return self[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """A point of a problem; its arbs and gradients are remembered for the next answer."""
+
+    problem: Problem
+    point: Point
+    inputs: dict[int, dict[str, Array]] = field(default_factory=dict)
+    gradients: dict[int, Mapping[str, Array]] = field(default_factory=dict)
+
+    def arbs(self, bits: int) -> dict[str, Array]:
+        """All values here, at the precision that is set."""
+        if bits not in self.inputs:
+            self.inputs[bits] = _Known(self, bits)
+        return self.inputs[bits]
+
+    def values_of(self, words: Collection[str], bits: int) -> dict[str, Array]:
+        """Of some words those that are values here: inputs, and names of the program."""
+        known = self.arbs(bits)
+        return {word: known[word] for word in words if word in self.given or word in self.named}
+
+    @cached_property
+    def given(self) -> Point:
+        """The inputs here."""
+        return self.problem.select_inputs(self.point)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """What the program calls values by."""
+        return frozenset((*assigned_names(self.problem), *gradients_named(self.problem)))
+
+    @cached_property
+    def floats(self) -> dict[str, float]:
+        """The single numbers here, for a quick look."""
+        known = dict(self.given)
+        with suppress(GradcheckError), precision(LOOK):
+            known |= self.values_of(self.named, LOOK)
+        return {name: middle(arbs(v).item()) for name, v in known.items() if not np.shape(v)}
+
+    def gradient(self, part: str) -> At:
+        """The part's gradient here, as a function of the number of bits: a bare arb of a number."""
+
+        def at(bits: int) -> Values:
+            if bits not in self.gradients:
+                self.gradients[bits] = gradients_at(self.problem.case(self.point), bits)
+            found: Array = self.gradients[bits][part]
+            return found if found.shape else found.item()
+
+        return at
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether the point lies in the program's domain and at no kink."""
+        return draw.path_at(self.problem, self.point, write=False) is not None
+
+
+# -- what a program names --------------------------------------------------------------------------
+
+
+def gradients_named(problem: Problem) -> dict[str, str]:
+    """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
+    if not problem.made:  # of most problems, at every point of a curve
+        return {}
+    taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
+    if GRADIENT in taken:  # then `dz` is a product
+        return {}
+    names = {f"{GRADIENT}{part}": part for part in problem.made}
+    return {name: part for name, part in names.items() if name not in taken}
+
+
+def assigned_names(problem: Problem) -> Iterator[str]:
+    """The names that a program assigns, but for those of functions and those made of gradients."""
+    nodes = list(ast.walk(problem.program.tree))
+    made, before = set(BACKWARD), 0
+    while before < len(made):
+        before = len(made)
+        for node in nodes:
+            targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+            source = node.iter if isinstance(node, ast.For) else getattr(node, "value", None)
+            if targets[0] is not None and source is not None and _mentions(source, made):
+                inside = (each for target in targets for each in ast.walk(target))
+                made |= {each.id for each in inside if isinstance(each, ast.Name)}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
+            declared = node.id in problem.inputs and node.id not in problem.made
+            if not function and not declared and node.id not in made:
+                yield node.id
+
+
+def _mentions(source: ast.AST, names: set[str]) -> bool:
+    """Whether a piece reads one of some names, or an attribute that gradients come from."""
+    return any(
+        (isinstance(node, ast.Name) and node.id in names)
+        or (isinstance(node, ast.Attribute) and node.attr in BACKWARD)
+        for node in ast.walk(source)
+    )
+
+
+def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
+    """The shapes of the numbers that a program's names have at its end."""
+    names = frozenset(assigned_names(problem))
+    found: dict[str, Value] = {}
+    with suppress(GradcheckError):
+        if names and is_training(problem):
+            found = questions.numbers_named(problem, point)
+        elif names:
+            inputs = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
+            known = problem.outcome_on("float", inputs).names
+            found = {name: v for name, v in known.items() if isinstance(v, NUMBERS)}
+    return {name: np.shape(value) for name, value in found.items() if name in names}
+
+
+def program_values(problem: Problem, point: Point) -> dict[str, Array]:
+    """The numbers that a program's names have at its end, as arbs at the precision that is set.
+
+    Raises GradcheckError where the program does not run, or a comparison cannot be decided.
+    """
+    if is_training(problem):
+        found = questions.balls_named(problem, point)
+        return {name: arbs(value) for name, value in found.items()}
+    named = problem.outcome_on("ball", {n: balls(value) for n, value in point.items()}).names
+    kinds = (Scalar, Scalars, *NUMBERS)
+    return {name: arbs(value) for name, value in named.items() if isinstance(value, kinds)}
