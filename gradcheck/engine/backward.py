@@ -1,14 +1,16 @@
-"""The way back from outputs: where it starts, what it walks on, and what it leaves in `.grad`."""
+"""The way back from outputs: where it starts, what it walks on, and who sees a gradient go by."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Self
+from weakref import ref
 
 import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.state import State, bare, land
+from gradcheck.engine.state import State, bare, by_ledger, land
 from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk, watched_cells
 from gradcheck.values import Routine, Value
 
@@ -38,15 +40,35 @@ def backward(
     ends = [tensors] if isinstance(tensors, State) else list(tensors)
     roots = starts(ends, gradients)
     for t in wanted:
-        t.retain_grad()
+        retain(t)
     land(run(roots, retain_graph, create_graph, only, type(ends[0])), create_graph)
+
+
+def backward_from(
+    self: State,
+    gradient: Value = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Value = None,
+) -> None:
+    """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
+
+    Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
+    """
+    plain = gradient is inputs is None and not create_graph and MODE.walked is None
+    if plain and type(self._value) is np.float64:
+        land(walk([(_source(0, self), ONE)], retain=bool(retain_graph)), False)
+        return
+    given = None if gradient is None else [gradient]
+    backward([self], given, retain_graph, create_graph, inputs)
 
 
 def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
     """The steps to start from and their seeds; PyTorch's complaints where there are none."""
     ends = [tensors] if isinstance(tensors, State) else list(tensors)
-    several = gradients if isinstance(gradients, list | tuple) else [gradients]
-    given = [None] * len(ends) if gradients is None else list(several)
+    given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
+    if gradients is None:
+        given *= len(ends)
     if len(given) != len(ends):
         raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
     seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]
@@ -71,8 +93,7 @@ def _seed(index: int, t: State, gradient: Value) -> Value:
     if g.shape != t.shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{index}] has a shape of "
-            f"torch.Size({list(g.shape)}) and output[{index}] has a shape of "
-            f"torch.Size({list(t.shape)})."
+            f"torch.Size({list(g.shape)}) and output[{index}] has a shape of {t.shape}."
         )
     return g if g.dtype == t.dtype else g.to(t.dtype)
 
@@ -87,51 +108,129 @@ def run(
     """Walk the tape: on bare arrays, or on tensors when the walk itself is to be recorded."""
     retain = create_graph if retain_graph is None else retain_graph
     if not create_graph:
-        seeds = [(step, bare(g)) for step, g in roots]
-        landed = walk(seeds, retain=retain, only=only)
+        landed = walk([(step, bare(g)) for step, g in roots], retain=retain, only=only)
     else:
         live = [(step, g if isinstance(g, State) else kind(g)) for step, g in roots]
         with Recording(True):
-            landed = walk(live, retain=retain, read=partial(_alive, kind), only=only)
+            landed = walk(live, retain=retain, read=partial(_revive, kind), only=only)
     if MODE.walked is not None:
         MODE.walked(roots, landed)
     return landed
 
 
-def _alive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
+def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = read_saved(node)
     cells = watched_cells(node)
 
-    def revive(value: Value, step: Step | None, i: int) -> Value:
+    def revived(value: Value, step: Step | None, i: int) -> Value:
         if step is None:
             return value
         twin = kind(value, True, step if isinstance(step, Node) else None)
         if isinstance(step, Leaf):
             twin._leaf = lambda: step
-        if i in cells:
-            twin._cell = cells[i]
+        twin._writes = cells.get(i)
         return twin
 
-    pairs = zip(operands, node.edges, strict=False)
-    live = tuple(revive(value, edge, i) for i, (value, edge) in enumerate(pairs))
-    return (revive(y, node, -1) if hasattr(y, "dtype") else y), live
+    live = tuple(
+        revived(v, edge, i) for i, (v, edge) in enumerate(zip(operands, node.edges, strict=False))
+    )
+    return (revived(y, node, -1) if hasattr(y, "dtype") else y), live
 
 
-def backward_from(
-    self: State,
-    gradient: Value = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    inputs: Value = None,
-) -> None:
-    """Add d(self)/d(leaf), contracted with `gradient`, to the `.grad` of every leaf.
+# -- who sees a gradient go by: users' hooks, and last of all a tensor that retains its own --------
 
-    Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
-    """
-    plain = gradient is inputs is None and not create_graph and MODE.walked is None
-    if plain and type(self._value) is np.float64:
-        land(walk([(_source(0, self), ONE)], retain=bool(retain_graph)), False)
-        return
-    given = None if gradient is None else [gradient]
-    backward([self], given, retain_graph, create_graph, inputs)
+Hook = Callable[[Value], Value]
+
+
+class Removable:
+    """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
+
+    def __init__(self, hooks: list[Hook], call: Hook) -> None:
+        """Remember where the hook hangs."""
+        self._hooks, self._call = hooks, call
+
+    def remove(self) -> None:
+        """Take the hook off; twice does no harm."""
+        if self._call in self._hooks:
+            self._hooks.remove(self._call)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register(self: State, hook: Hook) -> Removable:
+    """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
+    if not self.requires_grad:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    step = self._step()
+    if isinstance(step, Leaf):
+        self._leaf = lambda: step  # a hook must outlive the graphs that pass here
+    if step.hooks is None:
+        step.hooks = []
+    call = partial(_ask, hook, type(self))  # without self: it would hold the tensor it hangs on
+    step.hooks.append(call)
+    return Removable(step.hooks, call)
+
+
+def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
+    """The hook's answer in place of g, if it gave one that fits; bare cotangents go unrecorded."""
+    live = isinstance(g, State)
+    with Recording(MODE.recording and live):
+        answer = hook(g if live else kind(g))
+    if answer is None:
+        return g
+    if not isinstance(answer, State):
+        raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if answer.dtype != g.dtype:
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was torch.{advice.kind(g)} got "
+            f"torch.{advice.kind(answer)})"
+        )
+    if answer.shape != g.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    return answer if live else answer._value
+
+
+def retain(self: State) -> None:
+    """Keep the gradient of a non-leaf in `.grad`."""
+    if not self.requires_grad:
+        raise RuntimeError(advice.NO_RETAINING)
+    if self._node is not None and not retains(self):
+        holder = ref(self)  # weakly: the graph keeps no value alive for this
+        self._node.keeper = partial(_keep, holder)
+
+
+def retains(t: State) -> bool:
+    t._settle()
+    return _is_kept(t, t._node)
+
+
+def _is_kept(t: State, node: Node | None) -> bool:
+    return node is not None and node.keeper is not None and node.keeper.args[0]() is t
+
+
+def move_keeper(t: State, before: Node | None) -> None:
+    """A tensor that got a new node keeps the gradient of what it holds now."""
+    if before is not None and t._node is not None and _is_kept(t, before):
+        t._node.keeper, before.keeper = before.keeper, None
+
+
+def _keep(holder: Callable[[], State | None], g: Value) -> None:
+    """Add what arrives at the holder's node to its own `.grad`."""
+    t = holder()
+    if t is not None:
+        by_ledger("kept", t, partial(_add_kept, t, g), g)
+
+
+def _add_kept(t: State, g: Value) -> None:
+    held: Value = t._grad
+    if isinstance(g, State):
+        t._grad = g if held is None else held + g
+    else:  # unrecorded, and in memory that is nobody else's
+        total = np.array(g) if held is None else np.asarray(held._value + g)
+        t._grad = type(t)(total[()])

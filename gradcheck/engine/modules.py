@@ -6,9 +6,9 @@ from textwrap import indent
 from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.inplace import copy_
 from gradcheck.engine.state import clear
 from gradcheck.engine.tensor import Tensor
+from gradcheck.engine.writing import copy_
 from gradcheck.values import Params, Value
 
 PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()

@@ -5,7 +5,7 @@ cimport gradcheck.engine.native as native
 @cython.final
 cdef class Node:
     cdef object __weakref__
-    cdef public object op, params, y, hooks, span
+    cdef public object op, params, y, hooks, keeper, span
     cdef public long long order
     cdef public tuple edges, forms, operands, watch
 

@@ -48,8 +48,8 @@ class Node:
     """
 
     __slots__ = (
-        "__weakref__", "edges", "forms", "hooks", "op", "operands", "order", "params", "span",
-        "watch", "y",
+        "__weakref__", "edges", "forms", "hooks", "keeper", "op", "operands", "order", "params",
+        "span", "watch", "y",
     )  # fmt: skip
 
     op: Op
@@ -60,6 +60,7 @@ class Node:
     y: Value
     watch: tuple[Value, ...] | None
     hooks: list[Hook] | None
+    keeper: Value
     span: tuple[int, int] | None
     order: int
 
@@ -171,7 +172,7 @@ def make_node(  # noqa: PLR0917 - by position: it is called for every op
     node.params = params
     node.y = y
     node.watch = watch
-    node.hooks = node.span = None
+    node.hooks = node.keeper = node.span = None
     node.order = native.tick()
     return node
 
@@ -308,6 +309,8 @@ def walk(
         g = arrived.pop(node)
         if node.hooks:
             g = apply_hooks(node, g)
+        if node.keeper is not None:
+            node.keeper(g)
         if only is not None and node in only:
             landed[node] = g
         if above is not None and node not in above:

@@ -18,8 +18,8 @@ from typing import Self
 import numpy as np
 from numpy import float64, ndarray
 
-from gradcheck.engine import advice, hooks, inplace, native, views
-from gradcheck.engine.backward import backward_from
+from gradcheck.engine import advice, native, writing
+from gradcheck.engine.backward import backward_from, register, retain, retains
 from gradcheck.engine.printing import EntryCount, show
 from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.engine.state import (
@@ -75,9 +75,9 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
     for t in operands:
         if type(t) is Tensor and t._view is not None:
             t._view.settle(t)
-    moving = row in views.MOVING and type(operands[0]) is Tensor
+    moving = row in writing.MOVING and type(operands[0]) is Tensor
     if moving:
-        y = views.forward(row, operands[0], params)
+        y = writing.forward(row, operands[0], params)
     values = [t._value if type(t) is Tensor else constant(t) for t in operands]
     if not moving:
         y = row.forward(*values, **params)
@@ -85,7 +85,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
         y = MODE.disturb(row, y)
     out = Tensor(in_floats(row.forward, tuple(values), params, y))
     if not row.elementwise:
-        views.link(out, operands, row, params)
+        writing.link(out, operands, row, params)
     if MODE.recording:
         wanted = tuple([type(t) is Tensor and t._tracked for t in operands])
         if True in wanted:
@@ -215,7 +215,7 @@ def _looks(y: Value, u: Value) -> bool:
 
 
 def _ordinary(row: Op) -> bool:
-    return row.arrange is None and row not in views.MOVING
+    return row.arrange is None and row not in writing.MOVING
 
 
 QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
@@ -297,7 +297,7 @@ def _of_row(row: Op) -> Routine:
 def _in_place(row: Op) -> Routine:
     def method(self: "Tensor", *args: Value, **kwargs: Value) -> Value:
         operands, params = row.normal((self, *args), kwargs)
-        return inplace.write(self, row, operands[1:], params)
+        return writing.write(self, row, operands[1:], params)
 
     return method
 
@@ -380,13 +380,13 @@ class Tensor(State, Methods):  # type: ignore[misc]
     __array_priority__ = 1000
 
     backward = backward_from
-    __setitem__ = inplace.set_item
-    zero_, fill_, copy_ = inplace.zero_, inplace.fill_, inplace.copy_
-    add_, sub_, polygamma_ = inplace.add_, inplace.sub_, inplace.nth_
-    data = property(lambda self: self.detach(), inplace.assign)
+    __setitem__ = writing.set_item
+    zero_, fill_, copy_ = writing.zero_, writing.fill_, writing.copy_
+    add_, sub_, polygamma_ = writing.add_, writing.sub_, writing.nth_
+    data = property(lambda self: self.detach(), writing.assign)
     to = astype = to
-    retain_grad, register_hook = hooks.retain, hooks.register
-    retains_grad = property(hooks.retains)
+    retain_grad, register_hook = retain, register
+    retains_grad = property(retains)
     numel, dim = _calling(np.size, bare), _calling(np.ndim, bare)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:

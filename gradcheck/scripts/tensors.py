@@ -11,10 +11,10 @@ import numpy as np
 
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
-from gradcheck.engine.inplace import copy_
 from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
+from gradcheck.engine.writing import copy_
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.ops.row import respell
