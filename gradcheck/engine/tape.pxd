@@ -17,6 +17,15 @@ cdef class Leaf:
     cdef public object variable, hooks
     cdef public long long order
 
+@cython.final
+cdef class Waiting:
+    cdef Node ahead
+    cdef list heap
+
+    @cython.locals(ahead=Node)
+    cdef put(self, Node node)
+    cdef Node take(self)
+
 cdef list RECENT
 cdef object NUMBER_TYPE, passed, float64, ndarray
 
@@ -30,7 +39,7 @@ cpdef expect_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)
 
-cdef object _piece(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
+cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef tuple _values(Node node, object read)
 cdef object _rules(Node node, object y, tuple operands)
-cdef _arrive(object step, object g, dict arrived, list waiting, object verbs)
+cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)

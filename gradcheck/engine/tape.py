@@ -282,6 +282,33 @@ Roots = list[tuple[Step, Value]]
 Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 
+class Waiting:
+    """Nodes whose turn will come, the latest first: one stands ahead, the others in a heap."""
+
+    __slots__ = ("ahead", "heap")
+
+    def __init__(self) -> None:
+        self.ahead: Node | None = None
+        self.heap: list[tuple[int, Node]] = []
+
+    def put(self, node: Node) -> None:
+        ahead = self.ahead
+        if ahead is None and self.heap:
+            ahead = self.ahead = heappop(self.heap)[1]
+        if ahead is not None:
+            if ahead.order > node.order:
+                ahead, node = node, ahead
+            heappush(self.heap, (-ahead.order, ahead))
+        self.ahead = node
+
+    def take(self) -> Node | None:
+        node = self.ahead
+        if node is None and self.heap:
+            return heappop(self.heap)[1]
+        self.ahead = None
+        return node
+
+
 def walk(
     roots: Roots,
     *,
@@ -299,29 +326,27 @@ def walk(
     """
     arrived: dict[Step, Value] = {}
     landed: dict[Step, Value] = {}
-    waiting: list[tuple[int, Node]] = []
+    waiting = Waiting()
     for root, g in roots:
         _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
     above = None if only is None else _above(only, arrived)
-    wanted = None if above is None or only is None else above | only
-    while waiting:
-        node: Node = heappop(waiting)[1]
+    while (taken := waiting.take()) is not None:
+        node: Node = taken
         g = arrived.pop(node)
-        if node.hooks:
+        if node.hooks or node.keeper is not None:
             g = apply_hooks(node, g)
-        if node.keeper is not None:
-            node.keeper(g)
-        if only is not None and node in only:
-            landed[node] = g
-        if above is not None and node not in above:
-            continue
+        if above is not None and only is not None:
+            if node in only:
+                landed[node] = g
+            if node not in above:
+                continue
         y, operands = _values(node, read)
         rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
-            if edge is None or not (wanted is None or edge in wanted):
+            if edge is None or (above is not None and not (edge in above or edge in only)):
                 continue
             if rules is not None:
-                piece = _piece(node, i, g, y, operands, rules)
+                piece = _pull_and_fit(node, i, g, y, operands, rules)
             else:
                 piece = verbs.pull(node, i, g, y, operands)
                 piece = piece if piece is None else verbs.fit(node, i, piece)
@@ -329,17 +354,16 @@ def walk(
                 _arrive(edge, piece, arrived, waiting, verbs)
         if not retain:
             node.release()
-    leaves = {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
-    return {step: g.copy() if type(g) is ndarray else g for step, g in (landed | leaves).items()}
+    landed |= {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
+    return {step: g.copy() if type(g) is ndarray else g for step, g in landed.items()}
 
 
-def _arrive(step: Step, g: Value, arrived: Value, waiting: Value, verbs: Value) -> None:
+def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value) -> None:
     """A cotangent comes to a step: the first waits there, others are accumulated."""
     held = arrived.get(step)
     arrived[step] = g if held is None else verbs.accumulate(step, held, g)
     if held is None and type(step) is Node:
-        node: Node = step
-        heappush(waiting, (-node.order, node))
+        waiting.put(step)
 
 
 def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
@@ -352,38 +376,37 @@ def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
 
 
 def _rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
+    """The rules of a node: one an operand, or one for all, made for this value."""
     rules: Value = node.op.vjps
     return rules if type(rules) is tuple else rules(y, *operands, **node.params)
 
 
-def _piece(  # noqa: PLR0917 - by position: it is called for every edge
+def _pull_and_fit(  # noqa: PLR0917 - by position: it is called for every edge
     node: Node, i: Position, g: Value, y: Value, operands: tuple[Value, ...], rules: Value
 ) -> Value:
     """`pull` and `fit` for operand i, without detours."""
     if type(rules) is not tuple:
         piece = rules(i, g)
-        return piece if piece is None else fit(node, i, piece)
-    rule = rules[i]
-    if rule is pass_on:
+    elif rules[i] is pass_on:
         piece = g
-    elif rule is None:
-        return pull(node, i, g, y, operands)
-    elif node.params:
-        piece = rule(y, *operands, **node.params)(g)
+    elif rules[i] is None or node.params:
+        piece = pull(node, i, g, y, operands)
     elif len(operands) == 2:
-        piece = rule(y, operands[0], operands[1])(g)
+        piece = rules[i](y, operands[0], operands[1])(g)
     else:
-        piece = rule(y, *operands)(g)
+        piece = rules[i](y, *operands)(g)
     form = node.forms[i]
-    if (type(piece) is float64 and form is NUMBER) or native.has_form(piece, form):
+    if (type(piece) is float64 and form is NUMBER) or piece is None:
         return piece
-    return fit(node, i, piece)
+    return piece if native.has_form(piece, form) else fit(node, i, piece)
 
 
 def apply_hooks(step: Step, g: Value) -> Value:
     """The cotangent after the hooks that hang on a step."""
     for hook in step.hooks or ():
         g = hook(g)
+    if type(step) is Node and step.keeper is not None:
+        step.keeper(g)
     return g
 
 
