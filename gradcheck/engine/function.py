@@ -63,7 +63,7 @@ def _save(tensor: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]
     kept = tensor
     if is_output:
         kept = Tensor(tensor._value, tensor._tracked)
-        kept._cell = cell
+        kept._writes = cell
 
     def read() -> Tensor:
         node = maker()
@@ -73,7 +73,7 @@ def _save(tensor: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]
         if not is_output:
             return kept
         twin = Tensor(kept._value, kept._tracked, node)
-        twin._cell = cell
+        twin._writes = cell
         return twin
 
     return read

@@ -3,16 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from textwrap import indent
-from weakref import WeakValueDictionary
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.state import clear
 from gradcheck.engine.tensor import Tensor
 from gradcheck.engine.writing import copy_
-from gradcheck.values import Params, Value
-
-PARAMETERS: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
-"""What `Parameter` made, by identity: a module counts these among its parameters."""
+from gradcheck.values import Value
 
 
 def Parameter(data: Value, requires_grad: bool = True) -> Tensor:  # noqa: N802 - PyTorch's name
@@ -23,12 +19,12 @@ def Parameter(data: Value, requires_grad: bool = True) -> Tensor:  # noqa: N802 
 
 def mark(t: Tensor) -> Tensor:
     """The tensor itself, from now on a parameter."""
-    PARAMETERS[id(t)] = t
+    t._parameter = True
     return t
 
 
 def is_parameter(value: Value) -> bool:
-    return isinstance(value, Tensor) and PARAMETERS.get(id(value)) is value
+    return isinstance(value, Tensor) and value._parameter
 
 
 class Module:
@@ -107,15 +103,6 @@ class Module:
     def eval(self) -> "Module":
         """Itself, no longer in training."""
         return self.train(False)
-
-    def __getstate__(self) -> tuple[Params, list[str]]:
-        return vars(self), [name for name, value in vars(self).items() if is_parameter(value)]
-
-    def __setstate__(self, state: tuple[Params, list[str]]) -> None:
-        """A copy's parameters are parameters too."""
-        vars(self).update(state[0])
-        for name in state[1]:
-            mark(vars(self)[name])
 
     def _lines(self) -> list[str]:
         inner = ((name, v) for name, v in vars(self).items() if isinstance(v, Module))

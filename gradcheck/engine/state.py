@@ -38,14 +38,22 @@ class State:
     """
 
     __slots__ = (
-        "__weakref__", "_grad", "_leaf", "_node", "_tracked", "_value", "_view", "_writes",
+        "__weakref__", "_grad", "_leaf", "_node", "_parameter", "_tracked", "_value", "_view",
+        "_writes",
     )  # fmt: skip
 
-    def __init__(self, value: Value, tracked: bool = False, node: Node | None = None) -> None:
+    def __init__(
+        self,
+        value: Value,
+        tracked: bool = False,
+        node: Node | None = None,
+        parameter: bool = False,
+    ) -> None:
         """Wrap a NumPy value; users call `tensor(...)`, and of lists `Tensor` makes floats."""
         self._value: Value = value if type(value) is not list else np.array(value, np.float64)
         self._tracked = tracked
         self._node = node
+        self._parameter = parameter
         self._writes: list[Value] | None = None
         self._grad: Self | None = None
         self._leaf: Callable[[], Leaf | None] | None = None
@@ -106,10 +114,6 @@ class State:
     def _cell(self) -> list[Value]:
         return cell_of(self)
 
-    @_cell.setter
-    def _cell(self, cell: list[Value]) -> None:
-        self._writes = cell
-
     @property
     def _version(self) -> int:
         """How many in-place operations have touched this memory."""
@@ -126,8 +130,8 @@ class State:
 
     def _share(self) -> None:
         """Give a number an address, so that two tensors can look at one memory."""
-        if not isinstance(self._value, np.ndarray):
-            self._value = np.array(self._value)
+        if type(self._value) is not ndarray:
+            self._value = np.asarray(self._value)
 
 
 def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> Value:
@@ -136,6 +140,7 @@ def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> V
     t._value = value
     t._tracked = tracked
     t._node = node
+    t._parameter = False
     t._grad = t._leaf = t._view = t._writes = None
     return t
 
@@ -145,29 +150,6 @@ def cell_of(t: State) -> list[Value]:
     if t._writes is None:
         t._writes = [0, ""]
     return t._writes
-
-
-def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None:
-    """What is to be done to a `.grad` or a leaf: by the ledger, where one is kept."""
-    if UNUSUAL and MODE.ledger is not None:
-        getattr(MODE.ledger, verb)(t, *more, do)
-    else:
-        do()
-
-
-def move(t: State, by: Value) -> None:
-    """An unrecorded write into the tensor's memory: it loses `by`."""
-    if UNUSUAL and MODE.ledger is not None:
-        MODE.ledger.write(t, partial(_move, t, by))
-    else:
-        _move(t, by)
-
-
-def _move(t: State, by: Value) -> None:
-    if type(t._value) is not ndarray:
-        t._share()
-    t._value -= by
-    cell_of(t)[0] += 1
 
 
 def step_of(t: State) -> Step:
@@ -193,20 +175,17 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
 ) -> None:
     """Put the node of `out` on the tape, with just the values that its VJPs will read."""
     keep, keep_y = row.keeps(wanted)
-    edges: list[Step | None] = []
-    forms: list[Form] = []
+    edges: list[Step | None] = [t._step() if wanted[i] else None for i, t in enumerate(operands)]
+    forms: list[Form] = [form(value) for value in values]
     watch: list[Value] = []
     for i, t in enumerate(operands):
-        value = values[i]
-        forms.append(form(value))
-        edges.append((t._node or t._step()) if wanted[i] else None)
         if not keep[i]:
-            values[i] = blank(value)
-        elif hasattr(t, "_cell"):
+            values[i] = blank(values[i])
+        elif isinstance(t, State):
             watch += i, t._cell, t._cell[0]
     if keep_y:
         watch += -1, out._cell, out._cell[0]
-    node = make_node(
+    out._node = make_node(
         row,
         tuple(edges),
         tuple(forms),
@@ -215,9 +194,14 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
         out._value if keep_y else None,
         tuple(watch) if keep_y or True in keep else None,
     )
-    out._node, out._tracked = node, True
+    out._tracked = True
     if MODE.observe is not None:
-        MODE.observe(node, out, operands)
+        MODE.observe(out._node, out, operands)
+
+
+# -- forward values ------------------------------------------------------------------------------
+
+FLOAT = np.dtype(np.float64)
 
 
 def bare(value: Value) -> Value:
@@ -227,11 +211,6 @@ def bare(value: Value) -> Value:
     if type(value) in (list, tuple):
         return type(value)(map(bare, value))
     return value
-
-
-# -- forward values ------------------------------------------------------------------------------
-
-FLOAT = np.dtype(np.float64)
 
 
 def solid(y: Value) -> Value:
@@ -251,9 +230,12 @@ def in_floats(forward: Routine, values: tuple[Value, ...], params: Params, y: Va
 
 def constant(value: Value) -> Value:
     """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
-    if type(value) in (list, tuple, range):
+    kind = type(value)
+    if kind is ndarray or kind is float64 or kind is float:
+        return value
+    if kind is list or kind is tuple or kind is range:
         return np.asarray(value)
-    return float(value) if type(value) is Fraction else value
+    return float(value) if kind is Fraction else value
 
 
 def raise_to(a: Value, b: Value) -> Value:
@@ -274,11 +256,19 @@ OPERATOR: dict[Routine, Routine] = {
 """These do what NumPy's functions do, and faster, on single numbers above all."""
 
 
-# -- where gradients land -----------------------------------------------------------------------
+# -- `.grad` and unrecorded writes: by the ledger, where one is kept -------------------------------
+
+
+def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None:
+    """What is to be done to a `.grad` or a leaf."""
+    if UNUSUAL and MODE.ledger is not None:
+        getattr(MODE.ledger, verb)(t, *more, do)
+    else:
+        do()
 
 
 def land(landed: Mapping[Step, Value], create_graph: bool) -> None:
-    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by a hook."""
+    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by themselves."""
     ledger = MODE.ledger if UNUSUAL else None
     for step, g in landed.items() if ledger is None else ledger.ordered(landed):
         if type(step) is Leaf:
@@ -307,13 +297,27 @@ def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
         cell_of(held)[0] += 1
 
 
+def move(t: State, by: Value) -> None:
+    """An unrecorded write into the tensor's memory: it loses `by`."""
+    by_ledger("write", t, partial(_move, t, by))
+
+
+def _move(t: State, by: Value) -> None:
+    t._share()
+    t._value -= by
+    cell_of(t)[0] += 1
+
+
 def descend(parameters: Iterable[State], rate: Value) -> None:
     """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
     for p in parameters:
         t: State = p
         g: State | None = t._grad
         if g is not None:
-            move(t, rate * g._value)
+            if UNUSUAL:
+                move(t, rate * g._value)
+            else:
+                _move(t, rate * g._value)
 
 
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:

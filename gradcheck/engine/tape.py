@@ -329,13 +329,14 @@ def walk(
     waiting = Waiting()
     for root, g in roots:
         _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
-    above = None if only is None else _above(only, arrived)
+    above = set() if only is None else _above(only, arrived)
+    wanted = None if only is None else above | only
     while (taken := waiting.take()) is not None:
         node: Node = taken
         g = arrived.pop(node)
         if node.hooks or node.keeper is not None:
             g = apply_hooks(node, g)
-        if above is not None and only is not None:
+        if only is not None:
             if node in only:
                 landed[node] = g
             if node not in above:
@@ -343,7 +344,7 @@ def walk(
         y, operands = _values(node, read)
         rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
-            if edge is None or (above is not None and not (edge in above or edge in only)):
+            if edge is None or not (wanted is None or edge in wanted):
                 continue
             if rules is not None:
                 piece = _pull_and_fit(node, i, g, y, operands, rules)

@@ -36,7 +36,7 @@ from gradcheck.engine.state import (
     step_of,
     wrap,
 )  # fmt: skip
-from gradcheck.engine.tape import NUMBER, Node, make_node, stand_in
+from gradcheck.engine.tape import NUMBER, Form, make_node, stand_in
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
@@ -97,116 +97,87 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
 
 
 NONE: Params = {}
-ONE = (True,)
-BOTH, FIRST, SECOND = (True, True), (True, False), (False, True)
-A_NUMBER = (NUMBER,)
-TWO_NUMBERS, NUMBER_FIRST = (NUMBER, NUMBER), (NUMBER, None)
+WANTED: tuple[list[tuple[bool, ...]], ...]
+WANTED = [(True, False), (False, True), (True, True)], [(True,)]
+A_NUMBER, TWO_NUMBERS, NUMBER_FIRST = (NUMBER,), (NUMBER, NUMBER), (NUMBER, None)
 
 
-def of_one(row: Op) -> Callable[..., "Tensor"]:
-    """`apply_to_any` for a row of one operand that gives no view."""
+def _quickly(row: Op) -> Callable[..., "Tensor"]:
+    """`apply_to_any` for a row of one operand, or of two, that gives no view."""
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
-    (keep,), keep_y = row.keeps(ONE)
-    may_look = not row.elementwise
+    alone, may_look = row.operands == 1, not row.elementwise
+    keeps = tuple((*keep, *[False] * alone, y) for keep, y in map(row.keeps, WANTED[alone]))
 
-    def quick(t: Value, params: Params = NONE) -> "Tensor":
-        x: State = t
-        if UNUSUAL or x._view is not None:
-            return apply_to_any(row, (x,), params)
-        u = x._value
+    def quick(a: Value, b: Value = None, params: Params = NONE) -> "Tensor":
+        left: State | None = a if type(a) is Tensor else None
+        right: State | None = b if type(b) is Tensor else None
+        looking = (left is not None and left._view is not None) or (
+            right is not None and right._view is not None
+        )
+        if UNUSUAL or looking:
+            return apply_to_any(row, (a,) if alone else (a, b), params)
+        u = constant(a) if left is None else left._value
+        v = constant(b) if right is None else right._value
         forward = row.forward
         if forward is named:
             forward = swift
-        y = forward(u, **params) if params else forward(u)
-        if type(y) is not float64 and not native.of_type(y, FLOAT):
-            y = in_floats(forward, (u,), params, y)
-        if may_look and _looks(y, u):
-            return apply_to_any(row, (x,), params)
-        if not x._tracked:
-            return Tensor(y)
-        if type(u) is float64:
-            forms, kept = A_NUMBER, u
+        if not alone:
+            y = forward(u, v)
+        elif left is None:
+            raise TypeError(f"{row.name} takes a Tensor, not {type(a).__name__}")
         else:
-            form, blank = stand_in(u)
-            forms, kept = (form,), u if keep else blank
-        watch = _watched(x, None) if keep else None
-        node = make_node(row, (step_of(x),), forms, (kept,), params, None, watch)
-        out: Tensor = wrap(Tensor, y, True, node)
-        if keep_y:
-            _keep(node, y, out)
-        return out
-
-    return quick
-
-
-def of_two(row: Op) -> Callable[..., "Tensor"]:
-    """`apply_to_any` for a row of two operands and no parameters that gives no view."""
-    named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
-    both, first, second = ((*kept, y) for kept, y in map(row.keeps, (BOTH, FIRST, SECOND)))
-    may_look = not row.elementwise
-
-    def quick(a: Value, b: Value) -> "Tensor":
-        left: State | None = a if type(a) is Tensor else None
-        right: State | None = b if type(b) is Tensor else None
-        if (
-            UNUSUAL
-            or (left is not None and left._view is not None)
-            or (right is not None and right._view is not None)
-        ):
-            return apply_to_any(row, (a, b), NONE)
-        u = a if left is None else left._value
-        v = b if right is None else right._value
-        if type(u) is not ndarray and type(u) is not float64:
-            u = constant(u)
-        if type(v) is not ndarray and type(v) is not float64 and type(v) is not float:
-            v = constant(v)
-        forward = row.forward
-        y = swift(u, v) if forward is named else forward(u, v)
+            y = forward(u, **params) if params else forward(u)
         if type(y) is not float64 and not native.of_type(y, FLOAT):
-            y = in_floats(forward, (u, v), NONE, y)
+            y = in_floats(forward, (u,) if alone else (u, v), params, y)
         if may_look and (_looks(y, u) or _looks(y, v)):
-            return apply_to_any(row, (a, b), NONE)
-        start = step_of(left) if left is not None and left._tracked else None
-        other = step_of(right) if right is not None and right._tracked else None
-        if start is not None:
-            keep_u, keep_v, keep_y = both if other is not None else first
-        elif other is not None:
-            keep_u, keep_v, keep_y = second
-        else:
-            return Tensor(y)
-        if type(u) is float64 and (type(v) is float64 or type(v) is float):
-            forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
-        else:
-            (form_u, blank_u), (form_v, blank_v) = stand_in(u), stand_in(v)
-            forms, kept = (form_u, form_v), (u if keep_u else blank_u, v if keep_v else blank_v)
-        watch: tuple[Value, ...] | None = None
-        if keep_u or keep_v:
-            watch = _watched(left if keep_u else None, right if keep_v else None)
-        node = make_node(row, (start, other), forms, kept, NONE, None, watch)
-        out: Tensor = wrap(Tensor, y, True, node)
-        if keep_y:
-            _keep(node, y, out)
-        return out
+            return apply_to_any(row, (a,) if alone else (a, b), params)
+        return _record(row, left, right, u, v, y, keeps, params)
 
     return quick
 
 
-def _watched(left: State | None, right: State | None) -> tuple[Value, ...]:
-    """The operands whose memory is watched, as a node has them; None stands for a constant."""
+def _record(  # noqa: PLR0917 - by position: it is called for every op
+    row: Op,
+    left: State | None,
+    right: State | None,
+    u: Value,
+    v: Value,
+    y: Value,
+    keeps: tuple[Value, ...],
+    params: Params,
+) -> "Tensor":
+    """The tensor of a value, with its node where an operand is tracked."""
+    start = step_of(left) if left is not None and left._tracked else None
+    other = step_of(right) if right is not None and right._tracked else None
+    if start is None and other is None:
+        return wrap(Tensor, y, False, None)  # type: ignore[no-any-return]
+    keep_u, keep_v, keep_y = keeps[0 if other is None else 1 if start is None else 2]
+    alone = len(keeps) == 1
+    forms: tuple[Form, ...]
+    kept: tuple[Value, ...]
+    edges = (start,) if alone else (start, other)
+    if alone and type(u) is float64:
+        forms, kept = A_NUMBER, (u,)
+    elif alone:
+        form, blank = stand_in(u)
+        forms, kept = (form,), (u if keep_u else blank,)
+    elif type(u) is float64 and (type(v) is float64 or type(v) is float):
+        forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
+    else:
+        (form, blank), (form_v, blank_v) = stand_in(u), stand_in(v)
+        forms, kept = (form, form_v), (u if keep_u else blank, v if keep_v else blank_v)
     watch: tuple[Value, ...] = ()
-    if left is not None:
+    if keep_u and left is not None:
         cell = cell_of(left)
         watch = (0, cell, cell[0])
-    if right is not None:
+    if keep_v and right is not None:
         cell = cell_of(right)
         watch = (*watch, 1, cell, cell[0])
-    return watch
-
-
-def _keep(node: Node, y: Value, out: State) -> None:
-    node.y = y
-    seen = -1, cell_of(out), 0
-    node.watch = seen if node.watch is None else node.watch + seen
+    node = make_node(row, edges, forms, kept, params, None, watch if keep_u or keep_v else None)
+    out: Tensor = wrap(Tensor, y, True, node)
+    if keep_y:
+        node.y, node.watch = y, (*watch, -1, cell_of(out), 0)
+    return out
 
 
 def _looks(y: Value, u: Value) -> bool:
@@ -214,18 +185,19 @@ def _looks(y: Value, u: Value) -> bool:
     return type(y) is ndarray and (y is u or native.looks_on(y))
 
 
-def _ordinary(row: Op) -> bool:
-    return row.arrange is None and row not in writing.MOVING
-
-
-QUICKLY.update({row: of_one(row) for row in TABLE.values() if _ordinary(row) and row.operands == 1})
-QUICKLY.update({row: of_two(row) for row in TABLE.values() if _ordinary(row) and row.operands == 2})
+QUICKLY.update(
+    (row, _quickly(row))
+    for row in TABLE.values()
+    if row.arrange is None and row not in writing.MOVING and row.operands in (1, 2)
+)
 QUICK_UFUNCS.update({f: QUICKLY[row] for f, row in BY_FUNCTION.items() if row in QUICKLY})
 
 # -- what NumPy's doors let through to the rows, or past them with bare values --------------------
 
-REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
-ACCUMULATIONS = {np.add: "cumsum", np.multiply: "cumprod"}
+FOLDS: dict[str, dict[Value, str]] = {
+    "reduce": {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"},
+    "accumulate": {np.add: "cumsum", np.multiply: "cumprod"},
+}
 BARE: set[Routine] = {
     np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.allclose, np.isclose,
     np.array_equal, np.any, np.all, np.count_nonzero, np.nonzero, np.searchsorted, np.result_type,
@@ -239,19 +211,8 @@ LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 """What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
 
 
-def _spread(ufunc: np.ufunc, method: str, row: Op, inputs: tuple[Value, ...], how: Params) -> Value:
-    """`np.add.accumulate(x)`: running sums; `np.multiply.outer(a, b)`: each of a with all of b."""
-    if method == "outer":
-        a, b = inputs
-        return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **how)
-    if ufunc not in ACCUMULATIONS:
-        raise TypeError(advice.refused(ufunc, method, {}, no_row=False))
-    return TABLE[ACCUMULATIONS[ufunc]](*inputs, **{"axis": 0, **how})
-
-
 # -- methods of the table of ops ------------------------------------------------------------------
 
-UNARY = {"neg": "negative", "abs": "absolute"}
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
 CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
          "int": np.int32, "bool": np.bool_}  # fmt: skip
@@ -274,11 +235,6 @@ def to(t: "Tensor", dtype: Value) -> "Tensor":
     return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
 
 
-def _invert(t: "Tensor") -> "Tensor":
-    """`t.reciprocal()`: of integers in floats, where np.reciprocal says 0."""
-    return apply(TABLE["reciprocal"], (t if t.dtype.kind == "f" else to(t, np.float64),), {})
-
-
 def _of_row(row: Op) -> Routine:
     """The op of this tensor and the further arguments, quickly where it has one operand alone."""
     quick = QUICKLY.get(row) if row.operands == 1 else None
@@ -289,7 +245,7 @@ def _of_row(row: Op) -> Routine:
         if not args and not kwargs:
             return quick(self)
         (x,), params = row.normal((self, *args), kwargs)
-        return quick(x, params)
+        return quick(x, None, params)
 
     return method
 
@@ -302,28 +258,12 @@ def _in_place(row: Op) -> Routine:
     return method
 
 
-def _operators() -> dict[str, Value]:
-    """`t + other`, `other + t`, `t += other`, `t < other`, `float(t)`."""
-    made: dict[str, Value] = {"__slots__": ()}
-    for symbol, name in OPERATIONS.items():
-        row, quick = TABLE[name], QUICKLY[TABLE[name]]
-        made[f"__{symbol}__"] = quick
-        made[f"__r{symbol}__"] = _swapped(quick)
-        made[f"__i{symbol}__"] = _in_place(row)
-    for symbol, name in UNARY.items():
-        made[f"__{symbol}__"] = _of_row(TABLE[name])
-    for name in COMPARISONS:
-        made[f"__{name}__"] = _comparing(getattr(operator, name), lambda truths: truths)
-    for kind in (float, int, complex):
-        made[f"__{kind.__name__}__"] = _converting(kind)
-    return made
-
-
 def _swapped(quick: Routine) -> Routine:
     return lambda self, other: quick(other, self)
 
 
-def _comparing(plain: Routine, finish: Routine) -> Routine:
+def _comparing(name: str, finish: Routine) -> Routine:
+    plain = getattr(operator, name)
     return lambda self, other: finish(plain(self._value, bare(other)))
 
 
@@ -339,35 +279,30 @@ def _calling(function: Routine, read: Routine = lambda t: t) -> Routine:
     return lambda self, *args, **kwargs: function(read(self), *args, **kwargs)
 
 
-def _spell() -> Iterator[tuple[str, str, Routine]]:
-    """Every name of a method, what it means, and the method; of two meanings the first stays."""
-    for name, own in OWN.items():
-        for each in (name, *(() if name == "transpose" else TABLE[name].school)):
-            yield each, "", in_pytorchs_order(own)
-    yield "reciprocal", "reciprocal", _invert
+def _methods() -> dict[str, Value]:
+    """Methods and operators; of two meanings of a name the one that is entered later stays."""
+    made: dict[str, Routine] = {f.__name__: _calling(f, bare) for f in PLAIN}
+    made |= {name: _comparing(name, box) for name in COMPARISONS}
+    made |= {name: _casting(dtype) for name, dtype in CASTS.items()}
+    made |= {name: _calling(compound) for name, compound in COMPOUNDS.items()}
     for name, row in TABLE.items():
         for each in (name, *row.school):
-            yield each, name, _of_row(row)
+            made[each] = _of_row(row)
             if row.elementwise or name == "clip":
-                yield f"{each}_", name, _in_place(row)
-    for name, compound in COMPOUNDS.items():
-        yield name, name, _calling(compound)
-    for name, dtype in CASTS.items():
-        yield name, name, _casting(dtype)
-    for name in COMPARISONS:
-        yield name, name, _comparing(getattr(operator, name), box)
-    for function in PLAIN:
-        yield function.__name__, function.__name__, _calling(function, bare)
-
-
-def _methods() -> dict[str, Value]:
-    made = _operators()
-    for name, meant, method in _spell():
-        if name not in made:
-            made[name] = METHODS[name].around(method, name) if meant and name in METHODS else method
-            made[name].__name__ = name
-            made[name].__doc__ = f"`{meant or name}` of this tensor and the further arguments."
-    return made
+                made[f"{each}_"] = _in_place(row)
+    made |= {name: differing.around(made[name], name) for name, differing in METHODS.items()}
+    inverse = made["reciprocal"]  # of integers in floats, where np.reciprocal says 0
+    made["reciprocal"] = lambda self: inverse(self if self.dtype.kind == "f" else self.double())
+    for name, own in OWN.items():
+        made |= dict.fromkeys((name, *TABLE[name].school), in_pytorchs_order(own))
+    for symbol, name in OPERATIONS.items():
+        quick = QUICKLY[TABLE[name]]
+        made |= {f"__{symbol}__": quick, f"__r{symbol}__": _swapped(quick)}
+        made[f"__i{symbol}__"] = _in_place(TABLE[name])
+    made |= {"__neg__": made["negative"], "__abs__": made["absolute"]}
+    made |= {f"__{name}__": _comparing(name, lambda truths: truths) for name in COMPARISONS}
+    made |= {f"__{kind.__name__}__": _converting(kind) for kind in (float, int, complex)}
+    return {"__slots__": (), **made}
 
 
 Methods: Value = type("Methods", (), _methods())
@@ -399,7 +334,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         """The same memory without the memory of how it was made."""
         self._share()
         twin = type(self)(self._value)
-        twin._cell = self._cell
+        twin._writes = self._cell
         return twin
 
     def __pos__(self) -> Self:
@@ -424,18 +359,17 @@ class Tensor(State, Methods):  # type: ignore[misc]
         quick = known.get(ufunc)
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
-        row = row_of(ufunc)
+        row, said = row_of(ufunc), advice.without_defaults(kwargs)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
-        if row is not None and method in ("outer", "accumulate"):
-            return _spread(ufunc, method, row, inputs, advice.without_defaults(kwargs))
-        if method == "reduce" and ufunc in REDUCTIONS:
-            row = TABLE[REDUCTIONS[ufunc]]
-            axis = {"axis": kwargs.pop("axis", 0)}  # None is not the default here: it says all
-            return row(*inputs, **axis | advice.without_defaults(kwargs))
+        if row is not None and method == "outer":  # each of a with all of b
+            a, b = inputs
+            return row(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **said)
+        if ufunc in FOLDS.get(method, {}):  # axis=None is not the default here: it says all
+            return TABLE[FOLDS[method][ufunc]](*inputs, **said | {"axis": kwargs.get("axis", 0)})
         if row is None and ufunc in BARE and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
-        if row is None or method != "__call__" or advice.without_defaults(kwargs):
+        if row is None or method != "__call__" or said:
             raise TypeError(advice.refused(ufunc, method, kwargs, row is None))
         return apply(row, inputs, {})
 
@@ -531,13 +465,13 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def __reduce__(self) -> Value:
         self._copy_of(self._value)
-        return type(self), (self._value, self._tracked)
+        return type(self), (self._value, self._tracked, None, self._parameter)
 
     def _copy_of(self, value: Value) -> Self:
         """A leaf like this one, around another value; refused for what is not a leaf."""
         if not self.is_leaf:
             raise RuntimeError(advice.NO_DEEPCOPY)
-        return type(self)(value, self._tracked)
+        return type(self)(value, self._tracked, None, self._parameter)
 
     __hash__ = object.__hash__
 

@@ -136,7 +136,7 @@ def link(out: State, operands: tuple[Value, ...], row: Op, params: Params) -> No
         base, path = (x._view.base, x._view.path) if x._view else (x, None)
         frozen = not MODE.recording or bool(x._view and x._view.frozen)
         out._view = View(base, (path, row, params), frozen)
-        out._cell = x._cell
+        out._writes = x._cell
 
 
 # -- writes ----------------------------------------------------------------------------------------
