@@ -1,10 +1,14 @@
 """`gradcheck grade`: verdicts, exit codes, standard input."""
 
 import json
+from io import StringIO
 
 from click.testing import CliRunner
+from rich.console import Console
 
+from gradcheck.batch.run import Progress
 from gradcheck.cli import main
+from gradcheck.cli.grade import follow
 from tests.support.commands import SINE, run
 
 JUDGED = {
@@ -59,6 +63,15 @@ def test_answers_may_come_from_standard_input(file):
     line = json.loads(result.stdout)
     assert (line["student"], line["verdict"]) == ("ada", "wrong")
     assert [m["id"] for m in line["mistakes"]] == ["sign-error"]
+
+
+def test_how_far_it_is_is_shown_on_a_terminal_alone():
+    """What is done, how fast, and how many of each verdict."""
+    for terminal in (True, False):
+        to = Console(file=StringIO(), force_terminal=terminal, width=100)
+        follow([Progress(1, 2, {"right": 1}), Progress(2, 2, {"right": 2})], to, silent=False)
+        shown = to.file.getvalue()
+        assert ("judging" in shown, "2/2" in shown, "2 right" in shown) == (terminal,) * 3
 
 
 def test_a_wrong_second_derivative_is_wrong(file):

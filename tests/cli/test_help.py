@@ -48,6 +48,7 @@ def test_help_prints_a_page_or_says_which_there_are():
     listed = CliRunner().invoke(main, ["help"]).output
     assert "Commands:" in listed
     assert all(title in listed for title in SECTIONS)
+    assert f"  {'answers':16}Answers\n" in listed
     assert "lessons" in CliRunner().invoke(main, ["help", "nothing"]).output
 
 

@@ -65,6 +65,7 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
 def test_every_entry_is_shown_when_asked_for() -> None:
     every = shown("twelve", 200, terminal=True, entries=True)
     assert any(len(line.split()) == 12 for line in every)
+    assert not any("..." in line for line in shown("large", 200, terminal=False, entries=True))
 
 
 def test_steps_are_formulas_with_the_numbers_below() -> None:

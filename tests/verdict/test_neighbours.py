@@ -14,6 +14,7 @@ from tests.support.sweeping import at_most
 
 X, Y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 3.0])
 Z = np.array([2.0, 1.0, 2.0, 2.0])
+MANY = np.random.default_rng(0).normal(size=(60, 4))
 W, V = np.array([[1.0, -1.0], [2.0, 0.5], [0.3, 0.3]]), np.array([2.0, 2.0])
 
 
@@ -48,6 +49,10 @@ RIGHT = {
     "layer: 1 at 0": (lambda w, v: np.maximum(w @ v, 0), of_layer(1), (W, V)),
     "zeros of both curvatures": (
         lambda x: np.maximum(x, 0), lambda c, x: c * (x > 0), (np.zeros(7),)
+    ),
+    "sixty units tied at once": (
+        lambda v: np.maximum(MANY @ v, 0), lambda c, v: MANY.T @ (c * (MANY @ v >= 0)),
+        (np.zeros(4),)
     ),
     "kinks that cancel": (
         lambda x, y: np.maximum(x - y, x) - np.abs(x - y),
