@@ -1,7 +1,7 @@
 """The problem files that are named on the command line."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import click
 
 from gradcheck.cli.group import MALFORMED
 from gradcheck.errors import GradcheckError
+from gradcheck.language.vocabulary import listing, nearest
 
 if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
@@ -89,11 +90,16 @@ def _set(file: Path) -> "ProblemSet":
     return load(file)
 
 
+def unknown_problem(name: str, known: Collection[str]) -> GradcheckError:
+    cure = nearest(name, known) or f"one of {listing(known).replace('`', '')}"
+    return GradcheckError(f"no problem is called `{name}` - {cure}")
+
+
 def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":
     """The problems of these ids, all where none is named; raises GradcheckError for an unknown."""
     every = [problem for each in sets(paths) for problem in each.problems]
     known = {problem.id for problem in every}
     for name in only:
         if name not in known:
-            raise GradcheckError(f"no problem is called {name} - one of {', '.join(sorted(known))}")
+            raise unknown_problem(name, known)
     return [problem for problem in every if not only or problem.id in only]

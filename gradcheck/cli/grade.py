@@ -26,7 +26,7 @@ from gradcheck.batch.run import Batch, Progress
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
 from gradcheck.batch.workers import Limits, Nursery, Worker
-from gradcheck.cli.files import PATH, sets
+from gradcheck.cli.files import PATH, sets, unknown_problem
 from gradcheck.cli.group import (
     EXISTING,
     STOPPED,
@@ -151,8 +151,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
         known = [problem.id for each in read for problem in each.problems]
         for id in ids:
             if id not in known:
-                words = f"there is no problem `{id}` - there are {', '.join(known)}"
-                raise GradcheckError(words)
+                raise unknown_problem(id, known)
         with closing(Crew(_executors(nursery, jobs, scheduler, tls, err))) as crew:
             batch = Batch(ledger, crew)
             with nullcontext() if as_json else err.status(CONSULTED):

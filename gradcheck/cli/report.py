@@ -11,6 +11,7 @@ from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import everything
 from gradcheck.batch.outputs import grades, replace_file, write_grades, write_pages, write_results
 from gradcheck.batch.statistics import class_facts
+from gradcheck.cli.files import unknown_problem
 from gradcheck.cli.group import EXISTING, command
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
@@ -195,7 +196,7 @@ def _student(ledger: Ledger, name: str) -> str:
 def _part(ledger: Ledger, problem: str, part: str) -> tuple[str, float]:
     about = ledger.problems()
     if problem not in about:
-        raise GradcheckError(f"there is no problem `{problem}` - there are {', '.join(about)}")
+        raise unknown_problem(problem, about)
     parts = {each["name"]: each["points"] for each in about[problem]["parts"]}
     named = part or (next(iter(parts)) if len(parts) == 1 else "")
     if named not in parts:

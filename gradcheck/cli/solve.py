@@ -225,8 +225,8 @@ def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) ->
 
 
 def _place_complaint(problem: Problem, error: Exception | str) -> str:
-    """The complaint with its place; the problem's own where it has none."""
+    """The complaint with its place; the problem's own where it has one and the complaint none."""
     placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
-    if placed or (problem.file and str(error).startswith(problem.file)):
+    if placed or not problem.file or str(error).startswith(problem.file):
         return str(error)
     return f"{problem.file}:{problem.line}:1: {problem.id}: {error}"

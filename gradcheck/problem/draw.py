@@ -69,8 +69,8 @@ def given_point(problem: Problem) -> Point:
     if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
         raise without_value(problem)
     raise GradcheckError(
-        "no point inside the program's domain was found for "
-        f"{', '.join(i.name for i in drawn)}; give their values instead of a shape"
+        f"however {', '.join(i.name for i in drawn)} was drawn, there is no finite gradient - "
+        "move what is given, or give values instead of a shape"
     )
 
 

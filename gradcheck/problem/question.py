@@ -19,7 +19,7 @@ from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
 ID = "question"
 WORD = re.compile(r"[A-Za-z]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
-DERIVED = re.compile(r"\s*d\s*/\s*d([A-Za-z]\w*)\s*(?=[\s(\[{|])")  # d/dx in front of it
+DERIVED = re.compile(r"\s*[d∂]\s*/\s*[d∂]([A-Za-z]\w*)\s*(?=[\s(\[{|])")  # d/dx in front of it
 COMMAND = re.compile(r"\\[A-Za-z]+")
 FUNCTIONS = FORMULAS.functions
 LETTERS = frozenset(name for name in VOCABULARY.callables() if len(name) == 1)
