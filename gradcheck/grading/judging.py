@@ -25,7 +25,7 @@ from gradcheck.grading.spots import GRADIENT
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part
-from gradcheck.training.student import read_program
+from gradcheck.training.run import read_program
 from gradcheck.values import Value
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out

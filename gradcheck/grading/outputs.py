@@ -33,7 +33,7 @@ from gradcheck.training import Output
 from gradcheck.training.judging import judge_program
 from gradcheck.training.outputs import Comparison, compare_values, same
 from gradcheck.training.preparing import reference_at
-from gradcheck.training.student import LONGEST
+from gradcheck.training.run import LONGEST
 from gradcheck.values import Value
 
 PRINTED = re.compile(

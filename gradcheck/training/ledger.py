@@ -1,41 +1,124 @@
 """The ledger of `.grad`: what each backward call added, what was cleared, and what was stepped.
 
-Three verbs keep it. Said right, they are PyTorch's; a mistake of the training loop is one of them
-said wrong. The engine hands over what it is about to do (`Mode.ledger`).
+One observer of a run keeps it by three verbs. Said right, they are PyTorch's; a mistake of the
+training loop is one of them said wrong, everywhere or at a scope.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.tape import Leaf, Step
+from gradcheck.engine.recording import MODE, watching
+from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language import Program, executing
+from gradcheck.language.budget import over
 from gradcheck.mistakes.training import Clear, Deposit, Write
-from gradcheck.values import Array, Numbers
+from gradcheck.opinions.tape import Observer, Record
+from gradcheck.values import Array, Numbers, Routine
 from gradcheck.verdict.passes import BackwardPass
 
+CHUNK = 250  # numbers that are handled in the time of an operation on one number
 MOST_KEPT = 64
 MOST_SCOPES = 12
+FEWER = "use fewer turns or smaller arrays"
 
 Span = tuple[int, int] | None
 Do = Callable[[], None]
+
+
+# -- the verbs, and where one of them is said ------------------------------------------------------
+
+RIGHT: Mapping[str, Routine] = {
+    "deposit": lambda d: d.g if d.held is None else d.held + d.g,
+    "clear": lambda c: True,
+    "write": lambda w: w.after,
+}
+"""What `.grad` holds after a gradient arrived, whether a clearing is done, what a leaf holds."""
+ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All occasions of a verb at a place of the text, or one of them; None is any.
+
+    An occasion is one place done to several leaves, once to each: `zero_grad` clears them all.
+    """
+
+    place: Span = None
+    occasion: int | None = None
+
+    def covers(self, one: "Scope") -> bool:
+        """Whether a single occasion is one of these."""
+        return self.place in (None, one.place) and self.occasion in (None, one.occasion)
+
+    @property
+    def cost(self) -> int:
+        """How special it is: everywhere 0, at one place 1, only once 2."""
+        return 2 if self.occasion is not None else int(self != EVERYWHERE)
+
+
+EVERYWHERE = Scope()
+
+
+class Occasions:
+    """Told of each place and leaf while a program runs, it says which occasion that is."""
+
+    def __init__(self) -> None:
+        self.place: Span = None
+        self.number, self.leaves = -1, set[int]()
+
+    def tell(self, place: Span, leaf: int) -> Scope:
+        if self.number < 0 or place != self.place or leaf in self.leaves:
+            self.place, self.number = place, self.number + 1
+            self.leaves.clear()
+        self.leaves.add(leaf)
+        return Scope(place, self.number)
+
+
+class Verbs:
+    """The verbs of one run: right, but for some `ways` at a scope.
+
+    `differed` are what came to something else than is right, and the places.
+    """
+
+    def __init__(self, ways: Mapping[str, Routine] | None = None, scope: Scope = EVERYWHERE):
+        self.ways, self.scope, self.occasions = ways or {}, scope, Occasions()
+        self.differed: list[tuple[Numbers, Span]] = []
+
+    def say(self, verb: str, given: Numbers) -> Numbers:
+        due = RIGHT[verb](given)
+        if verb not in self.ways:
+            return due
+        here = self.occasions.tell(executing(), given.leaf)
+        if not self.scope.covers(here):
+            return due
+        came = self.ways[verb](given)
+        if not np.array_equal(came, due):
+            self.differed.append((given, here.place))
+        return came
+
+
+# -- what is written down --------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class Holder:
     """What holds a `.grad`: a tensor, and its number in the order in which they come.
 
-    `window` counts the gradients since the last clearing or step, `moved` is how far that went.
+    `last` is what was done to its `.grad`, or was not: "held back". `window` counts the gradients
+    since the last clearing or step, `moved` is how far that went.
     """
 
     tensor: Tensor
     number: int
     name: str = ""
-    last: str = ""  # what was last done to its `.grad`, or was not: "held back"
+    last: str = ""
     window: int = 0
     moved: Array | None = None
 
@@ -73,48 +156,36 @@ class LedgerEntry:
     event: int | None = None
 
 
-@dataclass(frozen=True)
-class LedgerVerbs:
-    """What is done when a gradient arrives, when `.grad` is cleared, when a leaf is written.
+class Ledger:
+    """Follows a run on the engine: its passes back, who holds a `.grad`, what was done to that.
 
-    `deposit` gives what `.grad` then holds, `clear` whether it is done, `write` the leaf's value.
+    `together` is the number of gradients that the fullest window adds up, once that is known; more
+    operations than `limit` end in OutOfBudget.
     """
 
-    deposit: Callable[[Deposit], Numbers] = lambda d: d.g if d.held is None else d.held + d.g
-    clear: Callable[[Clear], bool] = lambda c: True
-    write: Callable[[Write], Numbers] = lambda w: w.after
+    def __init__(self, verbs: Verbs | None = None, together: int = 1, limit: float = inf) -> None:
+        self.verbs, self.together, self.limit = verbs or Verbs(), together, limit
+        self.observer = Observer(executing)
+        self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
+        self.holders, self.by_memory = list[Holder](), dict[int, Holder]()
+        self.pending: list[tuple[Holder, Array | None, Array]] = []
+        self.spent = self.fullest = self.idle_clears = self.deposits = self.keeping = 0
 
+    def watching(self) -> AbstractContextManager[None]:
+        """While a program runs; a disturbance of every forward value goes on."""
+        return watching(self.observe, MODE.disturb, self.walked, self)
 
-RIGHT = LedgerVerbs()
-
-
-@dataclass(eq=False)
-class GradientLedger:
-    """Who holds a `.grad`, and what was done to it.
-
-    `together` is the number of gradients that the fullest window adds up, once that is known;
-    `calls` are the backward calls so far, the last of which now lands.
-    """
-
-    verbs: LedgerVerbs = RIGHT
-    together: int = 1
-    spend: Callable[[int], None] = lambda count: None
-    calls: list[BackwardCall] = field(default_factory=list)
-    holders: list[Holder] = field(default_factory=list)
-    entries: list[LedgerEntry] = field(default_factory=list)
-    pending: list[tuple[Holder, Array | None, Array]] = field(default_factory=list)
-    fullest: int = 0
-    idle_clears: int = 0
-    deposits: int = 0
-    _by_memory: dict[int, Holder] = field(default_factory=dict)
-    _keeping: int = 0
+    def spend(self, count: int) -> None:
+        self.spent += count
+        if self.spent > self.limit:
+            raise over("operations on tensors, there and back", int(self.limit), FEWER)
 
     def enter(self, t: Tensor) -> Holder:
         """The holder of a tensor; writes to its memory, through `.data` too, are known by it."""
-        found = self._by_memory.get(id(t._cell))
+        found = self.by_memory.get(id(t._cell))
         if found is None or found.tensor is not t:
             self.spend(1 + len(self.holders) // 20)  # a clearing looks at each
-            found = self._by_memory[id(t._cell)] = Holder(t, len(self.holders))
+            found = self.by_memory[id(t._cell)] = Holder(t, len(self.holders))
             self.holders.append(found)
         return found
 
@@ -124,17 +195,39 @@ class GradientLedger:
             return self.enter(step.variable).name
         return next((h.name for h in self.holders if h.tensor._node is step), "a value")
 
-    def arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
+    # -- what the engine does: operations, and passes back
+
+    def observe(self, node: Numbers, out: Numbers, operands: Sequence[Numbers]) -> None:
+        self.spend(1 + sum(map(np.size, map(bare, operands))) // CHUNK)
+        for each in operands:
+            if isinstance(each, Tensor) and each._tracked and each._node is None:
+                self.enter(each)
+        self.observer.observe(node, out, operands)
+
+    def walked(self, roots: Sequence[tuple[Step, Numbers]], landed: Mapping[Step, Numbers]) -> None:
+        """A pass back is over, and nothing has been added to a `.grad` of a leaf."""
+        self.spend(len(reachable([step for step, _ in roots])))
+        pieces = tuple((self.observer.record(step), np.array(bare(g))) for step, g in roots)
+        arrived = self._arrivals(landed)
+        values, (top, _) = [np.array(_value_at(record)) for record, _ in pieces], pieces[0]
+        value, divisor = values[0], _divisor(top)
+        if len(pieces) > 1:  # each contracted with its cotangent
+            summed = sum(np.sum(v * g) for v, (_, g) in zip(values, pieces, strict=True))
+            value, divisor = np.asarray(summed), 1.0
+        made, number = getattr(top.root, "span", None), len(self.calls)
+        call = BackwardCall(executing(), pieces, arrived, {}, number, value, divisor, made)
+        self.calls.append(call)
+
+    def _arrivals(self, landed: Mapping[Step, Numbers]) -> dict[Step, Array]:
         """What has come to which step: leaves in their order, then what keeps its gradient."""
-        last = len(self.holders)
         numbers: dict[Step, int] = {
             s: self.enter(s.variable).number for s in landed if isinstance(s, Leaf)
         }
-        steps = sorted(landed, key=lambda step: numbers.get(step, last))
+        steps = sorted(landed, key=lambda step: numbers.get(step, len(self.holders)))
         found = {step: np.array(bare(landed[step]), dtype=np.float64) for step in steps}
         return found | {holder.tensor._step(): g for holder, _, g in self.pending}
 
-    # -- the three verbs, as the engine is about to do them ---------------------------------------
+    # -- the three verbs, as the engine is about to do them
 
     def ordered(self, landed: Mapping[Step, Numbers]) -> Iterator[tuple[Step, Numbers]]:
         """What the engine is to add to the leaves; then what intermediate values kept."""
@@ -152,9 +245,9 @@ class GradientLedger:
 
     def kept(self, t: Numbers, g: Numbers, do: Do) -> None:
         """A gradient passes a value that keeps it, while the engine is still on its way."""
-        known = id(t._cell) in self._by_memory
-        self._keeping += not known
-        if known or self._keeping <= MOST_KEPT:
+        known = id(t._cell) in self.by_memory
+        self.keeping += not known
+        if known or self.keeping <= MOST_KEPT:
             holder = self.enter(t)
             self.pending.append((holder, holder.held, np.array(bare(g))))
         do()
@@ -179,7 +272,7 @@ class GradientLedger:
         """A write in place: of a leaf, or through its memory (`.data`), a step."""
         self.spend(1)
         own = t._tracked and t._node is None
-        holder = self.enter(t) if own else self._by_memory.get(id(t._cell))
+        holder = self.enter(t) if own else self.by_memory.get(id(t._cell))
         if holder is None or not holder.tensor._tracked or holder.tensor._node is not None:
             do()
             return
@@ -188,26 +281,30 @@ class GradientLedger:
         after = np.array(bare(holder.tensor))
         previous = np.zeros(before.shape) if holder.moved is None else holder.moved
         step = Write(holder.number, before, after, previous, holder.window, self.together)
-        value = np.asarray(self.verbs.write(step))
+        value = np.asarray(self._say("write", step, holder.tensor))
         holder.moved, holder.window = after - before, 0
         holder.last = holder.last if holder.last == "held back" else "step"
-        if self.verbs is not RIGHT:
-            _overwrite(holder.tensor, value)
         self._note("step", holder, np.array(value - before), np.array(bare(holder.tensor)))
 
     def _add(self, holder: Holder, before: Array | None, g: Array) -> None:
         call, number = self.calls[-1], self.deposits
         arrived = (holder.number, before, g, call.divisor, self.together, call.made, holder.last)
-        total = np.asarray(self.verbs.deposit(Deposit(*arrived, number)))
+        total = self._say("deposit", Deposit(*arrived, number), holder.tensor._grad)
         holder.last, self.deposits = "add", number + 1
-        if self.verbs is not RIGHT:
-            _overwrite(holder.tensor._grad, total)
         holder.window += 1
         self.fullest = max(self.fullest, holder.window)
         self._note("add", holder, g, np.array(total), call.number)
 
+    def _say(self, verb: str, given: Numbers, target: Numbers) -> Numbers:
+        """What a verb comes to; said wrong, its numbers stand in memory, unheard by the tape."""
+        value = self.verbs.say(verb, given)
+        if self.verbs.ways:
+            target._share()
+            target._value[...] = value
+        return value
+
     def _clear(self, holder: Holder, left: Array | None, do: Do) -> None:
-        cleared = self.verbs.clear(Clear(holder.number, holder.held, holder.last))
+        cleared = self.verbs.say("clear", Clear(holder.number, holder.held, holder.last))
         holder.last = "clear" if cleared else "held back"
         if cleared:
             holder.window = 0
@@ -215,89 +312,40 @@ class GradientLedger:
             self._note("clear", holder, None, left)
 
     def _note(
-        self,
-        verb: str,
-        holder: Holder,
-        amount: Array | None,
-        total: Array | None,
-        event: int | None = None,
+        self, verb: str, holder: Holder, amount: Numbers, total: Numbers, *event: int
     ) -> None:
         self.spend(1)
-        self.entries.append(LedgerEntry(verb, holder, amount, total, executing(), event))
+        self.entries.append(LedgerEntry(verb, holder, amount, total, executing(), *event))
 
 
-def _overwrite(t: Numbers, value: Array) -> None:
-    """Other numbers in a tensor's memory, of which the tape hears nothing."""
-    t._share()
-    t._value[...] = value
+def _value_at(record: Record) -> Numbers:
+    root = record.root
+    return bare(root.variable) if isinstance(root, Leaf) else record.given[root].value
+
+
+def _divisor(record: Record) -> float:
+    """The k of `loss / k`, or of `loss * (1 / k)`; 1 where the loss is not divided."""
+    root = record.root
+    if isinstance(root, Leaf) or len(root.edges) != 2 or root not in record.given:
+        return 1.0
+    pairs = zip(root.edges, record.given[root].operands, strict=True)
+    kinds = (int, float, np.ndarray, np.number)
+    first, second = (
+        float(v) if edge is None and isinstance(v, kinds) and np.ndim(v) == 0 else None
+        for edge, v in pairs
+    )
+    if root.op.name == "divide" and second:
+        return second
+    factor = first or second
+    return 1.0 / factor if root.op.name == "multiply" and factor else 1.0
 
 
 # -- where a verb happens, and when ----------------------------------------------------------------
 
-ENTERED = {"deposit": "add", "clear": "clear", "write": "step"}
-
-
-@dataclass(frozen=True)
-class Scope:
-    """All occasions of a verb at a place of the text, or one of them; None is any.
-
-    An occasion is one place done to several leaves, once to each: `zero_grad` clears them all.
-    """
-
-    place: Span = None
-    occasion: int | None = None
-
-    def covers(self, one: "Scope") -> bool:
-        """Whether a single occasion is one of these."""
-        return self.place in (None, one.place) and self.occasion in (None, one.occasion)
-
-    @property
-    def cost(self) -> int:
-        """How special it is: everywhere 0, at one place 1, only once 2."""
-        return 2 if self.occasion is not None else int(self != EVERYWHERE)
-
-
-EVERYWHERE = Scope()
-
-
-def _count_occasions() -> Callable[[Span, int], Scope]:
-    """Told of each place and leaf while a program runs, it says which occasion that is."""
-    place, occasion, leaves = None, -1, set[int]()
-
-    def tell(here: Span, leaf: int) -> Scope:
-        nonlocal place, occasion
-        if occasion < 0 or here != place or leaf in leaves:
-            place, occasion = here, occasion + 1
-            leaves.clear()
-        leaves.add(leaf)
-        return Scope(here, occasion)
-
-    return tell
-
-
-def hear(verbs: LedgerVerbs, scope: Scope, differ: Callable[[Numbers, Span], None]) -> LedgerVerbs:
-    """The verbs, at a scope; `differ` hears of what, and where, they come to something else."""
-
-    def say(name: str) -> Callable[[Numbers], Numbers]:
-        right, way, count = getattr(RIGHT, name), getattr(verbs, name), _count_occasions()
-
-        def said(argument: Numbers) -> Numbers:
-            due, here = right(argument), count(executing(), argument.leaf)
-            if way is right or not scope.covers(here):
-                return due
-            came = way(argument)
-            if not np.array_equal(came, due):
-                differ(argument, here.place)
-            return came
-
-        return said
-
-    return LedgerVerbs(say("deposit"), say("clear"), say("write"))
-
 
 def occasions(verb: str, entries: Iterable[LedgerEntry]) -> list[Scope]:
-    count = _count_occasions()
-    return [count(e.span, e.leaf.number) for e in entries if e.verb == ENTERED[verb]]
+    found = Occasions()
+    return [found.tell(e.span, e.leaf.number) for e in entries if e.verb == ENTERED[verb]]
 
 
 def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:

@@ -12,7 +12,7 @@ from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.training.ledger import LedgerEntry
 from gradcheck.training.making import Replay, reason, replays
-from gradcheck.training.outputs import Output, leaves, near
+from gradcheck.training.outputs import Output, flatten, near
 from gradcheck.training.preparing import Reference
 from gradcheck.values import Numbers
 
@@ -29,14 +29,13 @@ ANOTHER_STEP = "take another step: what was not cleared shows in the gradient th
 def blind(reference: Reference) -> tuple[Finding, ...]:
     """What no answer to a training problem could show; without a cure, what is true of any."""
     right = reference.trace
-    values = [each for value in right.values.values() for (each,) in leaves(value)]
-    if not any(isinstance(each, np.ndarray) for each in values):
+    if not any(flatten(value).numbers.size for value in right.values.values()):
         return ()  # flags, names and shapes say nothing of the ledger
     made = [
         replay
         for row in TRAINING
         for replay in replays(reference.problem, reference.point, right, row)
-        if replay.places or (row.verb == "clear" and right.idle_clears > 0)  # it has a place
+        if replay.places or (row.verb == "clear" and right.ledger.idle_clears > 0)  # it has a place
     ]
     seen = [replay for replay in made if not _same(replay, right.values)]
     rows = {replay.mistake for replay in seen}

@@ -1,7 +1,7 @@
 """The training loop with one verb of the ledger said wrong, and what an answer owes to it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,17 +12,16 @@ from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import (
     EVERYWHERE,
-    RIGHT,
     LedgerEntry,
     Scope,
     Span,
-    hear,
+    Verbs,
     occasions,
     scopes,
     statement,
 )
 from gradcheck.training.outputs import Output, departs, same
-from gradcheck.training.trace import Trace, trace
+from gradcheck.training.run import Trace, trace
 
 ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
 
@@ -37,7 +36,7 @@ class Replay:
     mistake: Mistake
     scope: Scope
     values: Mapping[str, Output]
-    entries: tuple[LedgerEntry, ...]
+    entries: Sequence[LedgerEntry]
     places: tuple[Span, ...]
     recorded: Mapping[str, Output]
 
@@ -47,17 +46,13 @@ def replays(
 ) -> Iterator[Replay]:
     """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
-        spans: list[Span] = []
-        of_loss = row.operand is not None
-        verbs = hear(
-            replace(RIGHT, **{row.verb: way}),
-            scope,
-            lambda given, place: spans.append(given.loss if of_loss else place),  # noqa: B023
-        )
+        verbs = Verbs({row.verb: way}, scope)
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:
             continue
+        of_loss = row.operand is not None
+        spans = [given.loss if of_loss else place for given, place in verbs.differed]
         places = tuple(dict.fromkeys(statement(problem.program, span) for span in spans))
         yield Replay(row, scope, found.values, found.entries, places, found.recorded)
 
@@ -75,16 +70,14 @@ class Replays:
         first = departs(answer, self.right.values[part], slack)
         remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
         fits = [replay for replay in self.replays if same(answer, replay.values[part], slack)]
-        if not fits:
-            return Diagnosis("unnamed", remarks=tuple(remarks))
-        cheapest = min(replay.scope.cost for replay in fits)
+        cheapest = min((replay.scope.cost for replay in fits), default=0)
         groups: dict[Mistake, list[Replay]] = {}
-        for replay in fits:
+        for replay in sorted(fits, key=lambda fit: -fit.mistake.common):
             if replay.scope.cost == cheapest:
                 groups.setdefault(replay.mistake, []).append(replay)
-        found = [groups[row] for row in sorted(groups, key=lambda row: -row.common)]
+        found = list(groups.values())
         remarks += _remarks(found, self.right)
-        certainty = "unique" if len(found) == 1 else "torn"
+        certainty = "torn" if len(found) > 1 else "unique" if found else "unnamed"
         return Diagnosis(certainty, tuple(map(_hypothesis, found)), tuple(remarks))
 
 

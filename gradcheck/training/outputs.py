@@ -1,12 +1,13 @@
 """What a program is asked at its end: numbers, shapes, names, truth values, None, lists of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from gradcheck.diagnosis import Diagnosis
-from gradcheck.diagnosis.tables import equal
+from gradcheck.diagnosis.tables import ABSOLUTE, RELATIVE
 from gradcheck.engine.tape import Leaf, Node
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.problem.record import Point
@@ -17,15 +18,9 @@ FIRM = 1e-8  # of the largest number: what a disturbance may change
 WHOLE = "the answer"
 ROUNDING = 1e-12
 FACTOR = 4.0
+WORDS = {bool: "a truth value", str: "a name", tuple: "a shape", list: "a list"}
 Span = tuple[int, int]
 Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None
-
-
-def snapshot(value: Numbers) -> Numbers:
-    """A copy of what a program holds now, tensors as arrays."""
-    if isinstance(value, Tensor | np.ndarray):
-        return np.array(bare(value))
-    return type(value)(map(snapshot, value)) if type(value) in (tuple, list) else value
 
 
 def as_value(value: Numbers) -> Output:
@@ -49,60 +44,59 @@ def as_value(value: Numbers) -> Output:
     return array.astype(np.float64) if array.dtype.kind in "fiu" else str(value)
 
 
-def leaves(*values: Output) -> Iterator[tuple[Output, ...]]:
-    """Values side by side, down to what is no list; lists of other lengths are not entered."""
-    sizes = {len(value) if isinstance(value, list) else None for value in values}
-    if None in sizes or len(sizes) > 1:
-        yield values
-    else:
-        for entries in zip(*values, strict=True):
-            yield from leaves(*entries)
+class FlatOutput(NamedTuple):
+    """All numbers of a value in a row, the largest of its array beside each; and its form.
+
+    The form is the rest: how lists are nested, shapes, what is no number.
+    """
+
+    form: Hashable
+    numbers: Array
+    largest: Array
 
 
-def same(a: Output, b: Output, slack: float = 0.0) -> bool:
-    """Whether two values of a program are the same but for rounding."""
-    return all(_same(x, y, slack) for x, y in leaves(a, b))
+def flatten(value: Output) -> FlatOutput:
+    if isinstance(value, list):
+        inner = [FlatOutput(list, np.empty(0), np.empty(0)), *map(flatten, value)]
+        forms, numbers, largest = zip(*inner, strict=True)
+        return FlatOutput(forms, np.concatenate(numbers), np.concatenate(largest))
+    if not isinstance(value, np.ndarray):
+        return FlatOutput((type(value), value), np.empty(0), np.empty(0))
+    size = np.max(np.abs(value), initial=0.0)
+    return FlatOutput((np.ndarray, value.shape), np.ravel(value), np.full(value.size, size))
 
 
-def _same(a: Output, b: Output, slack: float) -> bool:
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        return equal(a, b, slack)
-    return type(a) is type(b) and not isinstance(a, np.ndarray | list) and a == b
+@np.errstate(invalid="ignore")
+def same(a: Output, b: Output, slack: float = 0.0, visible: float = 0.0) -> bool:
+    """Whether two values are the same but for rounding, or for a share of the largest number."""
+    one, other = flatten(a), flatten(b)
+    if one.form != other.form:
+        return False
+    room = RELATIVE * np.abs(other.numbers) + (ABSOLUTE + visible) * other.largest + slack
+    return bool(np.all(np.abs(one.numbers - other.numbers) <= room))
 
 
 def near(a: Output, b: Output) -> bool:
     """Whether two values are the same to the digits that anybody types."""
-    return all(_same(x, y, VISIBLE * _size(y)) for x, y in leaves(a, b))
-
-
-def _size(value: Output) -> float:
-    return float(np.max(np.abs(value), initial=0.0)) if isinstance(value, np.ndarray) else 0.0
+    return same(a, b, visible=VISIBLE)
 
 
 def finite(value: Output) -> bool:
-    arrays = (each for (each,) in leaves(value) if isinstance(each, np.ndarray))
-    return all(bool(np.all(np.isfinite(each))) for each in arrays)
+    return bool(np.all(np.isfinite(flatten(value).numbers)))
 
 
-def firm(lost: Numbers, value: Output) -> bool:
+def spread(value: Output, others: Sequence[Output]) -> Array:
+    """The largest deviation of others of the same form, number by number."""
+    form, numbers, _ = flatten(value)
+    alike = [other.numbers for other in map(flatten, others) if other.form == form]
+    off = np.max([np.abs(each - numbers) for each in alike], axis=0, initial=0.0)
+    found: Array = off + 4 * np.finfo(np.float64).eps * np.abs(numbers)
+    return found
+
+
+def firm(lost: Array, value: Output) -> bool:
     """Whether what is lost is little beside the numbers."""
-
-    def little(x: Numbers, y: Output) -> bool:
-        if isinstance(y, np.ndarray):
-            return bool(np.all(x <= FIRM * _size(y)))
-        return not isinstance(y, list)
-
-    return all(little(x, y) for x, y in leaves(lost, value))
-
-
-def alike(a: Output, b: Output) -> bool:
-    """The same kind of value: arrays of one shape, lists of one length, else the very same."""
-    return all(
-        x.shape == y.shape
-        if isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
-        else same(x, y)
-        for x, y in leaves(a, b)
-    )
+    return bool(np.all(lost <= FIRM * flatten(value).largest))
 
 
 def entries(value: Output) -> Sequence[Output] | None:
@@ -125,14 +119,6 @@ def to_json(value: Numbers) -> Numbers:
     if isinstance(value, np.ndarray):
         return value.tolist()
     return [to_json(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def kind_of(value: Output) -> str:
-    """What is due, in a word."""
-    if value is None:
-        return "None"
-    names = {bool: "a truth value", str: "a name", tuple: "a shape", list: "a list"}
-    return names.get(type(value), "a number or an array of numbers")
 
 
 # -- a value beside the one that is due ---------------------------------------------------------
@@ -159,44 +145,44 @@ class Comparison:
 
 
 def compare_values(
-    yours: Output, due: Output, noise: Numbers, half: Numbers = 0.0, what: str = WHOLE
+    yours: Output, due: Output, noise: Array, half: Numbers = 0.0, what: str = WHOLE
 ) -> Comparison:
     """A value held against the one that is due; `half` is half a unit of each typed digit.
 
-    Of lists of mixed kinds the first entry that is wrong decides.
+    `noise` is what float64 loses, number by number. Of lists the first entry that is wrong decides.
     """
     if isinstance(due, np.ndarray) and isinstance(yours, np.ndarray):
-        return _compare_numbers(yours, due, noise, half, what)
+        if yours.shape != due.shape:
+            words = f"{what} has the shape {yours.shape}, {due.shape} is due"
+            return Comparison("wrong", remarks=(words,), tags=("shape",))
+        return _compare_numbers(yours, due, noise.reshape(due.shape), half)
     if not (isinstance(due, list) and isinstance(yours, list)):
         if type(yours) is type(due):
             return Comparison("right" if yours == due else "wrong")
-        words = f"{kind_of(due)} is due"
+        kind = "None" if due is None else WORDS.get(type(due), "a number or an array of numbers")
+        words = f"{kind} is due"
         return Comparison("wrong", remarks=(words if what == WHOLE else f"{what}: {words}",))
     if len(yours) != len(due):
         words = f"{what} has {len(yours)} entries, {len(due)} are due"
         return Comparison("wrong", remarks=(words,), tags=("shape",))
     for k, (mine, expected) in enumerate(zip(yours, due, strict=True)):
-        lost = noise[k] if isinstance(noise, list) and k < len(noise) else 0.0
-        found = compare_values(mine, expected, lost, 0.0, f"entry {k} of {what}")
+        size = flatten(expected).numbers.size
+        found = compare_values(mine, expected, noise[:size], 0.0, f"entry {k} of {what}")
         if found.verdict == "wrong":
             return replace(found, index=(k, *found.index))
+        noise = noise[size:]
     return Comparison("right")
 
 
-def _compare_numbers(
-    yours: Numbers, due: Numbers, noise: Numbers, half: Numbers, what: str
-) -> Comparison:
+@np.errstate(invalid="ignore")
+def _compare_numbers(yours: Array, due: Array, noise: Array, half: Numbers) -> Comparison:
     """Every number within half a unit of its last digit, or within what float64 loses.
 
     However noisy a program is, a millionth of its largest number is not noise.
     """
-    if yours.shape != due.shape:
-        words = f"{what} has the shape {yours.shape}, {due.shape} is due"
-        return Comparison("wrong", remarks=(words,), tags=("shape",))
-    with np.errstate(invalid="ignore"):
-        off = np.abs(yours - due)
-        lost = np.minimum(FACTOR * np.asarray(noise) + ROUNDING * np.abs(due), VISIBLE * _size(due))
-        wrong = np.argwhere(~(off <= np.maximum(half * (1 + ROUNDING), lost)))
+    off, size = np.abs(yours - due), np.abs(due)
+    lost = np.minimum(FACTOR * noise + ROUNDING * size, VISIBLE * np.max(size, initial=0.0))
+    wrong = np.argwhere(~(off <= np.maximum(half * (1 + ROUNDING), lost)))
     if len(wrong):
         index = tuple(int(k) for k in wrong[0])
         mine, expected = float(yours[index]), float(due[index])

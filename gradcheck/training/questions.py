@@ -17,16 +17,15 @@ from flint import arb
 from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, check_program
+from gradcheck.language import check_program
 from gradcheck.language.kinds import CONSTANTS, KINDS, VOCABULARY, NumberKind
-from gradcheck.language.run import run
 from gradcheck.numbers.ball import balls
 from gradcheck.opinions.opinion import Case, contract
-from gradcheck.opinions.tape import Given, Record, replay
+from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
-from gradcheck.training.ledger import BackwardCall, Holder, Span
-from gradcheck.training.trace import Recorder, context, names_after
+from gradcheck.training.ledger import BackwardCall, Holder, Ledger, Span
+from gradcheck.training.run import RunEnd, execute
 from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.passes import value_of
 
@@ -53,11 +52,16 @@ class GradientRead:
     leaves: Mapping[str, Step]
     exact: bool
 
-    def value(self, k: int, kind: str, given: Params, at: Callable[[Span], None]) -> Numbers:
-        """The k-th value on numbers of a kind; `at` hears which part of the text is evaluated."""
-        record = self.summands[k][0]
+    def value(self, kind: str, given: Params, at: Callable[[Span], None]) -> Numbers:
+        """The sum on numbers of a kind; `at` hears which part of the text is evaluated."""
         known = {step: given[name] for name, step in self.leaves.items()}
-        return replay(exactly(record, kind) if self.exact else record, known, kind, at)
+        records = [exactly(r, kind) if self.exact else r for r, _ in self.summands]
+        values = [replay(record, known, kind, at) for record in records]
+        if len(values) == 1:
+            return values[0]
+        weights = [None if g is None else KINDS[kind].lift(g) for _, g in self.summands]
+        first, *others = map(contract, values, weights)
+        return sum(others, first)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,8 +91,9 @@ class GradientQuestion(Problem):
         found: GradientRead | GradcheckError
         try:
             found = gradient_read(self.whole, self.read, point)
+            cotangent = found.summands[0][1] if len(found.summands) == 1 else None
         except GradcheckError as error:
-            found = error
+            found, cotangent = error, None
 
         def at(span: Span) -> None:
             place[0] = span
@@ -96,15 +101,8 @@ class GradientQuestion(Problem):
         def function(kind: str, inputs: Params) -> Numbers:
             if isinstance(found, GradcheckError):
                 raise found
-            values = [found.value(k, kind, inputs, at) for k in range(len(found.summands))]
-            if len(values) == 1:
-                return values[0]
-            weights = [None if g is None else KINDS[kind].lift(g) for _, g in found.summands]
-            first, *others = map(contract, values, weights)
-            return sum(others, first)
+            return found.value(kind, inputs, at)
 
-        single = not isinstance(found, GradcheckError) and len(found.summands) == 1
-        cotangent = found.summands[0][1] if single else None  # type: ignore[union-attr]
         return Case(function, point, self.wrt, cotangent, self.seed, lambda: place[0])
 
 
@@ -137,16 +135,20 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 
     `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
     """
-    recorder, _ = _run_recorded(problem, point)
-    found = dict[str, Input]()
-    for k, leaf in enumerate(recorder.made_of_numbers):
-        name = recorder.ledger.enter(leaf).name
+    words, found = _run(problem, point).words, dict[str, Input]()
+    for k, (leaf, numbers) in enumerate(words.written):
+        name = words.ledger.enter(leaf).name
         function = BY_SPELLING.get(name, name) in VOCABULARY.functions
         if name.isidentifier() and not function and name not in (*problem.inputs, *found):
             with suppress(GradcheckError):
-                value = exact_array(recorder.numbers[k])
-                found[name] = Input(name, value, value.shape, True, k)
+                found[name] = Input(name, exact_array(numbers), numbers.shape, True, k)
     return replace(problem, inputs={**problem.inputs, **found}) if found else problem
+
+
+def _run(problem: Problem, point: Point) -> RunEnd:
+    """PyTorch's warnings are noted where a program is traced, and not said again."""
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
+        return execute(problem, point, Ledger())
 
 
 # -- what a part reads ---------------------------------------------------------------------------
@@ -154,12 +156,10 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 
 def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
-    recorder, names = _run_recorded(problem, point)
-    holder, calls = _find_source(recorder, _read(part, names, recorder))
-    if not calls:
-        raise GradcheckError(OTHER)
+    end = _run(problem, point)
+    holder, calls = _find_source(end, _read(part, end))
     pieces = [piece for call in calls for piece in call.roots]
-    leaves = _leaves(recorder, [record for record, _ in pieces], point)
+    leaves = _leaves(end.words.ledger, [record for record, _ in pieces], point)
     if holder.name not in leaves or not leaves.keys() <= problem.inputs.keys():
         raise GradcheckError(OTHER)
     above = [(record.above(leaves.values()), _cotangent(g)) for record, g in pieces]
@@ -172,12 +172,12 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     return GradientRead(holder.name, tuple(known), leaves, exact=True)
 
 
-def _leaves(recorder: Recorder, records: Sequence[Record], point: Point) -> dict[str, Step]:
+def _leaves(ledger: Ledger, records: Sequence[Record], point: Point) -> dict[str, Step]:
     """The leaves below some values by name; GradcheckError where one was stepped before."""
     found: dict[str, Step] = {}
     for step in reachable([record.root for record in records]):
         if isinstance(step, Leaf):
-            name = recorder.ledger.name_of(step)
+            name = ledger.name_of(step)
             if found.setdefault(name, step) is not step:
                 raise GradcheckError(OTHER)
     for name, step in found.items():
@@ -195,42 +195,35 @@ def _cotangent(g: Numbers) -> Array | None:
     return None if not given.shape and given == 1.0 else given
 
 
-def _run_recorded(problem: Problem, point: Point) -> tuple[Recorder, dict[str, Numbers]]:
-    """PyTorch's warnings are noted where a program is traced, and not said again."""
-    recorder = Recorder()
-    with warnings.catch_warnings(action="ignore", category=UserWarning):
-        return recorder, names_after(problem, point, recorder)[0]
-
-
-def _read(part: Part, names: Params, recorder: Recorder) -> Numbers:
+def _read(part: Part, end: RunEnd) -> Numbers:
     """What a part reads, before numbers are taken out of it: `x.grad` of `x.grad.item()`."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         if part.ask is None:
-            return names[part.name].grad
+            return end.look_up(part.name)
         ask, text = part.ask, part.ask.source.strip()
-        end = next((end for end in TAKEN_OUT if text.endswith(end)), "")
-        if end:
-            bare_text = text.removesuffix(end)
-            ask = check_program(bare_text, declared=tuple(names), vocabulary=VOCABULARY)
-        with recorder.watching():
-            return run(ask, names, KINDS["tensor"], Budget(), context=context(recorder)).value
+        taken = next((end for end in TAKEN_OUT if text.endswith(end)), "")
+        if taken:
+            whole = text.removesuffix(taken)
+            ask = check_program(whole, declared=tuple(end.names), vocabulary=VOCABULARY)
+        return end.look_up(ask)
 
 
-def _find_source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
+def _find_source(end: RunEnd, value: Numbers) -> tuple[Holder, list[BackwardCall]]:
     """The leaf whose gradient a value is, and the calls whose gradients it adds up.
 
     Those are the calls that added to its `.grad` after that was last cleared.
     """
     if not isinstance(value, Tensor):
         raise GradcheckError(OTHER)
-    ledger, calls = recorder.ledger, list[BackwardCall]()
+    ledger, calls = end.words.ledger, list[BackwardCall]()
     holder = next((h for h in ledger.holders if h.tensor._grad is value), None)
-    for entry in ledger.entries if holder is not None else ():
-        if entry.leaf is holder and entry.verb == "clear":
-            calls = []
-        elif entry.leaf is holder and entry.event is not None:
-            calls.append(recorder.calls[entry.event])
-    for result, call, x in recorder.taken:
+    for entry in ledger.entries:
+        if holder is not None and entry.leaf is holder:
+            if entry.verb == "clear":
+                calls = []
+            elif entry.event is not None:
+                calls.append(ledger.calls[entry.event])
+    for result, call, x in end.words.taken:
         if result is value:
             holder, calls = ledger.enter(x), [call]
     if holder is None or not (holder.tensor.is_leaf and holder.tensor.requires_grad):
@@ -238,7 +231,7 @@ def _find_source(recorder: Recorder, value: Numbers) -> tuple[Holder, list[Backw
     step = holder.tensor._step()
     total = sum((call.landed[step] for call in calls), np.zeros(holder.tensor.shape))
     room = RELATIVE * np.max(np.abs(total), initial=0.0) + ABSOLUTE
-    if not np.all(np.isfinite(total)) or np.any(np.abs(bare(value) - total) > room):
+    if not calls or not np.all(np.abs(bare(value) - total) <= room):
         raise GradcheckError(OTHER)
     return holder, calls
 
@@ -253,13 +246,12 @@ def exactly(record: Record, kind: str) -> Record:
     """
     if kind in ("tensor", "float"):
         return record
-    numbers = KINDS[kind]
-    given: dict[Step, Given] = {}
+    numbers, given = KINDS[kind], dict(record.given)
     for node in record.nodes:
-        found = record.given[node]
+        found = given[node]
         pairs = zip(node.edges, found.operands, strict=True)
         operands = tuple(v if edge is not None else _lift(v, numbers) for edge, v in pairs)
-        params: Params = {n: _lift(v, numbers) for n, v in found.params.items()}
+        params = {n: _lift(v, numbers) for n, v in found.params.items()}
         given[node] = replace(found, operands=operands, params=params)
     return replace(record, given=given)
 
@@ -268,12 +260,11 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
     """Floats as numbers of a kind, in lists too; others as they are."""
     if type(value) in (list, tuple):
         return type(value)(_lift(each, kind) for each in value)
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.shape:
-        return kind.lift(exact_array(value))
-    if not isinstance(value, float | np.ndarray | np.floating):
+    kinds = float | np.ndarray | np.floating
+    if not isinstance(value, kinds) or np.asarray(value).dtype.kind != "f":
         return value
-    if np.asarray(value).dtype.kind != "f":
-        return value
+    if np.ndim(value):
+        return kind.lift(exact_array(np.asarray(value)))
     try:
         return kind.lift(fraction(float(value)))
     except GradcheckError:
@@ -315,9 +306,9 @@ def fraction(value: float) -> Fraction:
 
 def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
     """The tensors and numbers that a program's names hold at its end, as floats."""
-    _, names = _run_recorded(problem, point)
     kinds = (Tensor, float, np.floating)
-    return {n: np.array(bare(v), dtype=float) for n, v in names.items() if isinstance(v, kinds)}
+    names = _run(problem, point).names.items()
+    return {name: np.array(bare(v), dtype=float) for name, v in names if isinstance(v, kinds)}
 
 
 def balls_named(problem: Problem, point: Point) -> dict[str, Numbers]:
@@ -325,27 +316,17 @@ def balls_named(problem: Problem, point: Point) -> dict[str, Numbers]:
 
     What follows from the inputs is derived from them anew; anything else is as wide as a float is.
     """
-    recorder, names = _run_recorded(problem, point)
-    found = {}
-    for name, value in names.items():
-        if isinstance(value, Tensor):
-            found[name] = _derive(recorder, value, point)
-        elif isinstance(value, float | np.floating):
-            found[name] = _about(np.asarray(value))
+    end, found = _run(problem, point), dict[str, Numbers]()
+    for name, value in end.names.items():
+        if isinstance(value, Tensor) and value.requires_grad:
+            with suppress(GradcheckError, KeyError):
+                record = end.words.ledger.observer.record(value._step())
+                leaves = _leaves(end.words.ledger, [record], point)
+                given = {step: balls(point[leaf]) for leaf, step in leaves.items()}
+                found[name] = replay(exactly(record.above(given), "ball"), given, "ball")
+        if isinstance(value, Tensor | float | np.floating) and name not in found:
+            found[name] = _about(np.asarray(bare(value)))
     return found
-
-
-def _derive(recorder: Recorder, value: Tensor, point: Point) -> Numbers:
-    """A tensor from the exact inputs, where what was recorded leads back to them alone."""
-    try:
-        if not value.requires_grad:
-            return _about(np.asarray(bare(value)))
-        record = recorder.observer.record(value._step())
-        leaves = _leaves(recorder, [record], point)
-        given = {step: balls(point[name]) for name, step in leaves.items()}
-        return replay(exactly(record.above(given), "ball"), given, "ball")
-    except (GradcheckError, KeyError):
-        return _about(np.asarray(bare(value)))
 
 
 def _about(value: Array) -> Numbers:

@@ -1,49 +1,40 @@
-"""Proof by repair: a student's own program, run again with one mistake taken back.
+"""Proof by repair: verbs of the ledger that take back one mistake of a student's own program.
 
-A verb of the ledger is said so that the mistake is undone, or the text is changed in one place, or
-in every place alike. If the program then gives the right numbers, that mistake was wrong with it.
+If the program then gives the right numbers, that mistake was wrong with it.
 """
 
-import ast
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count
 
-from gradcheck.diagnosis.edits import Edit, SourceWords, fill, stages
-from gradcheck.documents.passage import Passage, where_is
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
-from gradcheck.mistakes.training import WRITTEN, Deposit
-from gradcheck.ops import TABLE
-from gradcheck.training.ledger import RIGHT, Holder, LedgerVerbs
-from gradcheck.training.student import StudentRun
-from gradcheck.values import Numbers
+from gradcheck.mistakes.training import Deposit
+from gradcheck.training.ledger import RIGHT, Holder
+from gradcheck.training.run import Trace
+from gradcheck.values import Numbers, Routine
 
-# -- verbs of the ledger -------------------------------------------------------------------------
+Ways = Mapping[str, Routine]
 
 
-def undo_verbs(run: StudentRun, full: int) -> Iterator[tuple[Mistake, LedgerVerbs]]:
+def undo_verbs(run: Trace, full: int) -> Iterator[tuple[Mistake, Ways]]:
     """The verbs that take back one mistake each.
 
     `run` came out wrong; `full` gradients are added up in the fullest window of the reference.
     """
     windows, again = _look_at_deposits(run, full)
+    add = RIGHT["deposit"]
 
-    def weigh(factor: Callable[[int], float]) -> LedgerVerbs:
-        def deposit(d: Deposit) -> Numbers:
-            return RIGHT.deposit(replace(d, g=d.g * factor(windows.get(d.number, full))))
+    def weigh(factor: Callable[[int], float]) -> Ways:
+        return {"deposit": lambda d: add(replace(d, g=d.g * factor(windows.get(d.number, full))))}
 
-        return replace(RIGHT, deposit=deposit)
-
-    def afresh_after(verb: str) -> Callable[[Deposit], Numbers]:
-        return lambda d: d.g if d.last == verb else RIGHT.deposit(d)
+    def afresh_after(verb: str) -> Ways:
+        return {"deposit": lambda d: d.g if d.last == verb else add(d)}
 
     def once(d: Deposit) -> Numbers:
-        return d.held if d.number in again and d.held is not None else RIGHT.deposit(d)
+        return d.held if d.number in again and d.held is not None else add(d)
 
-    kept = replace(RIGHT, clear=lambda c: c.last != "add")
-    yield training.missing_zero_grad, replace(RIGHT, deposit=afresh_after("step"))
+    kept: Ways = {"clear": lambda c: c.last != "add"}
+    yield training.missing_zero_grad, afresh_after("step")
     yield training.overwritten_grad, kept
     yield training.unscaled_accumulation, weigh(lambda n: 1 / full)
     yield training.unscaled_accumulation, weigh(lambda n: 1 / n)
@@ -51,11 +42,11 @@ def undo_verbs(run: StudentRun, full: int) -> Iterator[tuple[Mistake, LedgerVerb
     yield training.scaled_twice, weigh(lambda n: n)
     yield training.partial_window, weigh(lambda n: full / n)
     yield training.partial_window, weigh(lambda n: n / full)
-    yield training.zeroed_before_step, replace(kept, deposit=afresh_after("held back"))
-    yield training.counted_twice, replace(RIGHT, deposit=once)
+    yield training.zeroed_before_step, {**kept, **afresh_after("held back")}
+    yield training.counted_twice, {"deposit": once}
 
 
-def _look_at_deposits(run: StudentRun, full: int) -> tuple[Mapping[int, int], set[int]]:
+def _look_at_deposits(run: Trace, full: int) -> tuple[Mapping[int, int], set[int]]:
     """By numbers of deposits: how many gradients are added up there, `full` at most.
 
     And the deposits of backward calls on a value that has gone back before.
@@ -72,212 +63,3 @@ def _look_at_deposits(run: StudentRun, full: int) -> tuple[Mapping[int, int], se
             window = windows.pop(entry.leaf, [])
             sizes |= dict.fromkeys(window, min(len(window), full))
     return sizes, again
-
-
-# -- texts ---------------------------------------------------------------------------------------
-
-FIRST = (
-    "step-upwards",
-    "growing-total",
-    "wrong-rate",
-    "sign-error sum-for-mean mean-for-sum factor-two transposed operands-swapped",
-    "power-dropped quotient-swapped mask-wrong coefficient-slip term-too-many",
-    "wrong-variable counted-twice chain-factor-twice elementwise-for-matmul",
-    "broadcast-not-summed summed-over-wrong-axis",
-    "chain-factor-dropped",
-)
-"""In which order the changes of a text are tried; others come last."""
-EVERYWHERE = ("step-upwards", "wrong-rate")  # what is done in every step alike
-MULTIPLES = {-1.0: "sign-error", 2.0: "factor-two", 0.5: "factor-two"}
-CALLED = {
-    "constant-factor-lost": "sum-for-mean",  # the divisors here are sizes
-    "power-increased": "power-dropped",
-    "another-name": "wrong-variable",
-    "wrong-tensor-in-derivative": "wrong-variable",
-}
-NOBODY = "?"  # a program has no cotangent
-SPELLED = FORMULAS.functions & TABLE.keys()
-
-
-@dataclass(frozen=True)
-class Rewriting:
-    """A program as it may have been meant, and the statement that is said otherwise."""
-
-    mistake: Mistake
-    tree: ast.Module
-    span: tuple[int, int]
-    cure: str
-
-
-def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iterator[Rewriting]:
-    """The changes to a text, those of its order first.
-
-    `numbers` may stand where others do, by `sizes` values may be divided.
-    """
-    passage, plain = Passage(source), ast.parse(source)
-    called = {id(n.func) for n in ast.walk(plain) if isinstance(n, ast.Call)}
-    names = (n.id for n in ast.walk(plain) if isinstance(n, ast.Name) and id(n) not in called)
-    words = SourceWords(NOBODY, tuple(dict.fromkeys(names)), divisors=tuple(sizes))
-    tree = _SpellOut().visit(plain)
-    for name, statement, cure in _moves(tree):
-        row = WRITTEN.get(name, training.step_before_backward)
-        yield Rewriting(row, tree, passage.span(where_is(statement)), cure)
-    statements = {  # the innermost of every node
-        id(node): each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.stmt)
-        for node in ast.walk(each)
-    }
-    for name, places in _changes(tree, words, sorted(set(numbers))):
-        old = statements[next(iter(places))]
-        new = fill(ast.Module([old], []), {}, places).body[0]
-        cure = f"`{_line(new)}` in the place of `{_line(old)}`"
-        row = WRITTEN.get(name, WRITTEN["small-slip"])
-        yield Rewriting(row, fill(tree, {}, places), passage.span(where_is(old)), cure)
-
-
-class _SpellOut(ast.NodeTransformer):
-    """`np.mean(x)` for `mean(x)`: the rows of edits know functions by their modules."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in SPELLED:
-            named = ast.Attribute(ast.Name("np", ast.Load()), node.func.id, ast.Load())
-            node.func = ast.copy_location(named, node.func)
-        return node
-
-
-def _changes(
-    tree: ast.Module, words: SourceWords, numbers: Sequence[float]
-) -> Iterator[tuple[str, dict[int, Numbers]]]:
-    """The names of changes, and what stands instead of which nodes, by their identities."""
-    nodes = list(ast.walk(tree))
-    steps = {id(n) for step in nodes if _is_rate(step) for n in ast.walk(step)}
-    totals = {id(n) for n in nodes if _is_total(n, tree)}
-    whole = ast.FunctionDef("program", ast.arguments([], [], None, [], [], None, []), tree.body, [])
-    edits = list(chain(*stages(whole, words)))
-    for node in nodes:
-        if isinstance(node, ast.BinOp):
-            others: list[ast.expr] = [ast.Name(v, ast.Load()) for v in words.names]
-            edits += [Edit("another-name", node, other) for other in others]
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            others = [ast.Constant(number) for number in numbers if number != node.value]
-            edits += [Edit("coefficient-slip", node, other) for other in others]
-    found = [(_name(edit, id(edit.old) in steps, id(edit.old) in totals), edit) for edit in edits]
-    alike: dict[tuple[str, object], list[Edit]] = defaultdict(list)
-    for name, edit in found:
-        if name in EVERYWHERE:
-            alike[name, _difference(edit)].append(edit)
-    for (name, _), group in alike.items():
-        if len(group) > 1:
-            yield name, {id(edit.old): edit.new for edit in group}
-    ranks = {name: k for k, names in enumerate(FIRST) for name in names.split()}
-    for name, edit in sorted(found, key=lambda each: ranks.get(each[0], len(FIRST))):
-        yield name, {id(edit.old): edit.new}
-
-
-def _name(edit: Edit, in_step: bool, is_total: bool) -> str:
-    """What an edit is called; of a number that is a multiple of the other, which multiple."""
-    if is_total and edit.name == "another-name":
-        return "growing-total"
-    if in_step and edit.name == "sign-error":
-        return "step-upwards"
-    match edit.old, edit.new:
-        case ast.Constant(), ast.Constant() if in_step:
-            return "wrong-rate"
-        case ast.Constant(value=int() | float() as old), ast.Constant(
-            value=int() | float() as new
-        ) if old:
-            return MULTIPLES.get(new / old, edit.name)
-    return CALLED.get(edit.name, edit.name)
-
-
-def _difference(edit: Edit) -> object:
-    """What is the same of edits that say the same thing in different places."""
-    old, new = edit.old, edit.new
-    if isinstance(new, ast.Constant):
-        return new.value
-    left = [getattr(node, "left", None) for node in (old, new)]
-    return type(old), type(new), type(getattr(new, "op", None)), left[0] is left[1]
-
-
-def _is_rate(node: ast.AST) -> bool:
-    """`w -= 0.1 * w.grad`, `w = w - lr * g`, a variable less a product; and `lr=0.1`."""
-    match node:
-        case ast.keyword(arg="lr"):
-            return True
-        case ast.AugAssign(op=ast.Add() | ast.Sub(), value=value):
-            return "grad" in ast.unparse(value) or isinstance(value, ast.BinOp)
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-                value = value.func.value  # `(w + 0.1 * g).detach()`
-            said = ast.unparse(value)
-            stepped = isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add | ast.Sub)
-            return stepped and name in said and "*" in said
-    return False
-
-
-def _is_total(node: ast.AST, tree: ast.Module) -> bool:
-    """The `total` of `total.backward()` where that is added up turn by turn."""
-    if not isinstance(node, ast.Name):
-        return False
-    name, text = node.id, ast.unparse(tree)
-    grows = f"{name} = {name} + " in text or f"{name} += " in text
-    calls = (n.func for n in ast.walk(tree) if isinstance(n, ast.Call))
-    backs = [f for f in calls if isinstance(f, ast.Attribute) and f.attr == "backward"]
-    return grows and any(f.value is node for f in backs)
-
-
-# -- statements in another order -------------------------------------------------------------------
-
-
-def _moves(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
-    """What is recorded at another moment of a turn, and steps that come after backward.
-
-    A variable is recorded as it is then computed, too. The tree is changed while it is looked at.
-    """
-    inside = (getattr(n, name, None) for n in ast.walk(tree) for name in ("body", "orelse"))
-    for body in [body for body in inside if isinstance(body, list) and body]:
-        order = list(body)
-        values = {ast.unparse(s.targets[0]): s.value for s in order if isinstance(s, ast.Assign)}
-        for here, statement in enumerate(order):
-            rest = [*order[:here], *order[here + 1 :]]
-            ways, places = [statement], list[int]()
-            name = "recorded-late" if "record" in _called(statement) else "step-before-backward"
-            if name == "recorded-late" and isinstance(statement, ast.Expr):
-                ways.append(_computed_anew(statement, values))
-                places = list(range(len(order)))
-            elif _is_step(statement):
-                behind = (k + 1 for k, each in enumerate(rest) if "backward" in _called(each))
-                places = [k for k in behind if k > here][:1]
-            for said in ways:
-                for k in places:
-                    body[:] = [*rest[:k], said, *rest[k:]]
-                    where = f"before `{_line(rest[k])}`" if k < len(rest) else "at the turn's end"
-                    yield name, statement, f"`{_line(said)}` {where}"
-                    body[:] = order
-
-
-def _computed_anew(record: ast.Expr, values: Mapping[str, ast.expr]) -> ast.stmt:
-    """`record(loss=mean(r**2))` for `record(loss=loss)`."""
-    given = [k.value for n in ast.walk(record) if isinstance(n, ast.Call) for k in n.keywords]
-    anew = {id(v): values[ast.unparse(v)] for v in given if ast.unparse(v) in values}
-    made: ast.stmt = fill(ast.Module([record], []), {}, anew).body[0]
-    return made
-
-
-def _is_step(node: ast.stmt) -> bool:
-    """`optimizer.step()`, or a block in which variables are changed in place."""
-    inside = isinstance(node, ast.With) and any(isinstance(n, ast.AugAssign) for n in node.body)
-    called = _called(node)
-    return (inside or "step" in called) and "backward" not in called
-
-
-def _called(node: ast.AST) -> set[str]:
-    calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-    return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
-
-
-def _line(node: ast.AST) -> str:
-    text = ast.unparse(ast.fix_missing_locations(node)).partition("\n")[0]
-    return text.replace("np.", "")

@@ -1,0 +1,301 @@
+"""A program with backward calls, run once on the engine: its ledger, and what it is asked.
+
+The reference and an answer that is a program run alike; an answer has an allowance of turns, calls,
+elements and operations, which are counted, and no clock.
+"""
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.modules import Module
+from gradcheck.engine.tensor import Tensor
+from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
+from gradcheck.language import Budget, Program, check_program
+from gradcheck.language.kinds import KINDS, VOCABULARY
+from gradcheck.language.program import check_module
+from gradcheck.language.run import run
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.problem.section import ERROR
+from gradcheck.training.ledger import BackwardCall, Ledger, LedgerEntry, Verbs
+from gradcheck.training.outputs import Output, as_value
+from gradcheck.training.words import LoopWords
+from gradcheck.values import Numbers, Params
+
+ROOMY = Budget()
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What one run left: the answers to what is asked, by part, and its ledger.
+
+    `notes` are PyTorch's warnings; `error` is what the program ended in, where that is asked;
+    `drawn` says whether it drew. Of an answer that is a program `failed` says why nothing could be
+    read, `stopped` that its allowance was used up, `ended` that it came to its end.
+    """
+
+    values: Mapping[str, Output]
+    ledger: Ledger
+    notes: tuple[str, ...] = ()
+    error: TextError | None = None
+    drawn: bool = False
+    recorded: Mapping[str, Output] = field(default_factory=dict)
+    failed: str = ""
+    stopped: bool = False
+    ended: bool = True
+
+    @property
+    def calls(self) -> list[BackwardCall]:
+        return self.ledger.calls
+
+    @property
+    def entries(self) -> list[LedgerEntry]:
+        return self.ledger.entries
+
+    @property
+    def together(self) -> int:
+        """The number of gradients that the fullest window added up."""
+        return max(self.ledger.fullest, 1)
+
+
+def trace(
+    problem: Problem, point: Point, verbs: Verbs | None = None, *, together: int = 1
+) -> Trace:
+    """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
+    ledger, notes = Ledger(verbs, together), list[str]()
+    with _noting(notes):
+        end = execute(problem, point, ledger)
+        values = {part.name: end.read(part) for part in problem.parts}
+    ledger.calls[:] = [
+        replace(call, names={step: ledger.name_of(step) for step in call.landed})
+        for call in ledger.calls
+    ]
+    recorded = {name: as_value(value) for name, value in end.words.recorded.items()}
+    drawn = end.words.generator.used
+    return Trace(values, ledger, tuple(notes), end.error, drawn, recorded)
+
+
+@contextmanager
+def _noting(notes: list[str]) -> Iterator[None]:
+    """PyTorch's warnings, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notes += dict.fromkeys(str(warning.message) for warning in caught)
+
+
+@dataclass(frozen=True, eq=False)
+class RunEnd:
+    """What a run can be asked at its end: all variables, what was recorded, and the error."""
+
+    names: dict[str, Numbers]
+    words: LoopWords
+    error: TextError | None
+
+    def read(self, part: Part, budget: Budget = ROOMY) -> Output:
+        """What a part reads: its expression, or the `.grad` of the input it is named after.
+
+        Of a program that ended in an error, what does not exist is None.
+        """
+        try:
+            return as_value(self.look_up(part.ask or part.name, budget))
+        except TextError:
+            if self.error is None or part.ask is None:
+                raise
+            return None
+
+    def look_up(self, asked: Program | str, budget: Budget = ROOMY) -> Numbers:
+        """The value of an expression, or the `.grad` of an input."""
+        if isinstance(asked, str):
+            return self.names[asked].grad
+        with self.words.ledger.watching():
+            return run(asked, self.names, KINDS["tensor"], budget, context=self.words.table).value
+
+
+def execute(
+    problem: Problem, point: Point, ledger: Ledger, budget: Budget = ROOMY, *, watched: bool = True
+) -> RunEnd:
+    """Run a program; a run that is not `watched` leaves no ledger.
+
+    Leaves get their names from the variables. Where it is asked what the program ends in, it may
+    end in an error.
+    """
+    entries = problem.inputs.items()
+    written = {entry.written: point[n] for n, entry in entries if entry.written is not None}
+    words = LoopWords(ledger, written)
+    inputs = {
+        name: words.leaf(point[name], name)
+        if entry.requires_grad
+        else tensor(problem.in_numpy(name, point[name]))
+        for name, entry in entries
+        if entry.written is None
+    }
+    asked = (n for p in problem.parts if p.ask is not None for n in ast.walk(p.ask.tree))
+    ends = any(isinstance(n, ast.Name) and n.id == ERROR for n in asked)
+    with ledger.watching() if watched else nullcontext():
+        outcome = run(
+            problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
+        )
+    _name_holders(ledger, outcome.names)
+    error = None if outcome.error is None else outcome.error.complaints[0].message
+    series = SimpleNamespace(**words.recorded)
+    return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
+
+
+def _name_holders(ledger: Ledger, names: Params) -> None:
+    """After the variables that hold them, or the lists (those may hold themselves), or modules."""
+    by_tensor = {id(holder.tensor): holder for holder in ledger.holders}
+
+    def name_from(name: str, value: Numbers, depth: int) -> None:
+        if isinstance(value, Tensor) and (holder := by_tensor.get(id(value))):
+            holder.name = holder.name or name
+        elif isinstance(value, Module):
+            for path, parameter in value.named_parameters(name):
+                name_from(path, parameter, depth)
+        elif isinstance(value, list | tuple) and depth:
+            for k, each in enumerate(value):
+                name_from(f"{name}[{k}]", each, depth - 1)
+
+    for name, value in names.items():
+        name_from(name, value, 2)
+    for k, holder in enumerate(ledger.holders):
+        nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
+        holder.name = holder.name or nameless
+
+
+# -- an answer that is a program -------------------------------------------------------------------
+
+LONGEST = 5_000
+COMPLAINTS = 5
+WIDEST = 300
+ANSWER = "answer"  # what the file is called in complaints
+SPACES = " \n\r\t"
+STUDENTS = replace(VOCABULARY, methods=VOCABULARY.methods | {"append"})
+UNREADABLE = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError)
+TOO_MUCH = (RecursionError, MemoryError)
+OPERATIONS = 8_000
+WORK = 80_000  # turns and calls, times the expressions that the text holds
+STEPS = 4_000
+HINT = " Hint: "
+# What PyTorch and Python say of a training loop, and what is then to be done.
+CURES: Mapping[str, str] = {
+    "a leaf Variable that requires grad": "step it inside `with no_grad():`",
+    "modified by an inplace operation": "call backward before the step: it needs the old values",
+    "backward through the graph a second time": "compute the loss anew before each backward call",
+    "does not have a grad_fn": "compute the loss from inputs that require grad, not under no_grad",
+    "only for scalar outputs": "make the loss one number: `.mean()` or `.sum()`",
+    "NoneType": "`.grad` is None before backward, and after it was cleared",
+}
+
+
+def read_program(problem: Problem, text: str) -> Program:
+    """The text of an answer as a program over the inputs; TextError has what is refused."""
+    try:
+        if len(text) > LONGEST:
+            size = f"{len(text):,} characters, at most {LONGEST:,}"
+            raise TextError([Complaint(f"a program of {size}", "shorten it", ANSWER, 1, 1)])
+        for k, letter in enumerate(text):
+            if not (letter.isprintable() or letter in SPACES):  # the line is not quoted
+                place = ANSWER, text.count("\n", 0, k) + 1, k - text.rfind("\n", 0, k)
+                what = f"the character U+{ord(letter):04X}, which cannot be seen"
+                raise TextError([Complaint(what, "remove it", *place)])
+        names = tuple(problem.inputs)
+        return check_program(text, declared=names, vocabulary=STUDENTS, file=ANSWER)
+    except TextError as error:
+        raise TextError([_shorten(each) for each in error.complaints[:COMPLAINTS]]) from None
+
+
+def _shorten(said: Complaint) -> Complaint:
+    message, cure = said.message[:WIDEST], said.cure[:WIDEST]
+    return replace(said, message=message, cure=cure, width=min(said.width, WIDEST))
+
+
+def read_tree(problem: Problem, tree: ast.Module) -> Program:
+    """The same of a tree, whose text nobody will see."""
+    return check_module(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
+
+
+def allowance(program: Program, share: int = 1) -> Budget:
+    """The budget of an answer, or a share of it; the longer a text, the less it may loop."""
+    expressions = sum(isinstance(node, ast.expr) for node in ast.walk(program.tree))
+    return Budget(
+        steps=min(STEPS, WORK // max(expressions, 1)) // share,
+        depth=20,
+        elements=10_000,
+        entries=5_000,
+        total=3_000_000 // share,
+        products=20_000_000 // share,
+        bits=512,
+        exponent=STUDENT_EXPONENT,
+    )
+
+
+def run_program(
+    problem: Problem,
+    program: Program,
+    part: Part,
+    point: Point,
+    *,
+    verbs: Verbs | None = None,
+    share: int = 1,
+    watched: bool = True,
+) -> Trace:
+    """Run a program in the place of the reference, and read the part; never raises.
+
+    With `share` 8 it gets an eighth of the allowance; one that is not `watched` has no ledger.
+    """
+    ledger, notes = Ledger(verbs, limit=OPERATIONS // share), list[str]()
+    answering, budget = replace(problem, program=program), allowance(program, share)
+    value: Output = None
+    failed, stopped, ended = "", False, False
+    with _noting(notes):
+        try:
+            end = execute(answering, point, ledger, budget, watched=watched)
+            ended = True
+            value, failed = _read(problem, part, end, budget)
+        except TextError as error:
+            failed = "\n".join(str(_advise(each)) for each in error.complaints)
+        except GradcheckError as error:
+            failed, stopped = str(error), isinstance(error, OutOfBudget)
+    values = {part.name: value}
+    return Trace(values, ledger, tuple(notes), failed=failed, stopped=stopped, ended=ended)
+
+
+def _advise(complaint: Complaint) -> Complaint:
+    """A complaint with the cure that a training loop wants."""
+    message = complaint.message.partition(HINT)[0]
+    cure = next((cure for said, cure in CURES.items() if said in message), complaint.cure)
+    return replace(complaint, message=message, cure=cure)
+
+
+def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Output, str]:
+    """What a part reads, or why it cannot be read; its place is nothing to a student."""
+    if absent := _absent(problem, part, end):
+        return None, absent
+    try:
+        return end.read(part, budget), ""
+    except TextError as error:
+        said = error.complaints[0].message
+    except UNREADABLE as error:
+        said = str(error.__cause__ or error)
+    except TOO_MUCH:
+        said = "it holds lists that are nested too deep"
+    read = part.ask.source if part.ask else part.name
+    return None, f"`{read}` cannot be read at the end of the program: {said[:WIDEST]}"
+
+
+def _absent(problem: Problem, part: Part, end: RunEnd) -> str:
+    """What a part reads and a program did not leave; "" where everything is there."""
+    walked = ast.walk(problem.program.tree)
+    stored = {n.id for n in walked if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for node in ast.walk(part.ask.tree) if part.ask else ():
+        match node:
+            case ast.Attribute(ast.Name("recorded"), name) if name not in end.words.recorded:
+                return f"nothing was recorded as `{name}` - call `record({name}=...)`"
+            case ast.Name(name) if name not in end.names and name in stored | problem.inputs.keys():
+                return f"the program leaves no `{name}` - give it a value under this name"
+    return ""
