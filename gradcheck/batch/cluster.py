@@ -4,12 +4,15 @@ Whoever reaches a scheduler runs code on its machines, and on this one: what Das
 Keep it on a network of your own, or give it certificates (`--tls`).
 """
 
-from collections.abc import Callable
+import multiprocessing
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
-from gradcheck.batch.workers import within
+from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.errors import GradcheckError
 
 PATIENCE = "8s"  # for a scheduler to answer
@@ -25,7 +28,7 @@ class NoCluster(GradcheckError):
 
 
 class Cluster:
-    """An executor like `Worker`. A task whose worker dies is given to another by Dask."""
+    """An executor like `Pool`. A task whose worker dies is given to another by Dask."""
 
     def __init__(self, address: str, tls: tuple[Path, Path, Path] | None = None) -> None:
         """Connect to a scheduler; NoCluster says what is missing."""
@@ -34,15 +37,9 @@ class Cluster:
         except ImportError:
             why = "--scheduler needs Dask: pip install 'gradcheck[cluster]'"
             raise NoCluster(why) from None
-        security = None
-        if tls:
-            authority, certificate, key = map(str, tls)
-            security = Security(
-                tls_ca_file=authority,
-                tls_client_cert=certificate,
-                tls_client_key=key,
-                require_encryption=True,
-            )
+        names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+        given = dict(zip(names, map(str, tls or ()), strict=False))
+        security = Security(**given, require_encryption=True) if tls else None
         try:
             self.client = Client(address, timeout=PATIENCE, set_as_default=False, security=security)
         except (OSError, ValueError, TypeError, TimeoutError) as error:
@@ -55,12 +52,29 @@ class Cluster:
         threads: int = sum(self.client.nthreads().values())
         return AHEAD * max(1, threads)
 
-    def submit(self, task: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    def submit(self, task: Callable[..., Any], *given: Any, turn: Hashable = None) -> "Future[Any]":
         """Send it to whoever is free."""
-        future: Future[Any] = self.executor.submit(within, task, *arguments)
+        future: Future[Any] = self.executor.submit(_do_within, task, *given)
         return future
 
     def close(self) -> None:
         """Give up what waits, and leave the cluster."""
         self.executor.shutdown(wait=False)
         self.client.close()
+
+
+def _do_within(task: Callable[..., Any], *given: Any) -> Any:
+    """A task done within limits, by a process of this thread, which itself cannot be ended."""
+    return _own_pool(get_ident()).submit(task, *given).result()
+
+
+@cache
+def _own_pool(_: int) -> Pool:
+    return Pool(1, Limits(), _own_nursery())
+
+
+@cache
+def _own_nursery() -> Nursery:
+    if multiprocessing.current_process().daemon:  # started by Dask's nanny, and may have no child
+        multiprocessing.current_process().daemon = False
+    return Nursery()

@@ -1,17 +1,28 @@
 """A batch from beginning to end: problems prepared, submissions collected, answers judged."""
 
-from collections import Counter, defaultdict
+import os
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from typing import Any
 
+from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.collect import Chosen, Collector, Rules
-from gradcheck.batch.crew import SIZE, Crew
 from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
+from gradcheck.batch.pool import Pool, WorkerLost
 from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
-from gradcheck.batch.work import Answer, Asking, Chunk, leave_chunk
+from gradcheck.batch.work import (
+    Answer,
+    Asking,
+    Chunk,
+    judge_chunk,
+    leave_answer,
+    prepare_here,
+    problem_of,
+)
 from gradcheck.errors import OURS
 from gradcheck.grading.variants import draw_for
 from gradcheck.problem import Problem, ProblemSet
@@ -19,7 +30,19 @@ from gradcheck.problem.variants import Draw, with_draw
 
 BUDGET = 60.0  # seconds of computing for what one student alone has answered
 UNKNOWN = "?"  # whether a problem can be graded
+SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
+LOOK = 0.5  # seconds after which progress is shown though nothing has come back
 OVER_BUDGET = f"this student's answers took more than {BUDGET:g} seconds of computing before it"
+GIVEN_UP = "the worker that judged this answer died, twice: out of memory, or stopped from outside"
+TOO_SLOW = "judging this answer was given up"
+
+
+def count_jobs(jobs: int | None, *, kept: bool) -> int:
+    """How many processes judge: 0 is one a core; None is that too for a batch that is kept."""
+    found = jobs if jobs is not None else 0 if kept else 1
+    if found:
+        return found
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
@@ -39,7 +62,7 @@ class Batch:
     """
 
     ledger: Ledger
-    crew: Crew
+    executor: Pool | Cluster
     askings: dict[str, Asking] = field(default_factory=dict)
     problems: dict[str, Problem] = field(default_factory=dict)
     doubts: dict[str, str] = field(default_factory=dict)
@@ -60,10 +83,15 @@ class Batch:
                     self.late[problem.id] = whole.late
         facts = {id: f"doubt {self.fingerprint_for(id)}" for id in self.problems}
         found = {id: self.ledger.fact(fact, UNKNOWN) for id, fact in facts.items()}
-        new = [id for id, why in found.items() if why == UNKNOWN]
-        for id, why in self.crew.prepare(
-            {id: self.askings[self.fingerprint_for(id)] for id in new}
-        ).items():
+        asked = {
+            id: self.executor.submit(prepare_here, asking, turn=asking)
+            for id, why in found.items()
+            if why == UNKNOWN
+            for asking in [self.askings[self.fingerprint_for(id)]]
+        }
+        for id, future in asked.items():
+            error = future.exception()  # whatever a worker died of
+            why = f"{id}: {OURS}: {type(error).__name__}: {error}" if error else future.result()
             found[id] = why
             if OURS not in why:  # which is mended in a later version, or was the machine's
                 self.ledger.know(facts[id], why)
@@ -93,18 +121,14 @@ class Batch:
         """Judge what has no judgement yet; the ledger is complete when this ends."""
         waiting = self.ledger.queue()
         total, done = sum(waiting.values()), 0
-        verdicts: Counter[str] = Counter()
-        dealer = _Dealer(self.ledger, self.askings)
-        yield Progress(0, total, verdicts)
+        asked = {mark: asking for mark, asking in self.askings.items() if mark in waiting}
+        dealer = _Dealer(self.ledger, self.executor, asked)
+        yield Progress(0, total, dealer.verdicts)
         try:
-            asked = [each for each in self.askings if each in waiting]
-            for found in chain(self.crew.judge(asked, dealer.more), [[]]):
-                judged = [*found, *dealer.left]
-                dealer.left = []
+            for judged in dealer.judge():
                 self.ledger.settle(judged)
                 done += len(judged)
-                verdicts.update(dealer.count_verdicts(judged))
-                yield Progress(done, total, verdicts)
+                yield Progress(done, total, dealer.verdicts)
             self.ledger.choose_best()
             self.ledger.know("complete", "yes")
         finally:
@@ -112,42 +136,94 @@ class Batch:
 
 
 class _Dealer:
-    """Cuts the ledger's queue into chunks.
+    """Cuts the ledger's queue into chunks for an executor, and takes what comes back.
 
-    What only one student has answered is computed on that student's account: when more than BUDGET
-    was spent, all else that nobody else has answered is left to a person.
+    An answer whose time is over is left to a person, and so is one whose worker dies twice. What
+    only one student has answered is computed on that student's account: when more than BUDGET was
+    spent, all else that nobody else has answered is left, too.
     """
 
-    def __init__(self, ledger: Ledger, askings: Mapping[str, Asking]) -> None:
-        self.ledger, self.askings = ledger, askings
+    def __init__(
+        self, ledger: Ledger, executor: Pool | Cluster, askings: Mapping[str, Asking]
+    ) -> None:
+        self.ledger, self.executor, self.askings = ledger, executor, askings
+        self.open = list(askings)  # fingerprints of what has answers left
         self.last: Counter[str] = Counter()
+        self.flying: dict[Future[Any], Chunk] = {}
+        self.again: deque[Chunk] = deque()
+        self.died: set[int] = set()  # answers that have killed a worker
         self.asked: dict[int, PendingAnswer] = {}
         self.spent: defaultdict[str, float] = defaultdict(float)
         self.left: list[JudgedAnswer] = []
+        self.verdicts: Counter[str] = Counter()
 
-    def more(self, asked: str) -> Chunk | None:
-        """The next chunk of answers to what has a fingerprint."""
-        asking = self.askings[asked]
-        while found := self.ledger.pending(asked, self.last[asked], SIZE):
-            self.last[asked] = found[-1].number
-            self.asked |= {each.number: each for each in found}
-            dealt: list[Answer] = []
-            over: list[Answer] = []
+    def judge(self) -> Iterator[list[JudgedAnswer]]:
+        """All answers, in the order in which they come back; empty lists between."""
+        while True:
+            while len(self.flying) < (room := self.executor.room) and (chunk := self._next(room)):
+                future = self.executor.submit(judge_chunk, chunk, turn=chunk.asking)
+                self.flying[future] = chunk
+            for future in wait(self.flying, LOOK, FIRST_COMPLETED).done:
+                self._collect(future, self.flying.pop(future))
+            found, self.left = self.left, []
             for each in found:
-                spent = each.students == 1 and self.spent[each.student] > BUDGET
-                (over if spent else dealt).append((each.number, each.part, each.answer))
-            if over:
-                self.left += leave_chunk(asking, over, OVER_BUDGET)
-            if dealt:
-                return Chunk(asking, dealt)
+                asked = self.asked.pop(each.number)
+                self.verdicts[each.verdict] += asked.students
+                if asked.students == 1:
+                    self.spent[asked.student] += each.seconds
+            yield found
+            if not (self.flying or self.again):
+                return
+
+    def _next(self, room: int) -> Chunk | None:
+        """The next chunk, to that of the first problems of which fewest are out."""
+        if self.again:
+            return self.again.popleft()
+        out = Counter(chunk.asking for chunk in self.flying.values())
+        while near := self.open[: max(1, room // 2)]:
+            mark = min(near, key=lambda mark: out[self.askings[mark]])
+            found = self.ledger.pending(mark, self.last[mark], SIZE)
+            if not found:
+                self.open.remove(mark)
+                continue
+            self.last[mark] = found[-1].number
+            self.asked |= {each.number: each for each in found}
+            over = {e.number for e in found if e.students == 1 and self.spent[e.student] > BUDGET}
+            answers = [(each.number, each.part, each.answer) for each in found]
+            self._leave(self.askings[mark], [a for a in answers if a[0] in over], OVER_BUDGET)
+            if dealt := [a for a in answers if a[0] not in over]:
+                return Chunk(self.askings[mark], dealt)
         return None
 
-    def count_verdicts(self, judged: Sequence[JudgedAnswer]) -> Counter[str]:
-        """Verdicts, each as often as students gave the answer."""
-        found: Counter[str] = Counter()
-        for each in judged:
-            asked = self.asked.pop(each.number)
-            found[each.verdict] += asked.students
-            if asked.students == 1:
-                self.spent[asked.student] += each.seconds
-        return found
+    def _collect(self, future: "Future[Any]", chunk: Chunk) -> None:
+        """The judgements of a chunk; what came after the last one goes again.
+
+        Of the answers without one the first is at fault, or all, if the worker was at none of them.
+        """
+        error = CancelledError() if future.cancelled() else future.exception()
+        rows = getattr(error, "done", ()) if error else future.result()
+        numbers = (number for number, *_ in chunk.answers)
+        self.left += [JudgedAnswer(n, *row) for n, row in zip(numbers, rows, strict=False)]
+        rest = chunk.answers[len(rows) :]
+        if not error or not rest:
+            return
+        lost = error if isinstance(error, WorkerLost) else None
+        culprits, why = 1 if lost and lost.inside else len(rest), GIVEN_UP
+        if lost and lost.overtime:
+            why = f"{TOO_SLOW}: {lost}"
+        elif type(error) is RuntimeError:
+            why = f"{OURS}: {error}"
+        elif rest[0][0] not in self.died:
+            self.died.add(rest[0][0])
+            culprits = 0
+        self._leave(chunk.asking, rest[:culprits], why, lost.overtime if lost else 0.0)
+        if rest[culprits:]:
+            self.again.append(Chunk(chunk.asking, rest[culprits:]))
+
+    def _leave(
+        self, asking: Asking, answers: Sequence[Answer], why: str, seconds: float = 0.0
+    ) -> None:
+        """Leave answers to a person, after so many seconds of computing each."""
+        for number, part, answer in answers:
+            found = leave_answer(problem_of(asking), part, answer, why)
+            self.left.append(found._replace(number=number, seconds=seconds))

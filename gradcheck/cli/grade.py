@@ -16,16 +16,15 @@ from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Chosen, Rules
-from gradcheck.batch.crew import Crew, count_jobs
 from gradcheck.batch.ledger import NAME, Ledger, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
-from gradcheck.batch.run import Batch, Progress
+from gradcheck.batch.run import Batch, Progress, count_jobs
 from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
-from gradcheck.batch.workers import Limits, Nursery, Worker
 from gradcheck.cli.files import PATH, sets, unknown_problem
 from gradcheck.cli.group import (
     EXISTING,
@@ -152,8 +151,11 @@ def grade(  # noqa: PLR0917 - click gives them by name
         for id in ids:
             if id not in known:
                 raise unknown_problem(id, known)
-        with closing(Crew(_executors(nursery, jobs, scheduler, tls, err))) as crew:
-            batch = Batch(ledger, crew)
+        if scheduler and not tls:
+            _notice(err, OPEN.format(scheduler))
+        pool = None if scheduler else Pool(jobs, Limits(), nursery, sticky=True)
+        with closing(pool or Cluster(scheduler, tls)) as executor:
+            batch = Batch(ledger, executor)
             with nullcontext() if as_json else err.status(CONSULTED):
                 batch.prepare(read, ids)
             if not batch.problems:
@@ -209,16 +211,6 @@ def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
         closing(Ledger(directory / NAME if directory else None)) as ledger,
     ):
         yield ledger
-
-
-def _executors(
-    nursery: Nursery, jobs: int, scheduler: str, tls: tuple[Path, Path, Path] | None, err: Console
-) -> list[Worker | Cluster]:
-    if not scheduler:
-        return [Worker(nursery, Limits()) for _ in range(jobs)]
-    if not tls:
-        _notice(err, OPEN.format(scheduler))
-    return [Cluster(scheduler, tls)]
 
 
 def _code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:

@@ -73,8 +73,8 @@ def serve(  # noqa: PLR0917 - click gives them by name
     from gradcheck.web.app import application  # noqa: PLC0415
     from gradcheck.web.book import Course  # noqa: PLC0415
     from gradcheck.web.guard import Patient, is_loopback  # noqa: PLC0415
-    from gradcheck.web.pool import Pool  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
+    from gradcheck.web.queue import Queue  # noqa: PLC0415
     from gradcheck.web.requests import CODES, hand_out  # noqa: PLC0415
 
     asked = Course.of(read)
@@ -94,8 +94,8 @@ def serve(  # noqa: PLR0917 - click gives them by name
             count = pluralize(len(roster.codes), "student")
             click.echo(f"the codes of {count}, to be handed out: {directory / CODES}")
         settings = Settings(directory, feedback, secure, hosts, roster)
-        pool = Pool(asked.askings, processes=workers)
-        app = application(Practice(asked, pool, settings))
+        queue = Queue(asked.askings, processes=workers)
+        app = application(Practice(asked, queue, settings))
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         click.echo(f"{address}  {pluralize(len(asked.problems), 'problem')}; {kept}")

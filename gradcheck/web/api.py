@@ -40,13 +40,13 @@ async def understand(request: Request) -> Response:
         if not (isinstance(given, list) and all(isinstance(each, str) for each in given)):
             raise HTTPException(400, "`given` is expected to be a list of texts such as `x=2`")
         typed = _text(asked, "expression"), given[:20], _text(asked, "wrt"), str(answer or "")
-        return JSONResponse(await practice.pool.ask(sender, work.understand_free, *typed))
+        return JSONResponse(await practice.queue.ask(sender, work.understand_free, *typed))
     problem = await practice.find(sender, student_of(request), _text(asked, "problem"))
     if problem is None:
         raise HTTPException(404, "there is no such problem")
     part = _text(asked, "part") or problem.parts[0].name
     known = practice.asking(problem), part, answer
-    return JSONResponse(await practice.pool.ask(sender, work.understand, *known))
+    return JSONResponse(await practice.queue.ask(sender, work.understand, *known))
 
 
 async def _read_object(request: Request) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from starlette.staticfiles import StaticFiles
 from gradcheck.batch.ledger import trouble
 from gradcheck.web import api, pages
 from gradcheck.web.guard import Guard
-from gradcheck.web.pool import Busy, RanAway, WorkerFault
 from gradcheck.web.practice import Practice
+from gradcheck.web.queue import Busy, RanAway, WorkerFault
 from gradcheck.web.requests import COOKIE, TERM, secret
 
 LOG = logging.getLogger("gradcheck.web")

@@ -217,4 +217,4 @@ def _missing(problem: Problem, part: Part) -> JudgedAnswer:
     """The judgement of no answer, which needs no judge."""
     worth = problem.points * part.weight
     base = Judgement("", problem.id, part.name, None, "missing", 0.0, worth)
-    return pack(0, base, "")
+    return pack(base, "")

@@ -139,7 +139,7 @@ async def problem(request: Request) -> Response:
     found = await practice.find(sender_of(request), student, request.path_params["id"])
     if found is None:
         return failure_page(request, 404, "There is no such problem", "Choose one from the list.")
-    if why := (await practice.pool.prepare(found.id)).get("why"):
+    if why := (await practice.queue.prepare(found.id)).get("why"):
         return failure_page(request, 404, "This problem cannot be asked", why)
     given = await _earlier(practice, student, found)
     if request.method == "POST":
@@ -282,7 +282,7 @@ async def mistakes(request: Request) -> Response:
     level = practice.settings.feedback
     history = await practice.book.history(student) if level != "verdict" else ()
     tried = {each.problem for each in history}
-    shows = {id: (await practice.pool.prepare(id)).get("shows", ()) for id in tried}
+    shows = {id: (await practice.queue.prepare(id)).get("shows", ()) for id in tried}
     problems = practice.course.problems
     made = [
         (each, restrict(json.loads(each.last.line), level), problems.get(each.last.problem))

@@ -19,7 +19,7 @@ from gradcheck.problem import Problem, load_text
 from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
 from gradcheck.web.book import Attempt, Book, Course, Posed
-from gradcheck.web.pool import Pool, RanAway, Sender, WorkerFault
+from gradcheck.web.queue import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
@@ -48,7 +48,7 @@ class Practice:
     """One server's course, workers and ledger."""
 
     course: Course
-    pool: Pool
+    queue: Queue
     settings: Settings = field(default_factory=Settings)
     made: dict[str, tuple[Problem | None, Asking]] = field(default_factory=dict)
     variants: dict[tuple[str, str], Problem] = field(default_factory=dict)
@@ -61,11 +61,11 @@ class Practice:
     async def open(self) -> None:
         """Open the ledger, start the workers."""
         await self.book.open(self.course)
-        await self.pool.start()
+        await self.queue.start()
 
     async def close(self) -> None:
         """Let the workers go, close the ledger."""
-        await self.pool.stop()
+        await self.queue.stop()
         await self.book.close()
 
     async def judge(
@@ -90,19 +90,19 @@ class Practice:
     async def _ask_worker(self, sender: Sender, posed: Posed, text: str) -> JudgedAnswer:
         """A worker's judgement; what no worker survives is left to a person."""
         try:
-            said = await self.pool.ask(
+            said = await self.queue.ask(
                 sender, work.judge, self.asking(posed.problem), posed.part.name, text
             )
             return JudgedAnswer(0, said["verdict"], said["score"], said["line"])
         except RanAway:
-            return leave_answer(posed.problem, 0, posed.part.name, text, self.pool.limits.words())
+            return leave_answer(posed.problem, posed.part.name, text, self.queue.limits.words())
         except WorkerFault as error:
-            return leave_answer(posed.problem, 0, posed.part.name, text, f"{OURS}: {error}")
+            return leave_answer(posed.problem, posed.part.name, text, f"{OURS}: {error}")
 
     async def ask(self, sender: Sender, other: Any, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says, or the `other` where none survives it; raises Busy."""
         try:
-            return await self.pool.ask(sender, task, *given)
+            return await self.queue.ask(sender, task, *given)
         except (RanAway, WorkerFault):
             return other
 
@@ -140,7 +140,7 @@ class Practice:
 
     async def draw_page(self, sender: Sender, problem: Problem) -> Any:
         """What the page of a problem shows besides its text; drawn once."""
-        key, news = (problem.id, draw_of(problem)), await self.pool.prepare(problem.id)
+        key, news = (problem.id, draw_of(problem)), await self.queue.prepare(problem.id)
         if key not in self.drawings:
             found = news.get("drawn")
             if list(key[1]) != news.get("draw"):

@@ -19,7 +19,7 @@ import numpy as np
 from starlette.requests import Request
 
 from gradcheck.batch.roster import NoName, Roster, student_name
-from gradcheck.web.pool import Sender
+from gradcheck.web.queue import Sender
 
 if TYPE_CHECKING:
     from gradcheck.web.practice import Practice

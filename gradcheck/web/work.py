@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from gradcheck.batch.collect import about
+from gradcheck.batch.pool import item
 from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, problem_of, ready
-from gradcheck.batch.workers import item
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import how_read
 from gradcheck.grading.key import Key, key

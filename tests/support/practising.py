@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from gradcheck.problem import load_text
 from gradcheck.web.app import application
 from gradcheck.web.book import Course
-from gradcheck.web.pool import Pool, QueueLimits
 from gradcheck.web.practice import Practice, Settings
+from gradcheck.web.queue import Queue, QueueLimits
 
 COURSE = r"""
 title: Practice
@@ -60,7 +60,7 @@ def served(
 ) -> Iterator[TestClient]:
     """A client of a server that runs as long as the block."""
     found = course(text)
-    pool = Pool(found.askings, processes=1, limits=limits)
-    app = application(Practice(found, pool, Settings(directory, **settings)))
+    queue = Queue(found.askings, processes=1, limits=limits)
+    app = application(Practice(found, queue, Settings(directory, **settings)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client

@@ -9,10 +9,10 @@ import warnings
 
 import pytest
 
+from gradcheck.batch.pool import item
 from gradcheck.batch.questions import pack_answer
-from gradcheck.batch.workers import item
 from gradcheck.web import work
-from gradcheck.web.pool import Busy, Lane, Pool, QueuedTask, QueueLimits, RanAway, Sender
+from gradcheck.web.queue import Busy, Places, Queue, QueueLimits, RanAway, Sender
 from tests.support.practising import RIGHT, WRONG, course
 
 CUBIC = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 + 2*sin(x)\n"
@@ -36,22 +36,22 @@ def die():
         os.abort()
 
 
-def in_pool(limits, run, workers=1):
+def in_queue(limits, run, workers=1):
     async def whole():
-        pool = Pool(COURSE.askings, processes=workers, limits=limits)
-        await pool.start()
+        queue = Queue(COURSE.askings, processes=workers, limits=limits)
+        await queue.start()
         try:
-            return await asyncio.wait_for(run(pool), 60)
+            return await asyncio.wait_for(run(queue), 60)
         finally:
-            await pool.stop()
+            await queue.stop()
 
     return asyncio.run(whole())
 
 
-async def judged(pool, answer, sender="ada"):
+async def judged(queue, answer, sender="ada"):
     """The verdict on an answer to the cubic."""
     who = Sender(sender, sender)
-    return (await pool.ask(who, work.judge, ASKING, "x", pack_answer(answer)))["verdict"]
+    return (await queue.ask(who, work.judge, ASKING, "x", pack_answer(answer)))["verdict"]
 
 
 async def outcome(waiting):
@@ -62,24 +62,24 @@ async def outcome(waiting):
         return type(error).__name__
 
 
-def kill(pool):
-    for worker in pool.workers.values():
-        with contextlib.suppress(ProcessLookupError, AttributeError):
-            os.kill(worker.process.pid, signal.SIGKILL)
+def kill(queue):
+    for process in (each for pool, _ in queue.lanes for each in pool.processes if each):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.child.pid, signal.SIGKILL)
 
 
 def test_what_runs_away_is_ended_and_replaced():
     """Beside it others are answered; it is not tried a third time."""
 
-    async def tried(pool, task):
-        away = asyncio.ensure_future(outcome(pool.ask(Sender(f"eve {task}"), task)))
-        others = [await judged(pool, f"{k}x", f"ada {task}") for k in range(5)]
-        return others, await away, await outcome(pool.ask(Sender(f"bob {task}"), task))
+    async def tried(queue, task):
+        away = asyncio.ensure_future(outcome(queue.ask(Sender(f"eve {task}"), task)))
+        others = [await judged(queue, f"{k}x", f"ada {task}") for k in range(5)]
+        return others, await away, await outcome(queue.ask(Sender(f"bob {task}"), task))
 
-    async def run(pool):
-        return [await tried(pool, task) for task in (loop, eat, die)]
+    async def run(queue):
+        return [await tried(queue, task) for task in (loop, eat, die)]
 
-    assert in_pool(FAST, run) == [(["wrong"] * 5, "RanAway", "RanAway")] * 3
+    assert in_queue(FAST, run) == [(["wrong"] * 5, "RanAway", "RanAway")] * 3
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,18 @@ def test_what_runs_away_is_ended_and_replaced():
 def test_the_queue_has_a_bound(limits, senders, asked, busy, ada):
     """Nor is anybody's first question behind all of another's."""
 
-    async def run(pool):
-        await judged(pool, RIGHT)
+    async def run(queue):
+        await judged(queue, RIGHT)
         order = []
 
         async def ask(k, sender):
-            order.append((sender, await outcome(judged(pool, f"{k}x", sender))))
+            order.append((sender, await outcome(judged(queue, f"{k}x", sender))))
 
         others = (ask(k, senders[k % len(senders)]) for k in range(asked))
         await asyncio.gather(*others, ask(99, "ada"))
         return order
 
-    found = in_pool(limits, run)
+    found = in_queue(limits, run)
     said = [said for sender, said in found if sender != "ada"]
     assert set(said) == {"wrong", "Busy"}
     assert said.count("Busy") >= busy
@@ -114,49 +114,40 @@ def test_the_queue_has_a_bound(limits, senders, asked, busy, ada):
 
 def test_many_names_of_one_address_do_not_fill_the_queue():
     """A name costs nothing: an address has a bound of its own, and others still get in."""
-
-    async def run():
-        loop = asyncio.get_running_loop()
-        lane = Lane(1.0, most=40, each=10)
-
-        def put(sender):
-            lane.put(QueuedTask(sender, work.judge, (), loop.create_future()))
-
+    places = Places(40, 10)
+    with contextlib.ExitStack() as inside:
         for k in range(20):
-            put(Sender("10.0.0.1", f"name {k}"))
-        with pytest.raises(Busy):
-            put(Sender("10.0.0.1", "name 20"))
-        put(Sender("10.0.0.2", "ada"))
-        first = [(await lane.next()).sender.name for _ in range(21)]
-        put(Sender("10.0.0.1", "again"))
-        return first
-
-    assert asyncio.run(run()) == [*(f"name {k}" for k in range(20)), "ada"]
+            inside.enter_context(places.take(Sender("10.0.0.1", f"name {k}")))
+        with pytest.raises(Busy), places.take(Sender("10.0.0.1", "name 20")):
+            pass
+        inside.enter_context(places.take(Sender("10.0.0.2", "ada")))
+    with places.take(Sender("10.0.0.1", "again")):
+        assert places.taken.total() == 3
 
 
 def test_who_asks_before_a_problem_is_prepared_waits_within_the_bound_too():
-    async def run(pool):
-        asked = [asyncio.ensure_future(outcome(judged(pool, f"{k}x", f"s{k}"))) for k in range(9)]
+    async def run(queue):
+        asked = [asyncio.ensure_future(outcome(judged(queue, f"{k}x", f"s{k}"))) for k in range(9)]
         for _ in range(5):
             await asyncio.sleep(0)
         refused = [each.result() for each in asked if each.done()]
-        assert not pool.places, "nothing is prepared yet"
+        assert not queue.nursery.known, "nothing is prepared yet"
         await asyncio.gather(*asked)
         return refused
 
-    assert in_pool(QueueLimits(waiting=4), run) == ["Busy"] * 5
+    assert in_queue(QueueLimits(waiting=4), run) == ["Busy"] * 5
 
 
 def test_killed_workers_are_replaced():
-    async def run(pool):
-        found = [await judged(pool, RIGHT)]
+    async def run(queue):
+        found = [await judged(queue, RIGHT)]
         for answer in (RIGHT, WRONG, "3x^2 + ("):
-            kill(pool)
+            kill(queue)
             await asyncio.sleep(0.1)
-            found.append(await judged(pool, answer))
+            found.append(await judged(queue, answer))
         return found
 
-    assert in_pool(FAST, run, workers=2) == ["right", "right", "wrong", "invalid"]
+    assert in_queue(FAST, run, workers=2) == ["right", "right", "wrong", "invalid"]
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 5])
@@ -165,11 +156,11 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
     """Also while workers are being forked, and sockets are being opened."""
 
     async def whole():
-        pool = Pool(COURSE.askings, processes=3, limits=FAST)
-        await pool.start()
+        queue = Queue(COURSE.askings, processes=3, limits=FAST)
+        await queue.start()
         for _ in range(rounds):
             await asyncio.sleep(0)
-        await pool.stop()
+        await queue.stop()
 
     asyncio.run(whole())  # what forks workers is started once a process, and stays
     before = set(os.listdir("/proc/self/fd"))

@@ -11,10 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gradcheck.batch.workers import Limits, Nursery, Worker, WorkerLost, item
+from gradcheck.batch.pool import Limits, Nursery, Pool, WorkerLost, item
 
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
@@ -96,18 +97,23 @@ def nursery() -> Iterator[Nursery]:
 
 
 @pytest.fixture(scope="module", params=["forked", "alone"])
-def beside(request, nursery) -> Iterator[Worker]:
+def beside(request, nursery) -> Iterator[Pool]:
     """A worker that is used again after every loss; also as it is where nothing can be forked."""
-    with closing(Worker(nursery if request.param == "forked" else None, SHORT)) as found:
+    with closing(Pool(1, SHORT, nursery if request.param == "forked" else None)) as found:
         yield found
+
+
+def ask(pool: Pool, *task: Any) -> Any:
+    """A task done there, and waited for."""
+    return pool.submit(*task).result()
 
 
 def test_a_task_comes_back(beside):
     """Again and again from the same process; what limits there are is counted by item."""
-    assert beside.ask(doubled, [1, 2]) == [2, 4]
-    first = beside.process.pid
-    assert beside.ask(slow_in_all) == 3, "three items of half the time each"
-    assert beside.ask(os.getpid) == first != os.getpid()
+    assert ask(beside, doubled, [1, 2]) == [2, 4]
+    first = ask(beside, os.getpid)
+    assert ask(beside, slow_in_all) == 3, "three items of half the time each"
+    assert ask(beside, os.getpid) == first != os.getpid()
     with item():  # in this process an item is no more than its body
         assert doubled([1]) == [2]
 
@@ -123,21 +129,21 @@ def test_a_task_comes_back(beside):
 def test_a_lost_process_tells_where(beside, task, given, done, says):
     """What it had done, whether in the midst of an item, and why; the next task finds another."""
     with pytest.raises(WorkerLost, match=says) as found:
-        beside.ask(task, given)
+        ask(beside, task, given)
     lost = pickle.loads(pickle.dumps(found.value))  # as a cluster hands it on
-    assert (lost.done, lost.inside, lost.overtime) == (done, bool(given), task is endless)
-    assert beside.ask(doubled, [3]) == [6]
+    assert (lost.done, lost.inside, bool(lost.overtime)) == (done, bool(given), task is endless)
+    assert ask(beside, doubled, [3]) == [6]
 
 
 def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
-    monkeypatch.setattr("gradcheck.batch.workers.LOOK", 0.02)
-    monkeypatch.setattr("gradcheck.batch.workers.WAITING", 0.1)
+    monkeypatch.setattr("gradcheck.batch.pool.LOOK", 0.02)
+    monkeypatch.setattr("gradcheck.batch.pool.WAITING", 0.1)
     with (
-        closing(Worker(nursery, Limits(seconds=0.05))) as beside,
+        closing(Pool(1, Limits(seconds=0.05), nursery)) as beside,
         pytest.raises(WorkerLost, match=r"0\.05 seconds") as found,
     ):
-        beside.ask(waiting)
-    assert (found.value.inside, found.value.overtime) == (True, True)
+        ask(beside, waiting)
+    assert (found.value.inside, found.value.overtime) == (True, 0.05)
 
 
 @pytest.mark.parametrize(
@@ -152,9 +158,9 @@ def test_what_waits_is_given_up_by_the_clock(monkeypatch, nursery):
 def test_a_fault_costs_the_task_alone(beside, tmp_path, task, given, says):
     path = tmp_path / "taken-over"
     with pytest.raises(RuntimeError, match=says):
-        beside.ask(task, *((str(path),) if task is write else given))
+        ask(beside, task, *((str(path),) if task is write else given))
     assert not path.exists() or path.stat().st_size == 0
-    assert beside.ask(hungry, 1000) == 1000
+    assert ask(beside, hungry, 1000) == 1000
 
 
 def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
@@ -162,64 +168,67 @@ def test_a_worker_has_no_network_where_the_system_can_forbid_it(beside):
     if not shutil.which("unshare") or subprocess.run(words, check=False).returncode:
         pytest.skip("this system forbids namespaces")
     with socket.create_server(("127.0.0.1", 0)) as server, pytest.raises(RuntimeError):
-        beside.ask(reach, server.getsockname()[1])
+        ask(beside, reach, server.getsockname()[1])
 
 
 def test_a_program_from_standard_input_has_workers():
     program = (
         "from contextlib import closing; import os\n"
-        "from gradcheck.batch.workers import Nursery, Worker\n"
-        "with closing(Nursery()) as nursery, closing(Worker(nursery)) as worker:\n"
-        "    print(worker.ask(os.getpid) != os.getpid())"
+        "from gradcheck.batch.pool import Nursery, Pool\n"
+        "with closing(Nursery()) as nursery, closing(Pool(1, None, nursery)) as pool:\n"
+        "    print(pool.submit(os.getpid).result() != os.getpid())"
     )
     words = [sys.executable, "-"]
     found = subprocess.run(words, input=program, capture_output=True, text=True, check=True)
     assert found.stdout == "True\n"
 
 
-def test_a_worker_is_an_executor(nursery):
+def test_a_pool_is_an_executor(nursery):
     """Tasks in their order; the one after a loss has another process; the end does not wait."""
-    with closing(Worker(nursery, SHORT)) as worker:
-        found = [worker.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
+    with closing(Pool(1, SHORT, nursery)) as pool:
+        found = [pool.submit(*task) for task in ((doubled, [1]), (endless, 0), (doubled, [2]))]
         assert found[0].result() == [2]
         assert isinstance(found[1].exception(), WorkerLost)
         assert found[2].result() == [4]
-    worker = Worker(nursery, SHORT)
-    stuck = worker.submit(waiting)
-    worker.submit(doubled, [1])
-    assert worker.submit(doubled, [1]).cancel()
-    while worker.process is None:
+    pool = Pool(1, SHORT, nursery)
+    stuck = pool.submit(waiting)
+    pool.submit(doubled, [1])
+    assert pool.submit(doubled, [1]).cancel()
+    while not stuck.running() or not pool.processes[0]:
         time.sleep(0.01)
-    worker.close()
-    assert isinstance(stuck.exception(), WorkerLost)
+    pool.close()
+    assert isinstance(stuck.exception(), RuntimeError)
 
 
-def test_workers_of_a_nursery_know_what_it_has_prepared():
+def test_workers_of_a_nursery_know_what_it_has_learned():
     """Each for itself from then on, and another one in the place of one that was killed."""
     with closing(Nursery()) as nursery:
-        assert nursery.ask(learn, 1) == [1]
-        with closing(Worker(nursery, SHORT)) as one, closing(Worker(nursery, SHORT)) as two:
-            assert (one.ask(learn, 2), two.ask(learn, 3)) == ([1, 2], [1, 3])
+        assert nursery.learn("one", learn, 1).result() == [1]
+        with closing(Pool(1, SHORT, nursery)) as one, closing(Pool(1, SHORT, nursery)) as two:
+            assert (ask(one, learn, 2), ask(two, learn, 3)) == ([1, 2], [1, 3])
             for task, given in ((endless, 1), (dying, True), (dying, False)):
                 with pytest.raises(WorkerLost) as found:
-                    one.ask(task, given)
-                assert found.value.overtime is (task is endless)
-            assert (one.ask(learn, 4), two.ask(learn, 5)) == ([1, 4], [1, 3, 5])
-            os.kill(nursery.process.pid, 9)
-            assert two.ask(learn, 6) == [1, 3, 5, 6], "it goes on without the nursery"
-            for ended in (two.process, nursery.process):
-                os.kill(ended.pid, 9)
-            with pytest.raises(WorkerLost):
-                two.ask(learn, 7)
-            assert two.ask(learn, 8) == [8], "and another nursery takes the place"
+                    ask(one, task, given)
+                assert bool(found.value.overtime) is (task is endless)
+            assert (ask(one, learn, 4), ask(two, learn, 5)) == ([1, 4], [1, 3, 5])
+            assert nursery.learn("two", learn, 6).result() == [1, 6]
+            assert two.submit(learn, 7, lesson="one").result() == [1, 3, 5, 7]
+            assert two.submit(learn, 8, lesson="two").result() == [1, 6, 8]
+            os.kill(ask(nursery, os.getpid), 9)
+            assert ask(two, learn, 9) == [1, 6, 8, 9], "it goes on without the nursery"
+            os.kill(ask(two, os.getpid), 9)
+            ask(nursery, os.getpid)
+            while nursery.known != {"one", "two"}:
+                time.sleep(0.01)
+            assert {*ask(two, learn, 10)} == {1, 6, 10}, "another nursery has learned it again"
 
 
 def test_a_worker_is_ended_while_it_starts():
     """Whoever asked is told; the process, which imports for a second, does not outlive it."""
-    worker = Worker(None, SHORT)
-    asked = worker.submit(waiting)
-    while not (worker.starting.locked() or worker.process):
+    pool = Pool(1, SHORT, None)
+    asked = pool.submit(waiting)
+    while not asked.running():
         time.sleep(0.001)
-    worker.close()
+    pool.close()
     assert isinstance(asked.exception(), RuntimeError)
-    assert not worker.process or not worker.process.is_alive()
+    assert not pool.processes[0] or not pool.processes[0].child.is_alive()

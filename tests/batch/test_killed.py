@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.batch.crew import GIVEN_UP, TOO_SLOW
-from gradcheck.batch.run import OVER_BUDGET
+from gradcheck.batch.run import GIVEN_UP, OVER_BUDGET, TOO_SLOW
 from gradcheck.batch.work import TOO_LARGE
 from tests.support.batches import SET, calls, expect, grade, lines, made, outputs
 from tests.support.killed import (
@@ -31,8 +30,8 @@ from tests.support.sweeping import at_most
 STUDENTS = 120
 POISON = """
 import os
-from gradcheck.batch import work, workers
-workers.Limits.__init__.__defaults__ = (0.5, 1 << 28)
+from gradcheck.batch import pool, work
+pool.Limits.__init__.__defaults__ = (0.5, 1 << 28)
 judge = work.mark
 def deadly(ready, part, answer):
     if answer == "deadly":

@@ -1,0 +1,471 @@
+"""n killable processes: what hangs, or eats memory, costs itself only.
+
+    with closing(Nursery()) as nursery, closing(Pool(2, Limits(seconds=2.0), nursery)) as pool:
+        future = pool.submit(judge_chunk, chunk)  # a process takes one task after another
+        future.result()                           # or WorkerLost: it was killed, or died
+
+A task says `with item():` around each piece of a stranger's work, of which the limits are; what it
+does outside of them has none: preparing a problem is the instructor's own work. A task that is a
+generator sends each result as it comes. WorkerLost has those that came before the process ended.
+A task of which nothing had begun goes to the next process, once.
+
+What comes back from a process is JSON, whatever a stranger's text may have made of it; it writes no
+file and, where the system can forbid it, has no network.
+
+Processes are forked from a nursery: what it has imported and learned, they all know. Where nothing
+can be forked (Windows), each is started afresh.
+"""
+
+import ctypes
+import gc
+import json
+import multiprocessing
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from multiprocessing import reduction, resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Condition, Lock, Thread
+from types import GeneratorType, ModuleType
+from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows, where time is watched from outside and memory is not
+    resource = None  # type: ignore[assignment]
+
+PAGES = Path("/proc/self/statm")  # first the pages of address space, of which RLIMIT_AS is a bound
+FILES = 64  # that a process may have open: modules are loaded when they are used
+NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
+WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
+LOOK = 0.5  # seconds for what was stopped with us, and goes on
+AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
+TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
+# By the process that others are forked from: also what is loaded when it is used.
+PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
+FORKS = hasattr(os, "fork")
+
+Task = Callable[..., Any]
+_MAIN = Lock()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one item may take: seconds of computing, and bytes of memory (where Linux counts).
+
+    The slowest shipped answer takes a fiftieth of the seconds; the bytes are those beside what the
+    process has before.
+    """
+
+    seconds: float = 10.0
+    memory: int = 1 << 30
+
+
+class WorkerLost(RuntimeError):
+    """A process ended in the midst of its task.
+
+    `done` is what had come of it, `inside` whether it worked on an item, and `overtime` the seconds
+    that this may take, where it took more.
+    """
+
+    def __init__(self, why: str, done: list[Any], inside: bool, overtime: float) -> None:
+        super().__init__(why, done, inside, overtime)  # as a cluster's worker hands it on
+        self.why, self.done, self.inside, self.overtime = why, done, inside, overtime
+
+    def __str__(self) -> str:
+        return self.why
+
+
+# -- in the process ------------------------------------------------------------------------------
+
+
+class _Inside:
+    """The limits of this process, its pipe, and whether its memory is bounded now; of workers."""
+
+    limits: Limits | None = None
+    pipe: Any = None
+    bounded = False
+
+
+@contextmanager
+def item() -> Iterator[None]:
+    """Work on an item within the limits; in a process that is no worker there are none.
+
+    The system ends the process when the time is over: nothing in Python could, while it computes
+    with big numbers in C. Only computing counts, however busy the machine is.
+    """
+    limits = _Inside.limits
+    if limits is None:
+        yield
+        return
+    if not _Inside.bounded:
+        used = int(PAGES.read_text().split()[0]) * resource.getpagesize() if PAGES.exists() else 0
+        _set_memory(used + limits.memory if used else -1)
+        _Inside.bounded = True
+    _say("begun", None)
+    _alarm(limits.seconds)
+    try:
+        yield
+    finally:
+        _alarm(0.0)
+
+
+def _say(kind: str, what: Any) -> None:
+    _Inside.pipe.send_bytes(json.dumps([kind, what]).encode())
+
+
+def _alarm(seconds: float) -> None:
+    """The end of this process after so many seconds of computing; 0: none."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _set_memory(most: int) -> None:
+    """So many bytes, or as many as the system allows; -1: no bound."""
+    if resource is not None:
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        over = hard != resource.RLIM_INFINITY and not 0 <= most <= hard
+        resource.setrlimit(resource.RLIMIT_AS, (hard if over else most, hard))
+
+
+def _confine() -> None:
+    """No files are written, no core is left, and no network is reached, as far as can be."""
+    sys.dont_write_bytecode = True
+    if resource is not None:
+        bounds = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: FILES}
+        for which, most in bounds.items():
+            resource.setrlimit(which, (most, most))
+    with suppress(OSError, AttributeError):  # a network of its own, with nobody in it
+        ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)
+
+
+def _work(pipe: Connection, limits: Limits | None) -> None:
+    """Do tasks until the pipe closes; without limits they are our own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's affair
+    if limits is None:
+        for name in PRELOADED:
+            import_module(name)
+    else:
+        _confine()
+    _Inside.limits, _Inside.pipe = limits, pipe
+    while True:
+        try:
+            task, given = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            found = task(*given)
+            if isinstance(found, GeneratorType):
+                for each in found:
+                    _say("item", each)
+                found = None
+            _say("end", found)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parent is told
+            _say("fault", f"{type(error).__name__}: {error}")
+        _set_memory(-1)
+        _Inside.bounded = False
+
+
+def _fork(limits: Limits | None) -> int:
+    """A copy of this process, which works for the pipe that comes; the number of its process."""
+    handle = reduction.recv_handle(_Inside.pipe)
+    gc.freeze()  # what is known stays in memory that all share: no collector looks through it
+    number = os.fork()
+    if number:
+        os.close(handle)
+        return number
+    try:
+        _Inside.pipe.close()
+        _work(Connection(handle), limits)
+    finally:
+        os._exit(0)
+
+
+def _reap(number: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+
+# -- beside it -----------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Process:
+    """A child at the other end of a pipe, and the lessons of its nursery that it knows."""
+
+    child: Any
+    pipe: Connection
+    limits: Limits | None
+    known: frozenset[Hashable]
+    left: int = TASKS
+    ended: bool = False
+
+    def ask(self, task: Task, given: Any, handle: int | None) -> Any:
+        """Do a task there, with a file that is open here; of a generator all that it gives.
+
+        Raises WorkerLost, or RuntimeError with what the task raised.
+        """
+        done: list[Any] = []
+        kind, in_time = "", True
+        self.left -= 1
+        try:
+            self.pipe.send((task, given))
+            if handle is not None:
+                reduction.send_handle(self.pipe, handle, self.child.pid)
+            while kind != "end":
+                in_time = self._wait(inside=kind == "begun")
+                kind, found = json.loads(self.pipe.recv_bytes())
+                if kind == "fault":
+                    raise RuntimeError(found)
+                if kind == "item":
+                    done.append(found)
+        except (EOFError, OSError):
+            raise self._describe_end(done, inside=kind == "begun", in_time=in_time) from None
+        return done or found
+
+    def _wait(self, *, inside: bool) -> bool:
+        """Wait for an answer; kill what works on one item too long. Whether it was in time.
+
+        After the time there is another look: a process that was stopped has not worked.
+        """
+        if not inside or self.limits is None:
+            return self.pipe.poll(None)
+        most = max(WAITING, self.limits.seconds * PATIENCE)
+        in_time = self.pipe.poll(most) or self.pipe.poll(LOOK)
+        if not in_time:
+            self.child.kill()
+        return in_time
+
+    def _describe_end(self, done: list[Any], *, inside: bool, in_time: bool) -> WorkerLost:
+        self.end()
+        code, most = self.child.exitcode, self.limits.seconds if self.limits else 0.0
+        if not in_time or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF):
+            return WorkerLost(f"more than {most:g} seconds of computing", done, inside, most)
+        return WorkerLost(f"its process ended with {code}", done, inside, 0.0)
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        if not self.ended:
+            self.ended = True
+            self.child.kill()
+            self.child.join()
+            self.pipe.close()
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A task that waits, and the lesson without which no process should do it."""
+
+    task: Task
+    given: tuple[Any, ...]
+    lesson: Hashable
+    handle: int | None
+    future: "Future[Any]" = field(default_factory=Future)
+
+
+class Pool:
+    """An executor: processes, each with a thread that asks it one task after another.
+
+    Tasks wait turn by turn, whosever they are. Of a `sticky` pool a process prefers the turns that
+    it has had before, and then those that nobody had. Without limits it does what may write files.
+    """
+
+    def __init__(
+        self,
+        processes: int,
+        limits: Limits | None,
+        nursery: "Nursery | None",
+        *,
+        sticky: bool = False,
+    ) -> None:
+        """Processes are forked from a nursery: a fork of this one would take its locks along."""
+        self.limits, self.nursery, self.sticky = limits, nursery if FORKS else None, sticky
+        self.room = AHEAD * processes  # tasks that it takes at a time
+        self.waiting: dict[Hashable, deque[_Asked]] = {}
+        self.taken: set[Hashable] = set()
+        self.closed, self.news = False, Condition()
+        self.processes: list[_Process | None] = [None] * processes
+        self.threads = [Thread(None, self._keep, args=(k,), daemon=True) for k in range(processes)]
+        for thread in self.threads:
+            thread.start()
+
+    def submit(
+        self,
+        task: Task,
+        *given: Any,
+        turn: Hashable = None,
+        lesson: Hashable = None,
+        handle: int | None = None,
+    ) -> "Future[Any]":
+        """Do it when it has its turn, by a process that knows a lesson of the nursery."""
+        asked = _Asked(task, given, lesson, handle)
+        with self.news:
+            if self.closed:
+                raise RuntimeError("a closed pool is asked")
+            self.waiting.setdefault(turn, deque()).append(asked)
+            self.news.notify()
+        return asked.future
+
+    def close(self) -> None:
+        """End all processes, whatever they do; what waits is given up."""
+        with self.news:
+            self.closed = True
+            for asked in (each for line in self.waiting.values() for each in line):
+                asked.future.cancel()
+            for process in self.processes:
+                if process and not process.ended:
+                    process.child.kill()
+            self.news.notify_all()
+        for thread in self.threads:
+            thread.join()
+
+    def _keep(self, k: int) -> None:
+        """Ask a process one task after another; where it was lost, the next one starts at once."""
+        had: set[Hashable] = set()
+        while asked := self._take(had):
+            if asked.future.set_running_or_notify_cancel():
+                try:
+                    asked.future.set_result(self._ask(k, asked))
+                except BaseException as error:  # noqa: BLE001 - whoever asked is told
+                    asked.future.set_exception(error)
+            with suppress(RuntimeError, OSError, CancelledError):  # the next task will tell
+                self._start(k)
+        if process := self.processes[k]:
+            process.end()
+
+    def _take(self, had: set[Hashable]) -> _Asked | None:
+        """The oldest task of whose turn it is, awaited; None when all is over."""
+        with self.news:
+            self.news.wait_for(lambda: self.waiting or self.closed)
+            if self.closed:
+                return None
+            turn = next(iter(self.waiting))
+            if self.sticky:
+                turn = min(self.waiting, key=lambda each: (each not in had, each in self.taken))
+                had.add(turn)
+                self.taken.add(turn)
+            own = self.waiting.pop(turn)
+            asked = own.popleft()
+            if own:
+                self.waiting[turn] = own  # behind the others
+            return asked
+
+    def _ask(self, k: int, asked: _Asked) -> Any:
+        """Have a task done; once more where its process was lost before anything had begun."""
+        for last in (False, True):
+            process = self._start(k, asked.lesson)
+            try:
+                return process.ask(asked.task, asked.given, asked.handle)
+            except WorkerLost as lost:
+                if lost.inside or lost.done or last:
+                    raise
+        raise AssertionError
+
+    def _start(self, k: int, lesson: Hashable = None) -> _Process:
+        """The process of a thread: another one where it has ended, is old, or lacks a lesson."""
+        process, taught = self.processes[k], self.nursery.known if self.nursery else ()
+        if process and not process.ended:
+            if (process.left > 0 or not self.limits) and (
+                lesson in process.known or lesson not in taught
+            ):
+                return process
+            process.end()
+        pipe, theirs = multiprocessing.Pipe()
+        with closing(theirs):
+            known = frozenset(taught)
+            child = (self.nursery.fork if self.nursery else _spawn)(theirs, self.limits)
+        process = _Process(child, pipe, self.limits, known)
+        with self.news:
+            self.processes[k] = process
+            closed = self.closed
+        if closed:
+            process.end()
+            raise RuntimeError("the pool was closed")
+        return process
+
+
+class Nursery(Pool):
+    """A process that others are forked from: what it has imported and learned, they know.
+
+    The one in the place of one that was lost learns all of it again; others are forked in between.
+    """
+
+    def __init__(self) -> None:
+        """It begins to import at once."""
+        self.lessons: dict[Hashable, tuple[Any, ...]] = {}
+        self.known: set[Hashable] = set()
+        super().__init__(1, None, None)
+        if FORKS:
+            self.submit(os.getpid)
+
+    def learn(self, lesson: Hashable, task: Task, *given: Any) -> "Future[Any]":
+        """Do a task there; whoever is forked afterwards knows what has come of it."""
+
+        def note(asked: "Future[Any]") -> None:
+            if asked.cancelled() or asked.exception():
+                self.lessons.pop(lesson, None)
+            else:
+                self.known.add(lesson)
+
+        self.lessons[lesson] = task, *given
+        asked = self.submit(task, *given, turn="lessons")
+        asked.add_done_callback(note)
+        return asked
+
+    def fork(self, theirs: Connection, limits: Limits | None) -> "_Forked":
+        """A process that works for the other end of a pipe."""
+        return _Forked(self.submit(_fork, limits, handle=theirs.fileno()).result(), self)
+
+    def _start(self, k: int, lesson: Hashable = None) -> _Process:
+        before, process = self.processes[k], super()._start(k, lesson)
+        if process is not before:
+            lost, self.known = self.known, set()
+            for each in lost:
+                self.learn(each, *self.lessons[each])
+        return process
+
+
+@dataclass
+class _Forked:
+    """A process that is a nursery's child, and tells it alone what it died of."""
+
+    pid: int
+    nursery: Nursery
+    exitcode: int | None = None
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def join(self) -> None:
+        """Not by a nursery that was closed, or lost, or another one since."""
+        with suppress(RuntimeError, CancelledError):
+            self.exitcode = self.nursery.submit(_reap, self.pid).result()
+
+
+def _spawn(theirs: Connection, limits: Limits | None) -> Any:
+    """A new process, which never hears of Ctrl-C, and does not run the program of this one again.
+
+    multiprocessing's own tracker is started before: where it starts, it opens the ears again.
+    """
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_work, args=(theirs, limits), daemon=True)
+    with _MAIN:
+        main, before = sys.modules["__main__"], None
+        if hasattr(signal, "pthread_sigmask"):
+            resource_tracker.ensure_running()
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            process.start()
+        finally:
+            sys.modules["__main__"] = main
+            if before is not None:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process
