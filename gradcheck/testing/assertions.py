@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -196,15 +195,14 @@ def assert_vjp(
         if not given.note:
             raise TypeError(f"backward is to be a function, {type(backward).__name__} came")
         return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
-    given = adapt(forward, backward, args)
+    given, weights = adapt(forward, backward, args), None
     if params is not None:
         owner = getattr(given.forward, "__self__", None)
-        left = getattr(owner, "grads", None) if grads is None else grads
-        if left is None:
+        weights = params, getattr(owner, "grads", None) if grads is None else grads
+        if weights[1] is None:
             raise TypeError("params= needs grads=: where backward leaves the weights' gradients")
-        given = replace(given, weights=(params, left))
     how |= {"at": at, "kwargs": kwargs, "cache": cache, "pure": pure}
-    return _raise_if_wrong(_judge(given, wrt, scalar=False, **how))
+    return _raise_if_wrong(_judge(given, wrt, scalar=False, weights=weights, **how))
 
 
 @np.errstate(all="ignore")
@@ -220,6 +218,7 @@ def _judge(
     kwargs: Params = NONE,
     cache: bool | None = None,
     pure: bool = False,
+    weights: tuple[Value, Value] | None = None,
 ) -> Result:
     """Ask about every point, and at a generic one where the given one is special and alone."""
     began = time.thread_time()
@@ -231,9 +230,7 @@ def _judge(
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
     forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
     args = arguments_of(forward, given.args, wrt)
-    program = program_of(
-        forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=given.weights
-    )
+    program = program_of(forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights)
     check = Check(program, claim, scalar, pure, seed, rtol, explain, began)
     try:
         points = [check.ask(point) for point in calls_of(program, (args, *at), wrt)]

@@ -3,7 +3,7 @@
 import copy
 import inspect
 import linecache
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from types import CodeType
@@ -17,8 +17,8 @@ from gradcheck.language.kinds import KINDS
 from gradcheck.language.spans import Span, Spans, frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
-from gradcheck.testing.program import ALONE, UserProgram, is_float, is_tree, kind_of
+from gradcheck.testing.copies import Coarse, Copies, kind_of
+from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree
 from gradcheck.values import Array, Params, Routine, Value
 
 BY_NAME = (
@@ -51,29 +51,12 @@ class Call:
     beside: bool = False  # whether it is no point of the user's, but one next to it
     closed: bool = False  # whether the program is run on floats alone
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.program.labels
-
     @cached_property
     def placed(self) -> dict[str, int]:
-        return {self.names[i]: i for i in self.wrt}
+        return {self.program.labels[i]: i for i in self.wrt}
 
     def fresh(self) -> list[Value]:
         return list(map(_copy, self.args))
-
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the value; TypeError where it is no real number or array."""
-        return np.shape(numeric(self.value, "the function's value"))
-
-    def plain(self) -> Array:
-        """The value on the very arguments that were handed over."""
-        return np.asarray(self._array("float", self.value))
-
-    def in_floats(self) -> Array | None:
-        """The value where what is differentiated are doubles, as the opinions on floats take it."""
-        doubles = all(np.asarray(self.args[i]).dtype == np.float64 for i in self.wrt)
-        return np.array(self.plain(), dtype=np.float64) if doubles else None
 
     @cached_property
     def _ran(self) -> tuple[Value, Sequence[Value]]:
@@ -85,14 +68,18 @@ class Call:
         """What the function gives for the arguments that were handed over, asked once."""
         return self._ran[0]
 
-    def like(self, **changed: Value) -> "Call":
-        found = replace(self, **changed)
-        found.__dict__["_ran"] = self._ran
-        return found
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value; TypeError where it is no real number or array."""
+        return np.shape(numeric(self.value, "the function's value"))
 
-    def in_doubles(self) -> "Call":
-        args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in self.args)
-        return replace(self, args=tuple(args))
+    def plain(self) -> Array:
+        """The value as an array."""
+        return np.asarray(_as_numbers("float", self.value))
+
+    def in_floats(self) -> Array | None:
+        """The value where what is differentiated are doubles, as the opinions on floats take it."""
+        doubles = all(np.asarray(self.args[i]).dtype == np.float64 for i in self.wrt)
+        return np.array(self.plain(), dtype=np.float64) if doubles else None
 
     def grain(self, *more: Value) -> float:
         """The unit of rounding of the coarsest floats among the arguments and `more`."""
@@ -101,7 +88,7 @@ class Call:
 
     @cached_property
     def coarse(self) -> Coarse:
-        return coarse_inside(lambda: self.program.value(*self.fresh()))
+        return Coarse(lambda: self.program.value(*self.fresh()))
 
     def case(self, seed: int, cotangent: Array | None = None) -> Case:
         """The question for the three opinions; the other arguments stay what they are."""
@@ -118,56 +105,38 @@ class Call:
         return found
 
     @cached_property
-    def on(self) -> Callable[[str, Params], Value]:
+    def filling(self) -> set[str]:
+        """The kinds of number for which a copy was run that fills buffers with them."""
+        return set()
+
+    def on(self, kind: str, inputs: Params) -> Value:
         """The function on numbers of a kind, the other arguments as they are.
 
         It runs as it is first; where that raises, a copy that fills buffers of the kind, and from
         then on.
         """
-
-        def run(kind: str, inputs: Params) -> Value:
-            first: Exception | None = None
-            if kind == "float":
-                return self._on(self.program, kind, inputs)
-            if self.closed:
-                raise TypeError(CLOSED)
-            if not self.fills:
-                try:
-                    return self._on(self.program, kind, inputs)
-                except (TypeError, ValueError) as error:
-                    first = error
+        first: Exception | None = None
+        if self.closed and kind != "float":
+            raise TypeError(CLOSED)
+        if kind == "float" or not self.filling:
             try:
-                value = self._on(self.program.copied(Copies(makers_of(kind))), kind, inputs)
-            except (TypeError, ValueError, AttributeError) as error:
-                raise first or error from None
-            self.__dict__["fills"] = True
-            return value
-
-        return run
-
-    @cached_property
-    def fills(self) -> bool:
-        """Whether a copy was run that fills buffers with other numbers."""
-        return False
+                return self._on(self.program, kind, inputs)
+            except (TypeError, ValueError) as error:
+                if kind == "float":
+                    raise
+                first = error
+        try:
+            value = self._on(self.program.copied(Copies(kind)), kind, inputs)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise first or error from None
+        self.filling.add(kind)
+        return value
 
     def _on(self, program: UserProgram, kind: str, inputs: Params) -> Value:
         args = [None if i in self.wrt else _copy(a) for i, a in enumerate(self.args)]
         for name, i in self.placed.items():
             args[i] = inputs[name][()] if kind == "float" else inputs[name]
-        return self._array(kind, program.value(*args))
-
-    @staticmethod
-    def _array(kind: str, value: Value) -> Value:
-        """A list or tuple of results as one array of their kind; a copy of plain numbers.
-
-        A function may give its value in the same memory every time.
-        """
-        if kind == "float" and type(value) is np.ndarray:
-            return value.copy()
-        if isinstance(value, np.ndarray) and value.dtype.kind == "O":
-            value = value.tolist()  # `np.array([f(v) for v in x])`
-        several = isinstance(value, list | tuple) and len(value) > 0
-        return KINDS[kind].function("Tensor")(list(value)) if several else value
+        return _as_numbers(kind, program.value(*args))
 
     def by_name(self, came: Value) -> dict[str, Value]:
         """Claimed gradients by the names of the differentiated arguments: copies."""
@@ -184,7 +153,7 @@ def calls_of(
 ) -> list[Call]:
     found = []
     for k, point in enumerate(points):
-        if k and not (isinstance(point, tuple | list) and len(point) == len(program.args)):
+        if k and not (isinstance(point, tuple | list) and len(point) == program.own):
             raise TypeError(POINTS)
         plain = tuple(_argument(a, program.labels[i]) for i, a in enumerate(program.leaves(point)))
         found.append(Call(program, plain, _positions(program, plain, wrt)))
@@ -222,20 +191,21 @@ def _positions(
         if not floats:
             raise TypeError("no argument holds floats: pass float64 arrays or floats, or name wrt=")
         return floats
-    chosen, count = (wrt,) if isinstance(wrt, int) else tuple(wrt), len(program.args)
+    chosen = (wrt,) if isinstance(wrt, int) else tuple(wrt)
+    count = sum(name != WEIGHTS for name in program.names)
     for i in chosen:
         if not (isinstance(i, int) and -count <= i < count):
             raise TypeError(f"wrt= counts arguments from 0 to {count - 1}; {i!r} came")
-    if not chosen:
+    if not chosen and count == len(program.args):
         raise TypeError("wrt= is empty: name the arguments that are differentiated")
     found: list[int] = []
-    for top in (i % count for i in chosen):
+    for top in dict.fromkeys([*(i % count for i in chosen), *range(count, len(program.args))]):
         inside = [k for k, path in enumerate(program.paths) if path[0] == top]
         if len(inside) == 1 and not program.is_inside(inside[0]):
             numeric(leaves[inside[0]], f"argument {top}, which wrt= names,")
             found += inside
         found += [k for k in inside if program.is_inside(k) and k in floats]
-    return (*found, *(k for k in floats if k >= len(program.paths)))
+    return tuple(found)
 
 
 # -- numbers -------------------------------------------------------------------------------------
@@ -263,6 +233,16 @@ def numeric(value: Value, what: str) -> Array:
     return array
 
 
+def _as_numbers(kind: str, value: Value) -> Value:
+    """A list or tuple of results as one array of their kind; a copy of plain numbers."""
+    if kind == "float" and type(value) is np.ndarray:
+        return value.copy()
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        value = value.tolist()  # `np.array([f(v) for v in x])`
+    several = isinstance(value, list | tuple) and len(value) > 0
+    return KINDS[kind].function("Tensor")(list(value)) if several else value
+
+
 def _argument(value: Value, name: str) -> Value:
     """Lists and tensors as arrays; complex numbers are refused, anything else is left alone."""
     if isinstance(value, Tensor):
@@ -281,9 +261,8 @@ def _is_whole(value: Value) -> bool:
 
 def is_symmetric(value: Value) -> bool:
     shape = np.shape(value)
-    return len(shape) > 1 and shape[-1] == shape[-2] > 1 and np.array_equal(
-        value, np.swapaxes(value, -1, -2)
-    )  # fmt: skip
+    square = len(shape) > 1 and shape[-1] == shape[-2] > 1
+    return square and np.array_equal(value, np.swapaxes(value, -1, -2))
 
 
 def _copy(value: Value) -> Value:
@@ -362,11 +341,10 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
     """
     args = list(call.args)
     for i in call.wrt:
-        value = args[i]
-        there = np.asarray(value) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(value)))
+        there = np.asarray(args[i]) * (1 + ASIDE * rng.uniform(-1, 1, np.shape(args[i])))
         if fill and not np.any(there):
-            there += ASIDE * draw_signed(rng, np.shape(value))
-        args[i] = as_it_was(there, value)
+            there += ASIDE * draw_signed(rng, np.shape(args[i]))
+        args[i] = as_it_was(there, args[i])
     return replace(call, args=tuple(args), beside=True)
 
 
@@ -433,13 +411,13 @@ def as_it_came(found: Params, call: Call) -> Call:
     number inside of a tree, for which nothing came, is a constant.
     """
     wrt = set(call.wrt)
-    for i, (name, arg) in enumerate(zip(call.names, call.args, strict=True)):
+    for i, (name, arg) in enumerate(zip(call.program.labels, call.args, strict=True)):
         g = found.get(name)
         if is_float(arg) and _is_something(g):
             wrt.add(i)
         elif g is None and isinstance(arg, float) and call.program.is_inside(i):
             wrt.discard(i)
-    return call if wrt == set(call.wrt) or not wrt else call.like(wrt=tuple(sorted(wrt)))
+    return call if wrt == set(call.wrt) or not wrt else replace(call, wrt=tuple(sorted(wrt)))
 
 
 def _is_something(gradient: Value) -> bool:
@@ -451,7 +429,7 @@ def not_pure(call: Call, came: Value, args: Sequence[Value], c: Array) -> list[s
     found, first = call.program.gradients(came, call.wrt), call.by_name(came)
     faults = [
         f"a gradient came for {name}, which is not differentiated"
-        for i, (name, arg) in enumerate(zip(call.names, call.args, strict=True))
+        for i, (name, arg) in enumerate(zip(call.program.labels, call.args, strict=True))
         if i not in call.wrt and _is_something(found.get(name))
         and (kind_of(arg) in ("i", "u", "b") or isinstance(arg, int))
     ]  # fmt: skip

@@ -1,22 +1,19 @@
-"""What functions keep between calls, found and put back; copies of functions in which `np` is ours.
+"""What functions reach: its state, put back after every call; copies of it in which `np` is ours.
 
-A layer's backward pass reads what its forward pass has left (`self.y`, a cache, `dW +=`). A check
-calls both many times and on several kinds of number; each call is to find the state that the
-caller handed over.
-
-NumPy's makers of arrays do not ask what will be written into what they make, and those that gather
-a list do not know our numbers. Where a user's program fails for that on tensors or exact numbers, a
-copy of it runs in which the name `np` means a NumPy whose makers make arrays of the kind. The
-program itself and NumPy stay as they are, and compiled code gets what it always got.
+A layer's backward pass reads what its forward pass has left (`self.y`, a cache, `dW +=`), and each
+call is to find what the caller handed over. NumPy's makers of arrays do not ask what will be
+written into what they make: where a program fails for that on tensors or exact numbers, a copy of
+it runs in which they make arrays of the kind. The program, NumPy and compiled code stay as they
+are.
 """
 
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 
 import numpy as np
 
@@ -30,10 +27,28 @@ MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_li
 GATHERERS = ("array", "asarray", "fromiter")
 LIBRARIES = frozenset({"gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy"})
 OURS = "gradcheck.testing"  # closures of ours around what the user wrote: only they are looked into
-LONGEST = 56  # characters of a line of source in a message
-Makers = Mapping[str, Routine]  # what is called with a maker of NumPy's and its arguments
-NO_MAKERS: Makers = MappingProxyType({})
 PASSIVE: Value = (type, ModuleType, FunctionType, MethodType, partial)
+EMPTY: Value = object()  # what a variable of a closure holds that is not bound yet
+
+
+def kind_of(value: Value) -> str:
+    return str(getattr(getattr(value, "dtype", None), "kind", ""))
+
+
+def root_of(name: Value) -> str:
+    return str(name).partition(".")[0]
+
+
+def _has_attributes(thing: Value) -> bool:
+    """Whether it is an object of somebody's class that keeps its own attributes."""
+    return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
+
+
+def _content(cell: CellType) -> Value:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY
 
 
 class Kept:
@@ -48,8 +63,17 @@ class Kept:
 
     def put_back(self) -> None:
         for holder, content in self._saved:
-            if not _is_same(holder, content):
-                _fill(holder, content)
+            if _is_same(holder, content):
+                continue
+            if isinstance(holder, np.ndarray):
+                holder[...] = content
+            elif isinstance(holder, list):
+                holder[:] = content
+            elif isinstance(holder, CellType):
+                holder.cell_contents = content
+            else:
+                holder.clear()
+                holder.update(content)
 
     def has_changed(self) -> bool:
         return not all(_is_same(*saved) for saved in self._saved)
@@ -58,34 +82,17 @@ class Kept:
         if depth > DEEP or id(thing) in self._seen or thing is None:
             return
         named = thing if isinstance(thing, FunctionType | MethodType) else type(thing)
-        if _root(str(getattr(named, "__module__", ""))) in LIBRARIES:
+        if root_of(getattr(named, "__module__", "")) in LIBRARIES:
             return
         self._seen[id(thing)] = thing
-        if isinstance(thing, np.ndarray | dict | list):
-            self._saved.append((thing, thing.copy()))
-        elif _has_attributes(thing):
-            self._saved.append((thing, dict(vars(thing))))
-        cells = getattr(thing, "__closure__", None) or () if callable(thing) else ()
-        self._saved += [(cell, _content(cell)) for cell in cells if _content(cell) is not cell]
+        holder = vars(thing) if _has_attributes(thing) else thing
+        if isinstance(holder, np.ndarray | dict | list):
+            self._saved.append((holder, holder.copy()))
+        for cell in getattr(thing, "__closure__", None) or () if callable(thing) else ():
+            if _content(cell) is not EMPTY:
+                self._saved.append((cell, _content(cell)))
         for inner in _inside(thing):
             self._look(inner, depth + 1)
-
-
-def _root(name: str) -> str:
-    return name.partition(".")[0]
-
-
-def _has_attributes(thing: Value) -> bool:
-    """Whether it is an object of somebody's class that keeps its own attributes."""
-    return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
-
-
-def _content(cell: CellType) -> Value:
-    """What a variable of a closure holds; the cell itself where that is nothing."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return cell
 
 
 def _inside(thing: Value) -> Iterator[Value]:
@@ -99,25 +106,10 @@ def _inside(thing: Value) -> Iterator[Value]:
             state = _has_attributes(value) and not callable(value)
             if state or isinstance(value, FunctionType | np.ndarray | dict | list):
                 yield value
-    elif isinstance(thing, dict):
-        yield from thing.values()
+    elif isinstance(thing, dict) or _has_attributes(thing):
+        yield from (thing if isinstance(thing, dict) else vars(thing)).values()
     elif isinstance(thing, list | tuple):
         yield from thing
-    elif _has_attributes(thing):
-        yield from vars(thing).values()
-
-
-def _fill(holder: Value, content: Value) -> None:
-    if isinstance(holder, np.ndarray):
-        holder[...] = content
-    elif isinstance(holder, list):
-        holder[:] = content
-    elif isinstance(holder, CellType):
-        holder.cell_contents = content
-    else:
-        held: Value = holder if isinstance(holder, dict) else vars(holder)
-        held.clear()
-        held.update(content)
 
 
 def _is_same(holder: Value, content: Value) -> bool:
@@ -126,22 +118,16 @@ def _is_same(holder: Value, content: Value) -> bool:
         return bool(holder.dtype == object or holder.tobytes() == content.tobytes())
     if isinstance(holder, CellType):
         return _content(holder) is content
-    now = holder if isinstance(holder, dict | list) else vars(holder)
-    if isinstance(now, list):
-        now, content = dict(enumerate(now)), dict(enumerate(content))
-    return now.keys() == content.keys() and all(now[name] is content[name] for name in now)
+    if isinstance(holder, list):
+        holder, content = dict(enumerate(holder)), dict(enumerate(content))
+    return holder.keys() == content.keys() and all(holder[k] is content[k] for k in content)
 
 
 # -- copies --------------------------------------------------------------------------------------
 
 
-def makers_of(kind: str) -> Makers:
-    """Makers of arrays of floats that give arrays of a kind of number instead."""
-    makers = dict.fromkeys(MAKERS, partial(_make, kind))
-    return makers | dict.fromkeys(GATHERERS, partial(_gather, kind))
-
-
 def _make(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
+    """What a maker of arrays makes, of numbers of a kind where it would be of floats."""
     made = maker(*args, **kwargs)
     if type(made) is np.ndarray and made.dtype.kind == "O":  # the `x.dtype` of exact numbers
         made = made.astype(np.float64)
@@ -154,8 +140,7 @@ def _gather(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
     if not args:
         return maker(**kwargs)
     held, *rest = args
-    if isinstance(held, Iterator):
-        held = list(held)
+    held = list(held) if isinstance(held, Iterator) else held
     dtype = rest[0] if rest else kwargs.get("dtype")
     if np.dtype(dtype).kind == "f" and KINDS[kind].is_among(held):
         return KINDS[kind].function("array")(held)
@@ -165,7 +150,7 @@ def _gather(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
 class _Renamed:
     """A module in which some names mean something else."""
 
-    def __init__(self, of: Callable[[str], Value]) -> None:
+    def __init__(self, of: Routine) -> None:
         self._of = of
 
     def __getattr__(self, name: str) -> Value:
@@ -173,19 +158,21 @@ class _Renamed:
 
 
 class Copies:
-    """Copies of functions, classes and objects of the user's, whose `np` may have other makers.
+    """Copies of functions, classes and objects of the user's, whose `np` may make other numbers.
 
     Each is made once; arrays are shared with the original.
     """
 
-    def __init__(self, makers: Makers = NO_MAKERS) -> None:
-        others = {name: partial(maker, getattr(np, name)) for name, maker in makers.items()}
+    def __init__(self, kind: str = "") -> None:
+        """Of functions in which NumPy makes numbers of a kind; without one, as they are."""
         # by the original's identity, and the original, that it stays its own
-        self._made: dict[int, tuple[Value, Value]] = {}
-        for name, maker in others.items():
-            self._made[id(getattr(np, name))] = getattr(np, name), maker
-        numpy: Value = _Renamed(lambda name: others.get(name) or getattr(np, name))
-        self._made[id(np)] = np, numpy if makers else np
+        self._made: dict[int, tuple[Value, Value]] = {id(np): (np, np)}
+        if kind:
+            others = {name: partial(_make, kind, getattr(np, name)) for name in MAKERS}
+            others |= {name: partial(_gather, kind, getattr(np, name)) for name in GATHERERS}
+            numpy = _Renamed(lambda name: others.get(name) or getattr(np, name))
+            self._made[id(np)] = np, numpy
+            self._made |= {id(getattr(np, n)): (getattr(np, n), m) for n, m in others.items()}
 
     def of(self, thing: Value) -> Value:
         """The copy of a thing, or the thing itself where nothing in it makes arrays."""
@@ -205,16 +192,26 @@ class Copies:
         if isinstance(thing, MethodType):
             return MethodType(self.of(thing.__func__), self.of(thing.__self__))
         if isinstance(thing, partial):
-            given = {name: self.of(value) for name, value in thing.keywords.items()}
-            return partial(self.of(thing.func), *map(self.of, thing.args), **given)
-        if type(thing) in (list, tuple, dict) and len(thing) <= MOST:
-            return self._container(thing)
-        if isinstance(thing, type):
-            return self._class(thing)
+            return partial(
+                self.of(thing.func), *map(self.of, thing.args), **self._named(thing.keywords)
+            )
+        if type(thing) is tuple and len(thing) <= MOST:
+            parts = tuple(map(self.of, thing))
+            return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
+        if type(thing) in (list, dict) and len(thing) <= MOST:
+            made = type(thing)()
+            self._made[id(thing)] = thing, made
+            if isinstance(thing, dict):
+                made.update(self._named(thing))
+            else:
+                made.extend(map(self.of, thing))
+            return made
         if isinstance(thing, ModuleType):
-            renamed = _Renamed(lambda name: self.of(getattr(thing, name)))
-            return renamed if is_theirs(thing) else thing
-        return self._object(thing)
+            return _Renamed(lambda n: self.of(getattr(thing, n))) if is_theirs(thing) else thing
+        return self._class(thing) if isinstance(thing, type) else self._object(thing)
+
+    def _named(self, things: Mapping[Value, Value]) -> dict[Value, Value]:
+        return {name: self.of(value) for name, value in things.items()}
 
     def _function(self, function: FunctionType) -> FunctionType:
         names, code = function.__globals__, function.__code__
@@ -229,21 +226,9 @@ class Copies:
         for name in () if ours else set(_used_names(code)) & names.keys():
             mine[name] = self.of(names[name])
         for name, cell, was in zip(code.co_freevars, closure, cells, strict=True):
-            if (held := _content(was)) is not was:
+            if (held := _content(was)) is not EMPTY:
                 # `super()` looks beyond the class that is written there
                 cell.cell_contents = held if name == "__class__" else self.of(held)
-        return made
-
-    def _container(self, thing: Value) -> Value:
-        if isinstance(thing, tuple):
-            parts = tuple(map(self.of, thing))
-            return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
-        made: Value = type(thing)()
-        self._made[id(thing)] = thing, made
-        if isinstance(thing, dict):
-            made.update({key: self.of(value) for key, value in thing.items()})
-        else:
-            made.extend(map(self.of, thing))
         return made
 
     def _class(self, own: type) -> type:
@@ -278,7 +263,7 @@ class Copies:
         except TypeError:  # a subclass of something compiled
             return thing
         self._made[id(thing)] = thing, made
-        made.__dict__.update({name: self.of(value) for name, value in vars(thing).items()})
+        made.__dict__.update(self._named(vars(thing)))
         return made
 
 
@@ -287,8 +272,7 @@ def is_theirs(thing: Value) -> bool:
     named = str(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__ or "")
     file = str(getattr(sys.modules.get(named), "__file__", None) or "")
     installed = "site-packages" in file or (isinstance(thing, ModuleType) and not file)
-    known = LIBRARIES | {"numpy"} | sys.stdlib_module_names
-    return not installed and _root(named) not in known
+    return not installed and root_of(named) not in LIBRARIES | {"numpy"} | sys.stdlib_module_names
 
 
 def _used_names(code: CodeType) -> Iterator[str]:
@@ -301,48 +285,34 @@ def _used_names(code: CodeType) -> Iterator[str]:
 
 # -- where single precision enters a program whose arguments are doubles ---------------------------
 
-
-class Coarse:
-    """Floats coarser than float64, and the line of the program where they were first seen."""
-
-    def __init__(self) -> None:
-        self.kind = ""
-        self.place = self.text = ""
-        self.unit = EPSILON
-
-    def look(self, value: Value, code: CodeType | None = None, line: int = 0) -> None:
-        dtype: Value = getattr(value, "dtype", None)
-        if getattr(dtype, "kind", "") != "f" or dtype.itemsize >= np.dtype(float).itemsize:
-            return
-        self.unit = max(self.unit, float(np.finfo(dtype).eps))
-        if not self.kind:
-            self.kind = dtype.name
-            if code is not None:
-                self.place = f"{Path(code.co_filename).name}:{line}"
-                self.text = linecache.getline(code.co_filename, line).strip()[:LONGEST]
-
-    def __str__(self) -> str:
-        """What a reader should know of it; nothing where all is in doubles."""
-        where = f" at {self.place}" if self.place else ""
-        told = f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
-        return f"{told}\n{self.text}" if self.text else told
-
-
+DOUBLE = np.dtype(float).itemsize
+LONGEST = 56  # characters of a line of source in a message
 CAST = re.compile(
     r"(?:astype\(|dtype=)\s*(?:np\.)?['\"]?<?(float16|float32|half|single|f[24]?)\b"
     r"|np\.(float16|float32|half|single)\("
 )
 
 
-def coarse_inside(run: Callable[[], Value]) -> Coarse:
-    """What is coarser than float64 in the lines of a program, its variables and results.
+class Coarse:
+    """Floats coarser than float64 in a run, and the line of the program where they came first."""
 
-    What a line casts to may have no name: its text tells.
-    """
-    found, was = Coarse(), sys.gettrace()
+    def __init__(self, run: Callable[[], Value]) -> None:
+        """Run it: its variables and results are looked at, and what a line casts to by its text."""
+        self.kind = self.place = self.text = ""
+        self.unit = EPSILON
+        was = sys.gettrace()
+        try:
+            sys.settrace(self._trace)
+            with np.errstate(all="ignore"):
+                came = run()
+        except Exception:  # noqa: BLE001 - only looked at: a user's code may raise anything
+            came = None
+        finally:
+            sys.settrace(was)
+        self._look(came if type(came) is tuple else (came,))
 
-    def trace(frame: Value, event: str, given: Value) -> Value:
-        if _root(str(frame.f_globals.get("__name__", ""))) in LIBRARIES | {"numpy"}:
+    def _trace(self, frame: Value, event: str, given: Value) -> Value:
+        if root_of(frame.f_globals.get("__name__", "")) in LIBRARIES | {"numpy"}:
             return None
         code, last = frame.f_code, frame.f_lineno
 
@@ -350,23 +320,25 @@ def coarse_inside(run: Callable[[], Value]) -> Coarse:
             nonlocal last
             if event in ("line", "return"):
                 casts = CAST.finditer(linecache.getline(code.co_filename, last))
-                cast = (np.zeros((), each[1] or each[2]) for each in casts)
+                found = [np.zeros((), each[1] or each[2]) for each in casts]
                 given = given if type(given) is tuple else (given,)
-                for value in (*cast, *frame.f_locals.values(), *given):
-                    found.look(value, code, last)
+                self._look((*found, *frame.f_locals.values(), *given), code.co_filename, last)
                 last = frame.f_lineno
             return within
 
         return within
 
-    try:
-        sys.settrace(trace)
-        with np.errstate(all="ignore"):
-            came = run()
-    except Exception:  # noqa: BLE001 - only looked at: a user's code may raise anything
-        return found
-    finally:
-        sys.settrace(was)
-    for value in came if type(came) is tuple else (came,):
-        found.look(value)
-    return found
+    def _look(self, values: Iterable[Value], file: str = "", line: int = 0) -> None:
+        floats = (value.dtype for value in values if kind_of(value) == "f")
+        for kind in (kind for kind in floats if kind.itemsize < DOUBLE):
+            self.unit = max(self.unit, float(np.finfo(kind).eps))
+            if not self.kind:
+                self.kind = kind.name
+                self.place = f"{Path(file).name}:{line}" if file else ""
+                self.text = linecache.getline(file, line).strip()[:LONGEST]
+
+    def __str__(self) -> str:
+        """What a reader should know of it."""
+        where = f" at {self.place}" if self.place else ""
+        told = f"{self.kind} enters{where}; judged as far as it can show (rtol= says how far)"
+        return f"{told}\n{self.text}" if self.text else told

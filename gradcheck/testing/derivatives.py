@@ -65,7 +65,7 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
         return sum(moved(t[index])[index] for index in np.ndindex(shape))
 
     for each in (moved, entries):
-        setattr(each, LABELS, (ALONG,))
+        setattr(each, LABELS, {0: ALONG})
     try:
         return assert_vjp(moved, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:

@@ -25,7 +25,7 @@ from gradcheck.testing.call import (
 )
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
-from gradcheck.testing.program import UserProgram
+from gradcheck.testing.program import UserProgram, is_float
 from gradcheck.testing.repair import LEAST, Search
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
@@ -154,9 +154,9 @@ def _consult(points: Sequence[Point]) -> list[AskedPoint]:
             coarse = verdict.verdict == "dissent" and call.coarse.kind
             found = replace(verdict, verdict="unstable-forward") if coarse else verdict
             every.append(AskedPoint(*point, found))
-    if not any(each.verdict.verdict not in SOUND and each.call.fills for each in every):
+    if not any(each.verdict.verdict not in SOUND and each.call.filling for each in every):
         return every
-    calls = {id(call): call.like(closed=True) for call, *_ in points}
+    calls = {id(call): replace(call, closed=True) for call, *_ in points}
     closed = [(calls[id(call)], case, claim) for call, case, claim in points]
     return _consult([(c, c.case(case.seed, case.cotangent), claim) for c, case, claim in closed])
 
@@ -228,7 +228,8 @@ def _otherwise(verdict: Verdict, call: Call) -> str:
     if not np.any(off):
         return ""
     if call.grain() > EPSILON:  # coarse floats may lose all digits by themselves
-        return _otherwise(verdict, call.in_doubles())
+        args = (np.array(a, dtype=np.float64)[()] if is_float(a) else a for a in call.args)
+        return _otherwise(verdict, replace(call, args=tuple(args)))
     here = f"{value[off][0]:.6g} for plain numbers and {known.value[off][0]:.6g}"
     return f"the function's value is {here} for {STRANGE}"
 

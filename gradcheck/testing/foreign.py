@@ -11,13 +11,14 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
 
-from gradcheck.testing.program import is_tree, kind_of, leaves_of, parameters_of, put
+from gradcheck.testing.copies import kind_of, root_of
+from gradcheck.testing.program import LABELS, WEIGHTS, is_tree, leaves_of, names_of, put
 from gradcheck.values import Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
@@ -34,14 +35,13 @@ class Adapted:
     """A function, what is claimed of it, and its arguments: all of arrays.
 
     With a `note` the claim is another library's own gradient, by the arguments `wrt` and the
-    parameters of a module among the `weights`.
+    parameters of a module, which stand in a dict behind them.
     """
 
     forward: Value
     claim: Value
     args: tuple[Value, ...]
     wrt: tuple[int, ...] | None = None
-    weights: tuple[Value, Value] | None = None
     note: str = ""
 
 
@@ -52,31 +52,31 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
     """
     torch: Value = sys.modules.get("torch")
     function: Value = forward
-    if torch is not None and isinstance(function, type) and issubclass(
-        function, torch.autograd.Function
-    ):  # fmt: skip
+    if torch and isinstance(function, type) and issubclass(function, torch.autograd.Function):
         function = getattr(function, "apply")  # noqa: B009 - of a class that mypy does not know
-    if torch is not None and claim is not None and parameters_of(function).names[:1] == ("ctx",):
+    if torch and claim is not None and names_of(function)[:1] == ("ctx",):
         owner = getattr(function, "__qualname__", "").rpartition(".")[0]
         raise TypeError(CONTEXT.format(name=owner or "F"))
-    given = list(leaves_of(tuple(args)).values())
-    of_torch = _is_of_torch(function) or any(map(_is_tensor, given))
+    given = leaves_of(tuple(args)).values()
+    module = bool(torch) and isinstance(function, torch.nn.Module)
+    owner = getattr(function, "__self__", None)
+    applied = torch and isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+    of_torch = module or applied or any(map(_is_tensor, given))
     if not (of_torch or _is_of_jax(function) or any(_home(a) in JAX for a in given)):
         return Adapted(forward, claim, tuple(args))
-    run, held = _of_module(function) if torch is not None and isinstance(
-        function, torch.nn.Module
-    ) else (lambda given, _: function(*given), {})  # fmt: skip
+    run, held = _of_module(function) if module else (function, ())
     name, change, around, pull = (
         ("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
         if of_torch
         else ("JAX", _to_jax, _in_doubles, _pull_jax)
     )
+    fixed = held if claim is not None else ()  # of a pair the parameters are no arguments
 
     def outer(*given: Value, **kwargs: Value) -> Value:
         if any(map(_is_ours, leaves_of(given).values())):
             raise TypeError(f"a function of {name} {PLAIN}")
         with around():
-            return _each(_to_array, run([_each(change, g) for g in given], held, **kwargs))
+            return _each(_to_array, run(*(_each(change, g) for g in (*given, *fixed)), **kwargs))
 
     def theirs(*given: Value, **kwargs: Value) -> Value:
         with around():
@@ -84,24 +84,21 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
 
     def own(cotangent: Value, *given: Value) -> Value:
         with around():
-            slopes, of_weights = pull(function, run, cotangent, given, held)
-        left.update(of_weights)
-        return slopes
+            return pull(function, run, cotangent, given)
 
     _name_as(outer, function)
     arrays = tuple(_each(lambda v: _to_array(v if of_torch else _to_jax(v)), a) for a in args)
-    if callable(claim):
-        return Adapted(outer, functools.update_wrapper(theirs, claim, updated=()), arrays)
     if claim is not None:
-        return Adapted(outer, claim if claim is True else _each(_to_array, claim), arrays)
-    left: dict[str, Value] = {}
+        told = functools.update_wrapper(theirs, claim, updated=()) if callable(claim) else claim
+        whole = callable(claim) or claim is True
+        return Adapted(outer, told if whole else _each(_to_array, claim), arrays)
+    setattr(outer, LABELS, {len(arrays): WEIGHTS} if held else {})
     constant = tuple(getattr(function, "nondiff_argnums", ()))
-    floating = (any(map(_is_floating, _leaves(a))) for a in arrays)
-    wrt = tuple(i for i, is_floating in enumerate(floating) if is_floating and i not in constant)
-    named = getattr(function, "__self__", None)
-    named = named if isinstance(named, type) else function
+    floating = [any(map(_is_floating, _leaves(a))) for a in arrays]
+    wrt = tuple(i for i, floats in enumerate(floating) if floats and i not in constant)
+    named = owner if isinstance(owner, type) else function
     note = NOTE.format(what=getattr(named, "__name__", type(named).__name__), name=name)
-    return Adapted(outer, own, arrays, wrt, (held, left) if held else None, note)
+    return Adapted(outer, own, (*arrays, *held), wrt, note)
 
 
 def _name_as(adapted: Routine, function: Value) -> None:
@@ -118,70 +115,52 @@ def _name_as(adapted: Routine, function: Value) -> None:
 # -- PyTorch -------------------------------------------------------------------------------------
 
 
-def _of_module(module: Value) -> tuple[Routine, dict[str, Value]]:
-    """A module in float64 as a function of its arguments and parameters, and those as arrays."""
+def _of_module(module: Value) -> tuple[Routine, tuple[dict[str, Value]]]:
+    """A module in float64 as a function of its arguments and, last, its parameters; and those."""
     inner: Value = copy.deepcopy(module).double()
 
-    def run(given: Sequence[Value], held: Mapping[str, Value], **kwargs: Value) -> Value:
-        own = {name: b.clone() for name, b in inner.named_buffers()}
-        own |= {name: _to_torch(p) for name, p in held.items()}
-        return sys.modules["torch"].func.functional_call(inner, own, tuple(given), kwargs)
+    def run(*given: Value, **kwargs: Value) -> Value:
+        *inputs, held = given
+        own = {name: b.clone() for name, b in inner.named_buffers()} | held
+        return sys.modules["torch"].func.functional_call(inner, own, tuple(inputs), kwargs)
 
-    return run, {name: _to_array(p) for name, p in inner.named_parameters()}
+    return run, ({name: _to_array(p) for name, p in inner.named_parameters()},)
 
 
-def _pull_torch(
-    function: Value, run: Routine, cotangent: Value, given: Value, held: Mapping[str, Value]
-) -> tuple[Value, dict[str, Value]]:
-    """The gradients that autograd gives, arranged as the arguments; those of a module's parameters.
+def _pull_torch(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
+    """The gradients that autograd gives, arranged as the arguments.
 
     What the backward of an `autograd.Function` gives is taken as it comes: PyTorch sums in silence
     what has too many entries.
     """
     torch: Value = sys.modules["torch"]
     mine = {path: _leaf(value) for path, value in leaves_of(given).items()}
-    weights = {name: _leaf(value) for name, value in held.items()}
     moved = {path: t.clone() if _is_tensor(t) else t for path, t in mine.items()}
-    values = _leaves(run(put(given, moved), weights))
+    values = _leaves(run(*put(given, moved)))
     parts = zip(values, _leaves(cotangent), strict=False)  # of (out, rest) out alone
     seeds = [(v, torch.as_tensor(np.array(c), dtype=v.dtype)) for v, c in parts
              if v.dtype.is_floating_point]  # fmt: skip
-    every = [*mine.values(), *weights.values()]
-
-    def tracked(leaf: Value) -> bool:
-        return _is_tensor(leaf) and bool(leaf.requires_grad)
-
+    tracked = {path: t for path, t in mine.items() if _is_tensor(t) and t.requires_grad}
     due: Value = ()
     node: Value = values[0].grad_fn if len(values) == 1 else None
     if getattr(node, "_forward_cls", None) is getattr(function, "__self__", function):
         due = node.apply(*(seed for _, seed in seeds))
         due = due if isinstance(due, tuple) else (due,)
-    if len(due) != len(every):
+    came = dict(zip(mine, due, strict=False))
+    if len(due) != len(mine):
         of, by = zip(*seeds, strict=True)
-        found = iter(
-            torch.autograd.grad(of, [t for t in every if tracked(t)], by, allow_unused=True)
-        )
-        due = tuple(next(found) if tracked(t) else None for t in every)
-    slopes = [
-        None if not tracked(t) else np.zeros(tuple(t.shape)) if g is None else g.detach().numpy()
-        for g, t in zip(due, every, strict=True)
-    ]
-    named = dict(zip(weights, slopes[len(mine) :], strict=True))
-    return put(given, dict(zip(mine, slopes, strict=False))), named
+        found = torch.autograd.grad(of, list(tracked.values()), by, allow_unused=True)
+        came = dict(zip(tracked, found, strict=True))
+    slopes = dict.fromkeys(mine) | {
+        path: np.zeros(tuple(t.shape)) if came[path] is None else came[path].detach().numpy()
+        for path, t in tracked.items()
+    }
+    return put(given, slopes)
 
 
 def _is_tensor(value: Value) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
-
-
-def _is_of_torch(function: Value) -> bool:
-    torch: Value = sys.modules.get("torch")
-    if torch is None:
-        return False
-    owner = getattr(function, "__self__", None)
-    own = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
-    return own or isinstance(function, torch.nn.Module)
 
 
 def _leaf(value: Value) -> Value:
@@ -199,9 +178,7 @@ def _to_torch(value: Value) -> Value:
 # -- JAX -----------------------------------------------------------------------------------------
 
 
-def _pull_jax(
-    function: Value, run: Routine, cotangent: Value, given: Value, held: Mapping[str, Value]
-) -> tuple[Value, dict[str, Value]]:
+def _pull_jax(function: Value, run: Routine, cotangent: Value, given: Value) -> Value:
     """The gradients that `jax.vjp` gives by the floats among the arguments, arranged as they are.
 
     The cotangent is arranged as the value is; of `(out, rest)` the rest has zeros.
@@ -211,15 +188,14 @@ def _pull_jax(
     constant = getattr(function, "nondiff_argnums", ())
     wrt = [path for path, a in mine.items() if _is_floating(a) and path[0] not in constant]
     value, pull = jax.vjp(
-        lambda *moved: run(put(given, mine | dict(zip(wrt, moved, strict=True))), held),
+        lambda *moved: run(*put(given, mine | dict(zip(wrt, moved, strict=True)))),
         *(mine[path] for path in wrt),
     )
     parts, due = jax.tree.leaves(cotangent), jax.tree.leaves(value)
     whole = [*map(np.asarray, parts), *map(np.zeros_like, due[len(parts) :])]
     seeds = [np.asarray(c, dtype=v.dtype) for v, c in zip(due, whole, strict=True)]
     came = pull(jax.tree.unflatten(jax.tree.structure(value), seeds))
-    found = dict(zip(wrt, map(_to_array, came), strict=True))
-    return put(given, {path: found.get(path) for path in mine}), {}
+    return put(given, dict.fromkeys(mine) | dict(zip(wrt, map(_to_array, came), strict=True)))
 
 
 def _in_doubles() -> Value:
@@ -239,16 +215,14 @@ def _is_of_jax(function: Value) -> bool:
         return False
     while isinstance(function, functools.partial):
         function = function.func
-    names = str(getattr(function, "__globals__", {}).get("__name__", ""))
-    if _home(function) in JAX or names.partition(".")[0] in JAX:
+    names = getattr(function, "__globals__", {}).get("__name__", "")
+    if _home(function) in JAX or root_of(names) in JAX:
         return True
     inner = inspect.unwrap(function)
-    if not inspect.isfunction(inner):
-        return False
-    closed = inspect.getclosurevars(inner)
-    named = (*closed.globals.values(), *closed.nonlocals.values())
-    homes = (thing.__name__ if isinstance(thing, ModuleType) else _home(thing) for thing in named)
-    return any(home.partition(".")[0] in JAX for home in homes)
+    closed = inspect.getclosurevars(inner) if inspect.isfunction(inner) else None
+    named = (*closed.globals.values(), *closed.nonlocals.values()) if closed else ()
+    homes = (root_of(t.__name__) if isinstance(t, ModuleType) else _home(t) for t in named)
+    return any(home in JAX for home in homes)
 
 
 # -- both ----------------------------------------------------------------------------------------
@@ -262,12 +236,11 @@ def _is_floating(value: Value) -> bool:
 
 def _is_ours(value: Value) -> bool:
     """Whether it is a number that gradcheck follows through a program, or an array of such."""
-    objects = isinstance(value, np.ndarray) and value.dtype.kind == "O"
-    return objects or _home(value) == "gradcheck"
+    return (isinstance(value, np.ndarray) and kind_of(value) == "O") or _home(value) == "gradcheck"
 
 
 def _home(thing: Value) -> str:
-    return str(type(thing).__module__).partition(".")[0]
+    return root_of(type(thing).__module__)
 
 
 def _to_array(value: Value) -> Value:

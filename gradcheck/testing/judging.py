@@ -23,7 +23,7 @@ from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.opinions.reverse import noise, spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
-from gradcheck.testing.copies import Coarse, Copies, coarse_inside, makers_of
+from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Entry, Verdict
@@ -73,7 +73,7 @@ class Claim:
         found = self.call.coarse
         if found.kind or not self.runs:
             return found
-        return coarse_inside(lambda: self.run(self.call.program, self.call.fresh()))
+        return Coarse(lambda: self.run(self.call.program, self.call.fresh()))
 
     def in_balls(self, bits: int) -> dict[str, Array] | None:
         """What the formula says without rounding; None where it does not run on exact numbers.
@@ -89,7 +89,7 @@ class Claim:
         call, args = self.call, self.call.fresh()
         for i in call.wrt:
             args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        programs = (call.program, call.program.copied(Copies(makers_of("ball"))))
+        programs = (call.program, call.program.copied(Copies("ball")))
         for keyed, program in product((False, True), programs):  # keys are seldom needed
             try:
                 with settings(keyed=keyed):
@@ -304,7 +304,7 @@ def _add_triangles(part: Judged, claim: Claim) -> None:
     """
     if not part.out.any() or part.kinks or part.part == ALL:
         return
-    if is_symmetric(claim.call.args[claim.call.names.index(part.part)]):
+    if is_symmetric(claim.call.args[claim.call.placed[part.part]]):
         bars = part.reference.error + np.max(part.bars[part.out])
         off = np.subtract(part.given, part.reference.value)
         both = [m + np.swapaxes(m, -1, -2) for m in (off, bars)]

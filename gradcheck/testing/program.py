@@ -1,18 +1,15 @@
-"""A forward and a backward as a user wrote them, as functions of arrays one behind the other.
+"""A forward and a backward as a user wrote them, called as they were written with arrays of ours.
 
-Arguments, what forward gives and what a layer keeps are trees of arrays. How a backward pass is
-called is read from its parameters and from what forward gives: `backward(dout)` of a layer that
-keeps what it needs, `backward(dout, x, w)`, `backward(dout, cache)`, and of several outputs
-`backward(dh, dc, cache)` or `backward((dh, dc), x)`. Parameters that have a default keep it, unless
-they are called as forward's arguments are.
+Arguments, what forward gives and the weights of a layer are trees of arrays. How a backward pass is
+called is read from its parameters: `backward(dout)` of a layer that keeps what it needs,
+`backward(dout, x, w)`, `backward(dout, cache)`, of several outputs `backward(dh, dc, cache)` or
+`backward((dh, dc), x)`. What has a default keeps it, unless it is called as forward's arguments.
 """
 
 import copy
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from itertools import product
-from math import inf
 from types import MappingProxyType
 
 import numpy as np
@@ -22,10 +19,10 @@ from gradcheck.values import Params, Routine, Value
 
 Path = tuple[Value, ...]
 MISSING: Value = object()
-LABELS = "__labels__"  # of a function of ours, in the place of its parameters' names
+LABELS = "__labels__"  # of a function of ours: other names of its parameters, by position
+WEIGHTS = ""  # the name of the argument that holds a layer's weights
 NONE: Params = MappingProxyType({})
 CACHES = ("ctx", "context", "saved", "saved_tensors", "res", "residuals", "memo", "aux")
-POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 ALONE = "of (value, gradients) give the gradients alone, or gradient=True"
 ASKED = (
     "`{name}` may be meant as {first} or as {second}: say cache=True where the last of what "
@@ -55,19 +52,18 @@ def is_tree(value: Value, around: Path = ()) -> bool:
     return isinstance(value, dict) or (is_dataclass(value) and not isinstance(value, type))
 
 
-def _children(tree: Value) -> Iterator[tuple[Value, Value]]:
+def _children(tree: Value) -> dict[Value, Value]:
     if isinstance(tree, dict):
-        yield from tree.items()
-    elif isinstance(tree, list | tuple):
-        yield from enumerate(tree)
-    else:
-        yield from ((Field(f.name), getattr(tree, f.name)) for f in fields(tree))
+        return tree
+    if isinstance(tree, list | tuple):
+        return dict(enumerate(tree))
+    return {Field(f.name): getattr(tree, f.name) for f in fields(tree)}
 
 
 def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Value]:
     """The leaves by the paths that lead to them; what is asked about is looked into in any case."""
     found: dict[Path, Value] = {}
-    for step, child in _children(tree):
+    for step, child in _children(tree).items():
         inner = (*path, step)
         if is_tree(child, (*around, tree)):
             found |= leaves_of(child, inner, (*around, tree))
@@ -79,7 +75,7 @@ def leaves_of(tree: Value, path: Path = (), around: Path = ()) -> dict[Path, Val
 def put(tree: Value, given: Mapping[Path, Value], path: Path = ()) -> Value:
     if path in given:
         return given[path]
-    parts = {step: put(child, given, (*path, step)) for step, child in _children(tree)}
+    parts = {step: put(child, given, (*path, step)) for step, child in _children(tree).items()}
     if isinstance(tree, dict):
         return parts
     if isinstance(tree, list | tuple):
@@ -99,8 +95,10 @@ def _pick(tree: Value, path: Path) -> Value:
     return tree
 
 
-def kind_of(value: Value) -> str:
-    return str(getattr(getattr(value, "dtype", None), "kind", ""))
+def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
+    """The gradient by an argument of a name, as people call it; MISSING where there is none."""
+    ways = (name, f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"d{name}".lower())
+    return next((gradients[key] for key in ways if key in gradients), MISSING)
 
 
 def is_float(value: Value) -> bool:
@@ -108,63 +106,54 @@ def is_float(value: Value) -> bool:
     return isinstance(value, float) or (array and value.dtype.kind == "f")
 
 
-def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
-    """The gradient by an argument of a name, as people call it; MISSING where there is none."""
-    for key in (name, f"d{name}", f"d_{name}", f"grad_{name}", f"{name}_grad", f"d{name}".lower()):
-        if key in gradients:
-            return gradients[key]
-    return MISSING
+# -- how a backward pass is called ----------------------------------------------------------------
 
 
-# -- what functions take --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """What a function takes: names by position, how many it needs, how many at most, keywords."""
-
-    names: tuple[str, ...] = ()
-    needed: int = 0
-    most: float = inf
-    keywords: frozenset[str] | None = None  # None where it takes any
-    known: bool = False
-
-
-def parameters_of(function: Routine) -> Parameters:
+def signature_of(function: Value) -> inspect.Signature:
+    """The parameters of a function; any of one that does not say."""
     try:
-        found = list(inspect.signature(function).parameters.values())
+        return inspect.signature(function)
     except (TypeError, ValueError):
-        return Parameters()
-    positional = [p for p in found if p.kind in POSITIONAL]
-    kinds = {p.kind for p in found}
-    return Parameters(
-        tuple(p.name for p in positional),
-        sum(p.default is p.empty for p in positional),
-        inf if inspect.Parameter.VAR_POSITIONAL in kinds else len(positional),
-        None if inspect.Parameter.VAR_KEYWORD in kinds else frozenset(p.name for p in found),
-        known=True,
-    )
+        return inspect.signature(lambda *args, **kwargs: None)
+
+
+def names_of(function: Value) -> tuple[str, ...]:
+    every = signature_of(function).parameters.values()
+    return tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way of calling: how many outputs there are, their cotangents in one, what stands behind."""
+    """A way of calling: the cotangents, of several outputs one each or in one; what is behind."""
 
-    outputs: int = 1
-    together: bool = True
+    cotangents: tuple[str, ...] = ("cotangent",)
     behind: str = "arguments"  # or "cache", or "nothing"
+    outputs: int = 1
 
-    @property
-    def cotangents(self) -> int:
-        """How many positions the cotangents fill."""
-        return 1 if self.together else self.outputs
+    def names(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        more = {"arguments": tuple(arguments), "cache": ("cache",), "nothing": ()}
+        return self.cotangents + more[self.behind]
 
-    def spell(self, name: str, arguments: Sequence[str]) -> str:
-        first = [f"cotangent_{k}" for k in range(self.outputs)]
-        if self.together:
-            first = [f"({', '.join(first)})" if self.outputs > 1 else "cotangent"]
-        behind = {"arguments": list(arguments), "cache": ["cache"], "nothing": []}[self.behind]
-        return f"{name}({', '.join([*first, *behind])})"
+    def rank(self, backward: Value, arguments: tuple[str, ...], *, keeps: bool) -> int:
+        """How likely it is by the parameters: 3 where their names say it, -1 where none fits."""
+        signature, first, given = (
+            signature_of(backward),
+            len(self.cotangents),
+            self.names(arguments),
+        )
+        names = names_of(backward)
+        several = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
+        needed = sum(signature.parameters[n].default is inspect.Parameter.empty for n in names)
+        optional = set(names[max(needed, first) : len(given)])
+        meant = not optional or (self.behind == "arguments" and optional <= set(arguments))
+        if len(given) < needed or not (several or len(given) <= len(names)) or not meant:
+            return -1
+        mine = names[first : len(given)]
+        if self.behind == "nothing":
+            return 2 if keeps else 0
+        if self.behind == "arguments":
+            return 3 if mine == arguments or several else 1
+        return 3 if mine and (mine[0].lower() in CACHES or "cache" in mine[0].lower()) else 1
 
 
 def way_of(
@@ -175,43 +164,27 @@ def way_of(
     `values` are how many arrays forward gives, `cached` whether a cache stands behind them (None
     where the last of them may be one), `keeps` whether forward leaves something in an object.
     """
-    mine, behinds = parameters_of(backward), {"arguments": len(arguments), "cache": 1, "nothing": 0}
     every = []
-    for together, behind in product((True, False), behinds):
+    for behind in (
+        ("cache", "arguments", "nothing") if cached else ("arguments", "cache", "nothing")
+    ):
         count = values - (cached is None and behind == "cache")
-        if (cached is not False or behind != "cache") and (together or count > 1):
-            every.append(Way(count, together, behind))
-    if not mine.known:
-        return every[0]
+        each = tuple(f"cotangent_{k}" for k in range(count))
+        ways = [(f"({', '.join(each)})",), each] if count > 1 else [("cotangent",)]
+        if cached is not False or behind != "cache":
+            every += [Way(way, behind, count) for way in ways]
     name = getattr(backward, "__name__", "backward")
-
-    def fits(way: Way) -> bool:  # what has a default is given only what forward's arguments are
-        count = way.cotangents + behinds[way.behind]
-        more = set(mine.names[max(mine.needed, way.cotangents) : count])
-        meant = not more or (way.behind == "arguments" and more <= set(arguments))
-        return mine.needed <= count <= mine.most and meant
-
-    def likely(way: Way) -> float:
-        behind = mine.names[way.cotangents :]
-        if way.behind == "nothing":
-            return 2.0 if keeps else -2.0
-        if way.behind == "arguments":
-            named = behind[: len(arguments)] == arguments or mine.most == inf
-            return 4.0 if named else 1.0 if not cached else 0.5
-        last = behind[0].lower() if behind else ""
-        called = last in CACHES or "cache" in last
-        return (4.0 if called else 1.0) - (0.0 if cached else 0.5)
-
-    fitting = sorted(filter(fits, every), key=likely, reverse=True)
-    if not fitting:
-        ways = dict.fromkeys(way.spell(name, arguments) for way in every)
-        called = f"`{name}({', '.join(mine.names)})` does not take what it is called with: "
-        raise TypeError(called + " or ".join(ways))
-    best = fitting[0]
-    others = [w for w in fitting if (w.outputs, w.behind) != (best.outputs, best.behind)]
-    if others and cached is None and not 1 <= likely(best) >= likely(others[0]) + 1:
-        first, second = (way.spell(name, arguments) for way in (best, others[0]))
-        raise TypeError(ASKED.format(name=name, first=first, second=second))
+    ranks = {way: way.rank(backward, arguments, keeps=keeps) for way in every}
+    texts = {way: f"{name}({', '.join(way.names(arguments))})" for way in every}
+    best = max(every, key=ranks.__getitem__)
+    if ranks[best] < 0:
+        called = f"`{name}({', '.join(names_of(backward))})` does not take what it is called with: "
+        raise TypeError(called + " or ".join(texts.values()))
+    apart = [way for way in every if (way.outputs, way.behind) != (best.outputs, best.behind)]
+    other = max(apart, key=ranks.__getitem__)
+    unsure = ranks[other] == ranks[best] or best.behind == "cache"
+    if cached is None and ranks[best] < 3 and ranks[other] >= 0 and unsure:
+        raise TypeError(ASKED.format(name=name, first=texts[best], second=texts[other]))
     return best
 
 
@@ -250,21 +223,20 @@ def outputs_of(value: Value, *, scalar: bool) -> tuple[Outputs, bool | None]:
 
     With `scalar`, a tuple that begins with a number is a loss and whatever goes with it.
     """
+    even = _is_even(value)
     several = isinstance(value, tuple) and len(value) > 1 and is_float(value[0])
-    if scalar and several and np.size(value[0]) == 1 and not _is_even(value):
+    if scalar and several and np.size(value[0]) == 1 and not even:
         return Outputs(cached=True), True
     if several and not is_float(value[-1]):
-        return _several(value[:-1], cached=True), True
-    apart = isinstance(value, tuple) and any(
-        isinstance(v, np.ndarray) and v.ndim for v in value
-    )  # an output each, though they may be of one shape
-    if not isinstance(value, tuple | list | dict) or (_is_even(value) and not apart):
+        return _lay_out(value[:-1], cached=True), True
+    apart = isinstance(value, tuple) and any(isinstance(v, np.ndarray) and v.ndim for v in value)
+    if not isinstance(value, tuple | list | dict) or (even and not apart):
         return Outputs(), False
-    found = _several(value, cached=False)
+    found = _lay_out(value, cached=False)  # an output each, though they may be of one shape
     return found, (None if several and not scalar and found.shapes else False)
 
 
-def _several(value: Value, *, cached: bool) -> Outputs:
+def _lay_out(value: Value, *, cached: bool) -> Outputs:
     found = leaves_of(value)
     if (cached and len(value) == 1) or not all(map(is_float, found.values())):
         return Outputs(cached=cached)
@@ -283,8 +255,7 @@ def _is_even(value: Value) -> bool:
 class Weights:
     """Arrays that a layer keeps by key, and where it leaves their gradients.
 
-    `held` and `left` give its dict or list, which it may make anew at every call; `left_keys` say
-    which gradient is whose, where names do not.
+    `held` and `left` give its dict or list, which it may make anew at every call.
     """
 
     held: Routine
@@ -292,44 +263,35 @@ class Weights:
     keys: tuple[Value, ...]
     left_keys: tuple[Value, ...]
 
-    def values(self) -> list[Value]:
+    def values(self) -> dict[Value, Value]:
         place = self.held()
-        return [place[key] for key in self.keys]
+        return {key: place[key] for key in self.keys}
 
-    def set(self, values: Sequence[Value]) -> None:
-        place = self.held()
-        for key, value in zip(self.keys, values, strict=True):
-            place[key] = value
-
-    def gradients(self) -> list[Value]:
-        """What backward has left, in the order of the weights; zeros where it left nothing."""
-        place = self.left()
-        if self.left_keys or not isinstance(place, dict):
-            return [place[key] for key in self.left_keys] or list(place)
-        found = zip((by_name(place, key) for key in self.keys), self.values(), strict=True)
-        return [np.zeros(np.shape(held)) if g is MISSING else g for g, held in found]
+    def gradients(self) -> dict[Value, Value]:
+        """What backward has left, by the keys of the weights; zeros where it left nothing."""
+        left = self.left()
+        if isinstance(left, dict):
+            left = [by_name(left, key) for key in self.left_keys]
+        held = self.values().items()
+        pairs = zip(held, left, strict=True)
+        return {key: np.zeros(np.shape(w)) if g is MISSING else g for (key, w), g in pairs}
 
 
 def weights_of(owner: Value, held: Value, left: Value) -> Weights:
     """The weights of a layer in a dict or list of its own, or a function's, or by attributes."""
 
-    def are_names(given: Value) -> bool:
-        return isinstance(given, list | tuple) and bool(given) and isinstance(given[0], str)
-
-    def place_of(given: Value) -> Value:  # the layer's attribute of this value, if it is one
+    def look(given: Value) -> tuple[Routine, tuple[Value, ...]]:
+        if isinstance(given, list | tuple) and given and isinstance(given[0], str):
+            return (lambda: vars(owner)), tuple(given)
+        # the layer's attribute of this value, if it is one: backward may put another there
         name = next((n for n, v in getattr(owner, "__dict__", {}).items() if v is given), "")
-        if callable(given):
-            return given
-        if are_names(given):
-            return lambda: vars(owner)
-        return lambda: getattr(owner, name) if name else given
+        place = given if callable(given) else lambda: getattr(owner, name) if name else given
+        return place, tuple(place()) if isinstance(place(), dict) else ()
 
-    mine = place_of(held)
-    keys, left_keys = (tuple(g) if are_names(g) else () for g in (held, left))
-    if not keys:
-        place = mine()
-        keys = tuple(place) if isinstance(place, dict) else tuple(range(len(place)))
-    return Weights(mine, place_of(left), keys, left_keys)
+    (mine, keys), (place, left_keys) = look(held), look(left)
+    keys = keys or tuple(range(len(mine())))
+    by_attribute = isinstance(left, list | tuple) and left_keys
+    return Weights(mine, place, keys, left_keys if by_attribute else keys)
 
 
 # -- the functions together ----------------------------------------------------------------------
@@ -341,11 +303,11 @@ class UserProgram:
 
     forward: Routine
     backward: Routine | None
-    args: tuple[Value, ...]
+    args: tuple[Value, ...]  # a layer's weights stand behind them
     kwargs: Params
-    paths: tuple[Path, ...]  # to the arrays and numbers of the arguments
     names: tuple[str, ...]  # of the arguments
-    labels: tuple[str, ...]  # of all arrays, the weights behind those of the arguments
+    paths: tuple[Path, ...]  # to the arrays and numbers of the arguments
+    labels: tuple[str, ...]  # of these
     kept: Kept
     weights: Weights | None = None
     second: bool = False  # whether forward gives its gradient too, behind the value
@@ -354,57 +316,60 @@ class UserProgram:
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
 
+    @property
+    def own(self) -> int:
+        """How many arguments are the functions' own."""
+        return len(self.args) - (self.weights is not None)
+
     def value(self, *leaves: Value) -> Value:
         """What forward gives, as one array, from the state in which everything was handed over."""
-        return self.outputs.flat(self._run(leaves))
+        return self.outputs.flat(self.run(leaves))
 
-    def _run(self, leaves: Sequence[Value]) -> Value:
+    def run(self, leaves: Sequence[Value]) -> Value:
         if self.keeps:
             self.kept.put_back()
-        return self.forward(*self._arrange(leaves), **self.kwargs)
+        args = self._arrange(leaves)
+        if self.weights is not None:
+            place = self.weights.held()
+            for key, value in _children(args[-1]).items():
+                place[key] = value
+        return self.forward(*args[: self.own], **self.kwargs)
 
     def pull(self, leaves: Sequence[Value], *cotangent: Value) -> Value:
         """What backward gives behind a forward at the same arguments; without one, a gradient."""
         assert self.backward is not None
         behind = self.way.behind if cotangent else "arguments"
-        value: Value = self._run(leaves) if self.keeps or behind == "cache" or self.second else None
+        value: Value = self.run(leaves) if self.keeps or behind == "cache" or self.second else None
         if self.second:
             return value[1] if len(value) == 2 else tuple(value[1:])
         given = [self.outputs.cotangents(c) for c in cotangent]
-        given = given if self.way.together or not given else list(given[0])
+        given = list(given[0]) if given and len(self.way.cotangents) > 1 else given
         if behind == "arguments":
-            given += self._arrange(leaves)
+            given += self._arrange(leaves)[: self.own]
         elif behind == "cache":
             given.append(value[-1])
-        taken = parameters_of(self.backward).keywords if self.kwargs else None
-        more = self.kwargs if taken is None or taken >= set(self.kwargs) else NONE
         try:
-            came = self.backward(*given, **more)
+            came = self.backward(*given, **_taken(self.backward, self.kwargs))
         except Exception as error:
             if not getattr(error, "__notes__", None):
                 name = getattr(self.backward, "__name__", "backward")
-                plain = f"{name}({', '.join(self.names)})"
-                called = self.way.spell(name, self.names) if cotangent else plain
-                error.add_note(f"raised where it was called as `{called}`")
+                names = self.names[: self.own]
+                called = ", ".join(self.way.names(names) if cotangent else names)
+                error.add_note(f"raised where it was called as `{name}({called})`")
             raise
-        return came if self.weights is None else _Both(came, self.weights.gradients())
+        return came if self.weights is None else _WithWeights(came, self.weights.gradients())
 
     def leaves(self, args: Sequence[Value]) -> tuple[Value, ...]:
-        """The arrays of other arguments of the same make, and of the weights as they are."""
-        found = leaves_of(tuple(args))
+        """The arrays of other arguments of the same make; the weights as they are."""
+        found = leaves_of((*args, *self.args[len(args) :]))
         if found.keys() != set(self.paths):
             raise TypeError("the points of at= are to be arranged as the arguments")
-        mine = tuple(found[path] for path in self.paths)
-        return mine if self.weights is None else (*mine, *self.weights.values())
+        return tuple(found[path] for path in self.paths)
 
     def _arrange(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
-        """The arguments with other arrays in them; the layer has been given its weights."""
-        count = len(self.paths)
-        if self.weights is not None:
-            self.weights.set(leaves[count:])
         if len(self.paths) == len(self.args) and all(len(path) == 1 for path in self.paths):
-            return tuple(leaves[:count])
-        arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=False)))
+            return tuple(leaves)
+        arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=True)))
         return arranged
 
     def copied(self, copies: Copies) -> "UserProgram":
@@ -417,29 +382,28 @@ class UserProgram:
         kept = Kept(forward, backward)
         return replace(self, forward=forward, backward=backward, weights=weights, kept=kept)
 
+    def is_inside(self, leaf: int) -> bool:
+        return len(self.paths[leaf]) > 1
+
     def gradients(self, came: Value, wrt: Sequence[int]) -> dict[str, Value]:
         """What came, by the labels of the arrays: None where nothing came; TypeError for a muddle.
 
         It may be arranged as all the arguments, as those that are differentiated, as the only one,
         or go by names.
         """
-        own: Sequence[Value] = ()
-        if isinstance(came, _Both):
-            came, own = came.of_arguments, came.of_weights
-        tops = list(dict.fromkeys(self.paths[i][0] for i in wrt if i < len(self.paths)))
-        found = self._by_argument(came, tops) if tops or not own else {}
-        each = {
-            label: _pick(found[path[0]], path[1:])
-            for label, path in zip(self.labels, self.paths, strict=False)
-            if path[0] in found
-        }
-        return each | dict(zip(self.labels[len(self.paths) :], own, strict=False))
+        found: dict[int, Value] = {}
+        if isinstance(came, _WithWeights):
+            came, found = came.came, {self.own: came.left}
+        tops = [i for i in dict.fromkeys(self.paths[k][0] for k in wrt) if i < self.own]
+        found |= self._by_argument(came, tops) if tops or not found else {}
+        pairs = zip(self.labels, self.paths, strict=True)
+        return {label: _pick(found[p[0]], p[1:]) for label, p in pairs if p[0] in found}
 
     def _by_argument(self, came: Value, tops: list[int]) -> dict[int, Value]:
-        count, alone = len(self.args), len(tops) == 1
+        count, alone = self.own, len(tops) == 1
         tree = self.args[tops[0]] if alone and is_tree(self.args[tops[0]]) else None
         if isinstance(came, Mapping):
-            found = {i: by_name(came, name) for i, name in enumerate(self.names)}
+            found = {i: by_name(came, name) for i, name in enumerate(self.names[:count])}
             found = {i: g for i, g in found.items() if g is not MISSING}
             return {tops[0]: came} if tree is not None and not found else found
         arrays = {p[0] for p, v in leaves_of(self.args).items() if isinstance(v, np.ndarray)}
@@ -464,16 +428,21 @@ class UserProgram:
             f"differentiate by ({called}): give one each, in their order, or name wrt=; {ALONE}"
         )
 
-    def is_inside(self, leaf: int) -> bool:
-        return leaf < len(self.paths) and len(self.paths[leaf]) > 1
+
+def _taken(function: Routine, keywords: Params) -> Params:
+    if not keywords:
+        return keywords
+    known = signature_of(function).parameters
+    several = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    return {name: value for name, value in keywords.items() if several or name in known}
 
 
 @dataclass(frozen=True)
-class _Both:
+class _WithWeights:
     """Gradients that backward gave, and those that it left in a layer."""
 
-    of_arguments: Value
-    of_weights: list[Value]
+    came: Value
+    left: Value
 
 
 def program_of(
@@ -490,27 +459,26 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
-    taken = getattr(forward, LABELS, parameters_of(forward).names)
-    names = tuple(taken[i] if i < len(taken) else f"argument {i}" for i in range(len(args)))
-    paths = tuple(leaves_of(tuple(args)))
-    steps = [[f".{s}" if isinstance(s, Field) else f"[{s!r}]" for s in p[1:]] for p in paths]
-    labels = tuple(names[p[0]] + "".join(inner) for p, inner in zip(paths, steps, strict=True))
+    taken = dict(enumerate(names_of(forward))) | getattr(forward, LABELS, {})
+    names = tuple(taken.get(i, f"argument {i}") for i in range(len(args)))
     held = None
     if weights is not None:
         held = weights_of(getattr(forward, "__self__", None), *weights)
-        labels += tuple(k if isinstance(k, str) else f"params[{k}]" for k in held.keys)
+        args, names = (*args, held.values()), (*names, WEIGHTS)
+    paths = tuple(leaves_of(tuple(args)))
+    labels = tuple(_label(names[path[0]], path[1:]) for path in paths)
     given = forward if backward is True else backward if callable(backward) else None
     made = UserProgram(
-        forward, given, tuple(args), kwargs, paths, names, labels, Kept(forward, given), held,
+        forward, given, tuple(args), kwargs, names, paths, labels, Kept(forward, given), held,
         backward is True,
     )  # fmt: skip
 
     def run() -> Value:
-        copies = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(made.args))
-        return copy.copy(made._run(list(copies)))  # it may give the same memory every time
+        copies = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
+        return copy.copy(made.run(list(copies)))  # it may give the same memory every time
 
     first = run()
-    keeps = made.kept.has_changed() or made.weights is not None
+    keeps = made.kept.has_changed() or held is not None
     if keeps:
         made = replace(made, keeps=keeps, drifts=not _equal(first, run()))
         made.kept.put_back()
@@ -518,10 +486,17 @@ def program_of(
     if scalar or given is None:
         return replace(made, outputs=outputs)
     cached = cached if cache is None else cache and isinstance(first, tuple)
-    way = way_of(given, names, len(outputs.shapes) or 1, cached=cached, keeps=keeps)
+    way = way_of(given, names[: made.own], len(outputs.shapes) or 1, cached=cached, keeps=keeps)
     if way.behind == "cache" and not outputs.cached:
-        outputs = _several(first[:-1], cached=True)
+        outputs = _lay_out(first[:-1], cached=True)
     return replace(made, outputs=outputs, way=way)
+
+
+def _label(name: str, steps: Path) -> str:
+    if name == WEIGHTS and isinstance(steps[0], str):
+        name, steps = steps[0], steps[1:]
+    inner = (f".{s}" if isinstance(s, Field) else f"[{s!r}]" for s in steps)
+    return (name or "params") + "".join(inner)
 
 
 def _equal(a: Value, b: Value) -> bool:
