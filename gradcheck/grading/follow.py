@@ -5,17 +5,16 @@ program by the closed form, it gives what this student should have got. Where a 
 for it, at every point; numbers speak for the given point alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Plain
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import BITS, At, NoValue, Values, compare, level_of, tolerance
-from gradcheck.grading.formula import Readings, box, readings
-from gradcheck.grading.judgement import FAILURES, Judgement, settle_right
+from gradcheck.grading.formula import Readings, box
+from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import ONE_POINT
@@ -40,8 +39,8 @@ class Among:
 
 
 @dataclass(frozen=True, eq=False)
-class Wrong:
-    """A part's answer, ready to be evaluated; perhaps it follows from another."""
+class Claim:
+    """What was answered to a part, ready to be evaluated; perhaps it follows from another."""
 
     key: Key
     name: str
@@ -53,23 +52,20 @@ class Wrong:
         """Whether it is a function of what varies from point to point."""
         return self.ready.varies(self.key.scope)
 
-    def exactly(self, spot: Spot, bits: int) -> Array:
-        """What was answered, at a point."""
-        return np.asarray(self.ready.at(spot)(bits), dtype=object)
-
-    def round_off(self, spot: Spot, bits: int) -> Array:
-        """The same as balls, each of all that may have been rounded to what was typed."""
-        found = self.exactly(spot, bits)
-        pairs = zip(found.flat, self.rooms(found).flat, strict=True)
+    def at(self, spot: Spot, bits: int, *, rounded: bool = False) -> Array:
+        """What was answered, at a point; or balls, each of all that may have been rounded to it."""
+        found = np.asarray(self.ready.at(spot)(bits), dtype=object)
+        if not rounded:
+            return found
+        pairs = zip(found.flat, self.rooms(found), strict=True)
         return box([arb(ball.mid(), room) for ball, room in pairs], found.shape)
 
-    def rooms(self, found: Array) -> Array:
+    def rooms(self, found: Array) -> list[arb]:
         """How far each entry may be off that was typed as a number."""
-        noise = np.broadcast_to(self.key.noise(self.name), found.shape)
-        halves = np.broadcast_to(self.ready.half_units, found.shape)
-        level, entries = level_of(found), zip(found.flat, halves.flat, noise.flat, strict=True)
-        typed = [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
-        return box(typed, found.shape)
+        noise = np.broadcast_to(self.key.noise(self.name), found.shape).flat
+        halves = np.broadcast_to(self.ready.half_units, found.shape).flat
+        level, entries = level_of(found), zip(found.flat, halves, noise, strict=True)
+        return [arb(0) if h is None else tolerance(a, h, float(n), level) for a, h, n in entries]
 
 
 def among(problem: Problem, part: str, given: Params) -> Value:
@@ -95,78 +91,66 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     """
     try:
         wrong = [w for name in answer.beside if (w := _wrong(key, name, answer.beside))]
-        own = _evaluable(key, part.name, answer.answer)
-        for count in range(len(wrong), 0, -1) if own else ():
-            # who got back on the track went on from an earlier one
-            assert own is not None
+        own = Claim(key, part.name, key.read(part, answer.answer))
+        for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
             exact = own.varies and all(each.varies for each in used)
-            if not (_everywhere(key, own, used) if exact else _here(key, own, used)):
+            if own.ready.plain or not (_everywhere if exact else _here)(own, used):
                 continue
             name = [each.name for each in used if not each.follows][-1]
             tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
             words = f"follows by the chain rule from the answer to `{name}`"
-            right, remarks = settle_right(judged, tags=tags), (*judged.remarks, words)
-            return replace(right, remarks=remarks, follows=name)
+            right = judged.conclude("right", words).settle_right({}, *tags)
+            return replace(right, follows=name)
     except FAILURES:
         pass
     return None
 
 
-def _wrong(key: Key, name: str, given: Params) -> Wrong | None:
+def _wrong(key: Key, name: str, given: Params) -> Claim | None:
     """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
-    if part is None:
+    judged = judge(key, part, given[name], diagnose=False) if part else None
+    if part is None or judged is None or judged.verdict not in WRONG:
         return None
-    judged = judge(key, part, given[name], diagnose=False)
-    ready = _evaluable(key, name, given[name]) if judged.verdict in WRONG else None
+    claim = Claim(key, name, key.read(part, given[name]))
     own = among(key.problem, name, given)
-    follows = follow(key, part, own, judged) if ready and isinstance(own, Among) else None
-    return replace(ready, follows=follows.follows) if ready and follows else ready
+    follows = follow(key, part, own, judged) if isinstance(own, Among) else None
+    return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
 
 
-def _evaluable(key: Key, name: str, answer: Value) -> Wrong | None:
-    """An answer ready to be evaluated; None where it is no number and no formula."""
-    part = key.problem.part(name)
-    read = Plain(None) if part is None else key.read(part, answer)
-    return None if isinstance(read, Plain) else Wrong(key, name, readings(key.scope, read))
-
-
-def _everywhere(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
+def _everywhere(own: Claim, wrong: Sequence[Claim]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
-    given = {each.name: each.exactly for each in wrong}
-    due = [_following(key.problem, own.name, given, spot) for spot in key.spots]
-    if compare([own.ready.at(spot) for spot in key.spots], due).kind != "equal":
+    spots = own.key.spots
+    due = [_following(own, wrong, spot) for spot in spots]
+    if compare([own.ready.at(spot) for spot in spots], due).kind != "equal":
         return False
     with precision(BITS[0]):
         found = (np.asarray(at(BITS[0]), dtype=object) for at in due)
         return not all(0 in ball for values in found for ball in values.flat)
 
 
-def _here(key: Key, own: Wrong, wrong: Sequence[Wrong]) -> bool:
+def _here(own: Claim, wrong: Sequence[Claim]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
-    spot, bits = key.spots[0], BITS[0]
-    given = {each.name: each.round_off for each in wrong}
+    spot, bits = own.key.spots[0], BITS[0]
     with precision(bits):
-        due = np.asarray(_following(key.problem, own.name, given, spot)(bits), dtype=object)
-        mine, level = own.exactly(spot, bits), level_of(due)
+        due = np.asarray(_following(own, wrong, spot, rounded=True)(bits), dtype=object)
+        mine, level = own.at(spot, bits), level_of(due)
         if mine.shape != due.shape or not level > 0:
             return False
-        entries = zip(mine.flat, due.flat, own.rooms(mine).flat, strict=True)
         return all(
             b.rad() <= SHARP * level and abs(a.mid() - b.mid()) <= room + b.rad()
-            for a, b, room in entries
+            for a, b, room in zip(mine.flat, due.flat, own.rooms(mine), strict=True)
         )
 
 
-def _following(
-    problem: Problem, part: str, given: Mapping[str, Callable[[Spot, int], Array]], spot: Spot
-) -> At:
+def _following(own: Claim, wrong: Sequence[Claim], spot: Spot, *, rounded: bool = False) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""
+    problem = own.key.problem
 
     def at(bits: int) -> Values:
         try:
-            cotangents = [(name, answered(spot, bits)) for name, answered in given.items()]
+            cotangents = [(each.name, each.at(spot, bits, rounded=rounded)) for each in wrong]
         except NoValue as error:
             raise GradcheckError(f"an answer to go on with has no value: {error}") from None
         if any(g.shape != problem.inputs[name].shape for name, g in cotangents):
@@ -178,7 +162,7 @@ def _following(
             return runs[-1].value
 
         case = replace(problem.case(spot.point), function=function)
-        found = gradients_from(case, lambda: runs[-1].names, cotangents, bits)[part]
+        found = gradients_from(case, lambda: runs[-1].names, cotangents, bits)[own.name]
         return found if found.shape else found.item()
 
     return at

@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from gradcheck.answers import Entries, Formula, NumberList
+from gradcheck.answers import Entries, Formula, NumberList, Plain
+from gradcheck.answers.answer import Answer
 from gradcheck.errors import ANSWER_EXPONENT, GradcheckError
 from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.spots import Spot
@@ -34,6 +35,7 @@ from gradcheck.values import Array, Routine, Value
 Shapes = Mapping[str, tuple[int, ...]]
 LONGEST = 2_000  # bits of a folded fraction
 CLOSE = 1e-6  # relative: floats that differ by more are no rounding error
+LISTED = 64  # entries that anybody reads
 PATIENCE = 1_024  # bits; an array's entry that is no number even then is looked at with floats
 
 
@@ -150,8 +152,12 @@ def on_floats(name: str) -> Routine:
         assert row is not None  # it has a rule on arbs
         function = row.forward
 
+    quick = name in QUICK or name in LOGIC
+
     def rule(*args: float) -> float:
         try:
+            if quick:
+                return float(function(*args))
             with np.errstate(all="ignore"):
                 return float(function(*args))
         except NO_VALUE:
@@ -224,7 +230,7 @@ class Line:
                     return self._slot(name, self.numbers, name)
                 return self._leaf(name, ())
             case ast.Constant(int() | Fraction() as value) if not isinstance(value, bool):
-                return self.add_number(Fraction(value))
+                return self._number(Fraction(value))
             case ast.Subscript(ast.Name(name), index):
                 parts = index.elts if isinstance(index, ast.Tuple) else [index]
                 return self._leaf(name, tuple(map(_index, parts)))
@@ -234,7 +240,7 @@ class Line:
             return self._test(node, name, args)
         return self._apply(node, name, args)
 
-    def add_number(self, value: Fraction) -> int:
+    def _number(self, value: Fraction) -> int:
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
         return self._slot(key, self.numbers, value)
 
@@ -260,7 +266,7 @@ class Line:
         if args and len(args) <= 2 and args[0] in self.numbers:
             folded = fold(name, *[self.numbers.get(i) for i in args])
             if folded is not None:
-                return self.add_number(folded)
+                return self._number(folded)
         if isinstance(node, ast.Call):
             row = TABLE.get(name)
             if row is None or row.params or row.arrange or len(args) != row.operands:
@@ -370,12 +376,6 @@ def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
     return None if line.end in line.tests else line
 
 
-def line_of_number(value: Fraction) -> Line:
-    line = Line("", {})
-    line.add_number(value)
-    return line
-
-
 def _index(node: ast.expr) -> int:
     match node:
         case ast.UnaryOp(ast.USub(), inner):
@@ -390,16 +390,46 @@ def _index(node: ast.expr) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """A readable answer: its pieces (a formula, or one for each entry), ready to be evaluated.
+    """An answer as it is read, and its pieces (a formula or number an entry), ready for points.
 
     `names` are the inputs it mentions; `half_units` half a unit of the last digit of each entry
-    that is a typed decimal, else None; `whole` says that one formula is all of it.
+    that is a typed decimal, else None. What is `plain` is no number and has no pieces.
     """
 
+    read: Answer
     pieces: Array
     names: frozenset[str]
     half_units: Array
-    whole: bool
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a truth value, a name, nothing."""
+        return isinstance(self.read, Plain)
+
+    @property
+    def formula(self) -> Formula | None:
+        """The one formula that it is."""
+        return self.read if isinstance(self.read, Formula) else None
+
+    @property
+    def understood(self) -> str:
+        """A formula in canonical spelling, numbers as decimals, anything else as it is."""
+        if isinstance(self.read, Formula):
+            return self.read.understood
+        if isinstance(self.read, Plain):
+            return str(self.read.value)
+        if isinstance(self.read, Entries):
+            return _nest([f.understood for f in self.read.formulas], self.read.shape)
+        values = self.read.values
+        whole = (str(v.numerator) if v.denominator == 1 else repr(nearest(v)) for v in values)
+        return _nest(list(whole), self.read.shape)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How ambiguous spellings were read, each once."""
+        formulas = self.read.formulas if isinstance(self.read, Entries) else (self.read,)
+        every = (note for formula in formulas for note in getattr(formula, "notes", ()))
+        return tuple(dict.fromkeys(every))
 
     def at(self, spot: Spot) -> At:
         """The answer at a point, as a function of the number of bits; a number as a bare arb."""
@@ -413,7 +443,7 @@ class Readings:
         return value
 
     def _evaluate(self, spot: Spot, bits: int) -> Values:
-        if self.whole:
+        if self.formula:
             return _evaluate(self.pieces.item(), spot, bits)
         found = [_evaluate(piece, spot, bits) for piece in self.pieces.flat]
         for index, each in zip(np.ndindex(self.pieces.shape), found, strict=True):
@@ -436,12 +466,13 @@ class Readings:
         return tuple(piece.tree for piece in self.pieces.flat if isinstance(piece, Program))
 
 
-def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings:
+def readings(problem: Problem, read: Answer) -> Readings:
     """An answer made ready; TextError where a formula says what answers may not say."""
+    if isinstance(read, Plain):
+        return Readings(read, box((), (0,)), frozenset(), box((), (0,)))
     if isinstance(read, NumberList):
-        numbers = box(list(map(line_of_number, read.values)), read.shape)
-        return Readings(numbers, frozenset(), box(read.half_units, read.shape), whole=False)
-    whole = isinstance(read, Formula)
+        numbers, halves = box(read.values, read.shape), box(read.half_units, read.shape)
+        return Readings(read, numbers, frozenset(), halves)
     formulas, shape = (read.formulas, read.shape) if isinstance(read, Entries) else ([read], ())
     shapes = {name: entry.shape for name, entry in problem.inputs.items()}
     pieces = [
@@ -456,7 +487,26 @@ def readings(problem: Problem, read: Formula | Entries | NumberList) -> Readings
     ]
     half_units = box([each.half_unit for each in formulas], shape)
     names = frozenset[str]().union(*map(_names, pieces))
-    return Readings(box(pieces, shape), names, half_units, whole)
+    return Readings(read, box(pieces, shape), names, half_units)
+
+
+def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
+    """Entries in brackets, as a list is typed; of many the shape."""
+    if not shape:
+        return entries[0]
+    if len(entries) > LISTED:
+        return f"numbers of the shape {shape}"
+    step = len(entries) // shape[0] if shape[0] else 0
+    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
+    return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
+
+
+def nearest(value: Fraction) -> float:
+    """The nearest float; an infinity beyond them all."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
@@ -537,8 +587,10 @@ def budget(problem: Problem) -> Budget:
     )
 
 
-def _evaluate(piece: Line | Program, spot: Spot, bits: int) -> Values:
+def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values:
     """A piece at a point: things that are no numbers, and ragged lists of them, are refused."""
+    if isinstance(piece, Fraction):
+        return exact(piece)
     if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
     given = spot.values_of(_names(piece), bits)

@@ -1,13 +1,12 @@
-"""What is said of one answer, and the words and points that every way to judge shares."""
+"""What is said of one answer, and what is left of its points."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
-from gradcheck.answers import Entries, Formula, NumberList, Plain
+from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError
 from gradcheck.values import Array, Params, Value
@@ -53,6 +52,18 @@ class Witness:
     index: tuple[int, ...] = ()
 
 
+def witness_at(
+    point: Mapping[str, Array], yours: float | None, due: float | None, index: tuple[int, ...]
+) -> Witness:
+    """What is told of a point, in plain numbers; what is not finite is no number."""
+    at = {
+        name: np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
+        for name, value in point.items()
+    }
+    yours, due = (v if v is not None and np.isfinite(v) else None for v in (yours, due))
+    return Witness(at, yours, due, index)
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What is said of one answer; `places` are those of mistakes in an answer that is a program.
@@ -85,65 +96,17 @@ class Judgement:
         """Whether a mistake is named in it."""
         return self.diagnosis is not None and bool(self.diagnosis.hypotheses)
 
+    def conclude(self, verdict: str, *remarks: str) -> "Judgement":
+        """The verdict, and what is said of it."""
+        return replace(self, verdict=verdict, remarks=(*self.remarks, *remarks))
 
-def conclude(base: Judgement, verdict: str, remark: str) -> Judgement:
-    return replace(base, verdict=verdict, remarks=(*base.remarks, remark))
+    def settle_right(self, credit: Mapping[str, float], *tags: str) -> "Judgement":
+        """A right answer, which earns all unless it was rounded."""
+        left = share(credit, ("rounded",), None) if "rounded" in tags else 1.0
+        right = replace(self, verdict="right", witness=None, diagnosis=None)
+        return replace(right, score=self.points * left, tags=tags)
 
-
-def settle_right(
-    base: Judgement, *, tags: tuple[str, ...] = (), credit: Mapping[str, float] | None = None
-) -> Judgement:
-    """A right answer, which earns all unless it was rounded."""
-    left = share(credit or {}, ("rounded",), None) if "rounded" in tags else 1.0
-    score = base.points * left
-    return replace(base, verdict="right", score=score, tags=tags, witness=None, diagnosis=None)
-
-
-def attach_diagnosis(
-    judged: Judgement, diagnosis: Diagnosis | None, credit: Mapping[str, float]
-) -> Judgement:
-    """A wrong answer with what gives just it, and what that leaves of the points."""
-    score = judged.points * share(credit, judged.tags, diagnosis)
-    return replace(judged, diagnosis=diagnosis, score=score)
-
-
-def to_plain(value: Array) -> Value:
-    return np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
-
-
-def notes(read: Value) -> tuple[str, ...]:
-    """How ambiguous spellings were read, each once."""
-    formulas = read.formulas if isinstance(read, Entries) else (read,)
-    every = (note for formula in formulas for note in getattr(formula, "notes", ()))
-    return tuple(dict.fromkeys(every))
-
-
-def understood(read: Formula | NumberList | Plain | Entries) -> str:
-    """A formula in canonical spelling, numbers as decimals, anything else as it is."""
-    if isinstance(read, Formula):
-        return read.understood
-    if isinstance(read, Plain):
-        return str(read.value)
-    if isinstance(read, Entries):
-        return _nest([f.understood for f in read.formulas], read.shape)
-    whole = (str(v.numerator) if v.denominator == 1 else repr(nearest(v)) for v in read.values)
-    return _nest(list(whole), read.shape)
-
-
-def _nest(entries: list[str], shape: tuple[int, ...]) -> str:
-    """Entries in brackets, as a list is typed; of many the shape."""
-    if not shape:
-        return entries[0]
-    if len(entries) > 64:
-        return f"numbers of the shape {shape}"
-    step = len(entries) // shape[0] if shape[0] else 0
-    rows = (entries[k * step : (k + 1) * step] for k in range(shape[0]))
-    return "[" + ", ".join(_nest(row, shape[1:]) for row in rows) + "]"
-
-
-def nearest(value: Fraction) -> float:
-    """The nearest float; an infinity beyond them all."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
+    def attach(self, diagnosis: Diagnosis | None, credit: Mapping[str, float]) -> "Judgement":
+        """A wrong answer with what gives just it, and what that leaves of the points."""
+        score = self.points * share(credit, self.tags, diagnosis)
+        return replace(self, diagnosis=diagnosis, score=score)

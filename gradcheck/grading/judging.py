@@ -1,24 +1,16 @@
 """One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from gradcheck.answers import Formula, Plain, misfit, other_readings
+from gradcheck.answers import Formula, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.formula import Floats, Line, is_near, readings
+from gradcheck.grading.formula import Floats, Line, Readings, is_near
 from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import (
-    FAILURES,
-    Judgement,
-    attach_diagnosis,
-    conclude,
-    notes,
-    settle_right,
-    understood,
-)
+from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.key import Key
 from gradcheck.grading.outputs import of_a_run, read_output
 from gradcheck.grading.spots import GRADIENT
@@ -59,14 +51,14 @@ def judge(
 
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
-    looks = key.looks(part)
+    looks = key.looks(part)[:1]
     line = Line(formula.text, {name: entry.shape for name, entry in key.scope.inputs.items()})
-    here = Floats(line, looks[0].point) if looks else None
+    points = [Floats(line, look.point) for look in looks]
     kept = []  # nodes are known by their identity
     for other in rebracket(formula):
         kept.append(other)
         with suppress(LookupError):  # what is not known may be anything
-            if here and not is_near(here[line.add(other.tree.body)], looks[0].due):
+            if points and not is_near(points[0][line.add(other.tree.body)], looks[0].due):
                 continue
         yield other
 
@@ -78,11 +70,10 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
     if key.problem.brackets == "kind" and not acts:
-        judged = replace(judged, remarks=(*judged.remarks, words(missing)))
-        return replace(settle_right(judged), tags=("brackets-missing",))
+        return judged.conclude("right", words(missing)).settle_right({}, "brackets-missing")
     # a usual mistake as it stands is not healed; nobody can tell which of both it is
     diagnosis = Diagnosis("torn" if acts else "unique", (*acts, missing))
-    return attach_diagnosis(judged, diagnosis, key.problem.credit)
+    return judged.attach(diagnosis, key.problem.credit)
 
 
 def _as_it_stands(
@@ -93,44 +84,32 @@ def _as_it_stands(
     typed = answer.text if isinstance(answer, Formula) else answer
     base = Judgement(student, key.problem.id, part.name, typed, "", 0.0, worth, variant=drawn)
     if answer is None:
-        return replace(base, verdict="missing")
+        return base.conclude("missing")
     if key.run is not None:
-        base = replace(base, formula=_formula_of(key, part, answer))
         try:
             return of_a_run(base, key, part, answer, diagnose)
         except FAILURES as error:
-            return conclude(base, "needs-review", f"{OURS}: {error}")
+            return base.conclude("needs-review", f"{OURS}: {error}")
     try:
-        read = key.read(part, answer)
-        ready = None if isinstance(read, Plain) else readings(key.scope, read)
-        _not_the_answer_itself(key, part, frozenset() if ready is None else ready.names)
+        ready = key.read(part, answer)
+        _refuse_the_answer_itself(key, part, ready)
     except TextError as error:
-        return conclude(base, "invalid", str(error))
-    formula = read if isinstance(read, Formula) else None
-    base = replace(base, understood=understood(read), remarks=notes(read), formula=formula)
-    if ready is None:
-        return conclude(base, "wrong", "a number or a formula is due, no other kind of value")
-    if formula is not None and not isinstance(ready.pieces, Line):
+        return base.conclude("invalid", str(error))
+    base = replace(base, understood=ready.understood, remarks=ready.notes, formula=ready.formula)
+    if ready.plain:
+        return base.conclude("wrong", "a number or a formula is due, no other kind of value")
+    if ready.formula is not None and not ready.lines:
         shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
-        if fault := misfit(formula.tree, shapes):
-            return conclude(base, "wrong", f"the answer cannot be evaluated: {fault}")
+        if fault := misfit(ready.formula.tree, shapes):
+            return base.conclude("wrong", f"the answer cannot be evaluated: {fault}")
     return of_gradient(base, key, part.name, ready, diagnose)
 
 
-def _formula_of(key: Key, part: Part, answer: Value) -> Formula | None:
-    """The formula that an answer to a program is, if it is one."""
-    try:
-        found = None if part.form == "program" else key.read(part, answer)
-    except TextError:
-        return None
-    return found if isinstance(found, Formula) else None
-
-
-def _not_the_answer_itself(key: Key, part: Part, mentioned: Set[str]) -> None:
+def _refuse_the_answer_itself(key: Key, part: Part, ready: Readings) -> None:
     """Refuse a gradient that is no nearer to the value than the one that is asked for."""
     nearer = key.problem.nearer(part.name)
     for name, other in key.gradients_named.items():
-        if name in mentioned and other not in nearer:
+        if name in ready.names and other not in nearer:
             known = ", ".join(GRADIENT + each for each in nearer) or "none"
             words = f"{name} is what is asked for, or follows from it"
             raise TextError([Complaint(words, f"gradients that are known here: {known}")])
@@ -147,7 +126,5 @@ def how_read(key: Key, part: Part, answer: Value) -> tuple[str, tuple[str, ...]]
     if key.run is not None:
         read = read_output(key, part, answer)
         return read.understood, read.remarks
-    found = key.read(part, answer)
-    if not isinstance(found, Plain):
-        readings(key.scope, found)
-    return understood(found), notes(found)
+    ready = key.read(part, answer)
+    return ready.understood, ready.notes

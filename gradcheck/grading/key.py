@@ -18,6 +18,7 @@ from gradcheck.answers.answer import Answer
 from gradcheck.diagnosis import Prepared, prepare
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, floats
+from gradcheck.grading.formula import Readings, readings
 from gradcheck.grading.spots import Spot, gradients_named, shapes_named
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.differences import differences
@@ -120,22 +121,25 @@ class Key:
                 found.append(Look(k, spot.floats, float(value)))
         return tuple(found)
 
-    def read(self, part: Part, answer: Value) -> Answer:
-        """How an answer to a part is read; raises TextError at the place where it is not.
+    def read(self, part: Part, answer: Value) -> Readings:
+        """An answer to a part, read and made ready; TextError at the place where it cannot be.
 
         What was read already stays as it is.
         """
-        if isinstance(answer, Answer):
-            return answer
         inputs = self.problem.inputs
         asked = self.run is None and part.name in inputs
-        return answers.read_answer(
-            answer,
-            names=self.scope.inputs,
-            functions=FORMULAS.functions,
-            single=asked and not inputs[part.name].shape,
-            by=part.name if part.name in self.problem.wrt else "",
+        read = (
+            answer
+            if isinstance(answer, Answer)
+            else answers.read_answer(
+                answer,
+                names=self.scope.inputs,
+                functions=FORMULAS.functions,
+                single=asked and not inputs[part.name].shape,
+                by=part.name if part.name in self.problem.wrt else "",
+            )
         )
+        return readings(self.scope, read)
 
     @property
     def single(self) -> bool:

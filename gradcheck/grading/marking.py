@@ -5,7 +5,7 @@ from dataclasses import replace
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.grading.follow import Among, alone, among, follow
-from gradcheck.grading.judgement import Judgement, attach_diagnosis, conclude
+from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.slips import find_slip
@@ -26,8 +26,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     typed = alone(answer)
     judged = judge(key, part, typed, student, diagnose=not isinstance(answer, Among))
     if judged.verdict == "wrong" and isinstance(answer, Among):
-        follows = follow(key, part, answer, judged)
-        judged = follows or judge(key, part, typed, student)
+        judged = follow(key, part, answer, judged) or judge(key, part, typed, student)
     formula = judged.formula
     if judged.verdict not in ("right", "wrong") or judged.follows or formula is None:
         return judged
@@ -35,7 +34,7 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     if len(formula.steps) < 2:
         return judged
     if judged.verdict == "right" and (fault := find_unread(formula.steps)):
-        return replace(conclude(judged, "invalid", str(fault)), score=0.0, understood="", tags=())
+        return replace(judged.conclude("invalid", str(fault)), score=0.0, understood="", tags=())
     return _explain_working(key, part, formula, judged)
 
 
@@ -60,11 +59,10 @@ def _explain(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judge
     if judged.verdict != "wrong" or not doubtful or "narrower" in judged.tags:  # right so far
         return judged
     slip = find_slip(key, part, formula)
-    if slip is None:
-        return judged
     others = [h for h in known if h.with_ is None and not h.mistake.slip]
-    both = Diagnosis("torn", (*slip.hypotheses, *others)) if others else slip
-    return attach_diagnosis(judged, both, key.problem.credit)
+    if slip and others:
+        slip = Diagnosis("torn", (*slip.hypotheses, *others))
+    return judged.attach(slip, key.problem.credit) if slip else judged
 
 
 def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) -> Judgement:
@@ -76,7 +74,7 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     found = find_broken(key, part, formula)
     if found is None:
         return judged
-    told = replace(judged, line=found.step.line, remarks=(*judged.remarks, found.words))
+    told = replace(judged.conclude(judged.verdict, found.words), line=found.step.line)
     if judged.verdict == "right" and key.problem.chain == "strict" and found.chained:
         return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
     if judged.verdict == "right" and found.before is None:
@@ -89,4 +87,4 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     if not found.taken:
         there = _explain(key, part, step, judge(key, part, step)).diagnosis
     there = there or find_slip(key, part, step) or Diagnosis("unnamed")
-    return attach_diagnosis(told, there, key.problem.credit)
+    return told.attach(there, key.problem.credit)

@@ -343,8 +343,8 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
     Only formulas of single numbers are.
     """
     try:
-        formula = key.read(part, answer)
-        if not isinstance(formula, Formula):
+        formula = key.read(part, answer).formula
+        if formula is None:
             return None
         step = next((each for each in formula.steps if each.line == line and each.tree), None)
         if step is not None and step.tree is not None:

@@ -28,7 +28,7 @@ from gradcheck.language.run import run
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.problem.record import Input, Part, Problem
+from gradcheck.problem.record import Input, Part
 
 Inner = Callable[[Spot, int], arb]
 
@@ -55,16 +55,15 @@ class Broken:
     @property
     def words(self) -> str:
         """Which line, and how it and the one before are read."""
+        first = "the derivative"
+        if self.before is not None:
+            same = self.before.line == self.step.line
+            where = "what stands before it" if same else f"line {self.before.line}"
+            first = f"{where}, {self._quote(self.before)}"
+        return f"line {self.step.line}: {self._quote(self.step)} is not equal to {first}"
 
-        def brief(step: WorkingStep) -> str:
-            return clip(" ".join(self.typed[step.start : step.end].split()), 60)
-
-        said = f"line {self.step.line}: `{brief(self.step)}` is not equal to "
-        if self.before is None:
-            return said + "the derivative"
-        same = self.before.line == self.step.line
-        where = "what stands before it" if same else f"line {self.before.line}"
-        return f"{said}{where}, `{brief(self.before)}`"
+    def _quote(self, step: WorkingStep) -> str:
+        return f"`{clip(' '.join(self.typed[step.start : step.end].split()), 60)}`"
 
 
 def find_unread(steps: Sequence[WorkingStep]) -> TextError | None:
@@ -81,18 +80,18 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
         if step.tree is None:
             continue
         try:
-            read, open_ = _ready(key, formula.text, step.tree)
-            if before is None and _is_the_function(key, read):
+            values, open_ = _values_of(key, formula.text, step.tree)
+            if before is None and _is_the_function(key, values):
                 continue
-            if compare(read, due).kind in ("different", "shape"):
+            if compare(values, due).kind in ("different", "shape"):
                 return Broken(formula.text, step, before, not open_, taken)
         except FAILURES:
             continue
-        before, due, taken = step, read, not open_
+        before, due, taken = step, values, not open_
     return None
 
 
-def _is_the_function(key: Key, read: Sequence[At]) -> bool:
+def _is_the_function(key: Key, values: Sequence[At]) -> bool:
     """Whether a first line only repeats what is to be differentiated."""
 
     def value(spot: Spot) -> At:
@@ -103,51 +102,46 @@ def _is_the_function(key: Key, read: Sequence[At]) -> bool:
 
         return at
 
-    return compare(read, [value(spot) for spot in key.spots]).kind == "equal"
+    return compare(values, [value(spot) for spot in key.spots]).kind == "equal"
 
 
-class _Named(ast.NodeTransformer):
-    """A name in place of each derivative that is not yet taken."""
+class _Naming(ast.NodeTransformer):
+    """A name in place of each derivative that is not yet taken, and what each of them is."""
 
-    def __init__(self) -> None:
-        self.found: dict[str, tuple[ast.expr, str]] = {}
+    def __init__(self, key: Key) -> None:
+        self.key, self.found = key, dict[str, Inner]()
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         match node:
             case ast.Call(ast.Name(function), [inner, ast.Name(by)]) if function == UNTAKEN:
                 name = f"derivative_{len(self.found)}"
-                self.found[name] = inner, by
+                self.found[name] = _derivative(self.key, inner, by)
                 return ast.copy_location(ast.Name(name, ast.Load()), node)
         return node
 
 
-def _ready(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
+def _values_of(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     """A step as a function of the bits at every point, and whether derivatives were taken in it."""
-    named, scope = _Named(), key.scope
-    formula = Formula(text, ast.Expression(named.visit(copy_tree(tree))), ())
-    more = {name: Input(name, None, (), requires_grad=False) for name in named.found}
+    naming, scope = _Naming(key), key.scope
+    formula = Formula(text, ast.Expression(naming.visit(copy_tree(tree))), ())
+    more = {name: Input(name, None, (), requires_grad=False) for name in naming.found}
     ready = readings(replace(scope, inputs={**scope.inputs, **more}), formula)
-    inner = {name: derivative(key.problem, *each) for name, each in named.found.items()}
 
     def step_at(spot: Spot) -> At:
         def value(bits: int) -> Values:
-            known = spot.arbs(bits)
-            known |= {name: box([each(spot, bits)], ()) for name, each in inner.items()}
-            try:
-                return ready.at(spot)(bits)
-            finally:
-                for name in inner:
-                    del known[name]
+            known = spot.arbs(bits)  # no answer can read these names
+            known |= {name: box([each(spot, bits)], ()) for name, each in naming.found.items()}
+            return ready.at(spot)(bits)
 
         return value
 
-    return list(map(step_at, key.spots)), bool(inner)
+    return list(map(step_at, key.spots)), bool(naming.found)
 
 
-def derivative(problem: Problem, body: ast.expr, variable: str) -> Inner:
+def _derivative(key: Key, body: ast.expr, variable: str) -> Inner:
     """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
-    inputs = problem.select_inputs(problem.inputs)
+    inputs = key.problem.select_inputs(key.problem.inputs)
     program = check_expression(ast.Expression(body), declared=inputs, vocabulary=FORMULAS)
     nodes = (node for node in ast.walk(program.tree) if isinstance(node, ast.Name))
     names = frozenset(node.id for node in nodes) & inputs.keys()
@@ -156,7 +150,7 @@ def derivative(problem: Problem, body: ast.expr, variable: str) -> Inner:
 
     def at(spot: Spot, bits: int) -> arb:
         leaves = line.inputs({name: spot.given[name] for name in names}, {variable})
-        value = run(program, leaves, KINDS["symbolic"], budget(problem)).value
+        value = run(program, leaves, KINDS["symbolic"], budget(key.problem)).value
         end = np.asarray(value, dtype=object).item()
         if not isinstance(end, Symbolic) or variable not in leaves:
             return arb(0)

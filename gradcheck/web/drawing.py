@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.answers import Plain, read_answer
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import floats
-from gradcheck.grading.formula import Readings, readings
+from gradcheck.grading.formula import Readings
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
-from gradcheck.language.kinds import FORMULAS
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
 from gradcheck.plots.graph import graph_of, remarks_of
@@ -191,10 +189,10 @@ def _both(case: Case, part: str) -> tuple[float | None, float | None]:
 
 
 def _trace(key: Key, part: str, answer: Any) -> Curve | None:
-    read = read_answer(answer, names=key.scope.inputs, functions=FORMULAS.functions, single=True)
-    if isinstance(read, Plain):
+    asked = key.problem.part(part)
+    ready = key.read(asked, answer) if asked else None
+    if ready is None or ready.plain:
         return None
-    ready = readings(key.scope, read)
     found = []
     for x, spot in _spots(key, part):
         value = _venture(partial(_floats, ready, spot))
