@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
+from itertools import count, zip_longest
 
 import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import exact
+from gradcheck.numbers.ball import arbs
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
 from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
@@ -55,26 +55,22 @@ def _some(case: Case) -> Opinion:
         Direction({name: opinion.unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
         for (name, index), leaf in zip(places, leaves, strict=True)
     )
-    value = opinion.estimate(_values(np.asarray(out, dtype=object)))
     method = f"{len(places)} entries"
-    return Opinion("symbolic", value, directions=directions, ties=RUN.ties, method=method)
+    return Opinion(
+        "symbolic", opinion.estimate(arbs(out)), directions=directions, ties=RUN.ties, method=method
+    )
 
 
 def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:
     """Some entries of every differentiated input in turn, none twice."""
     rng = np.random.default_rng(case.seed)
     orders = [
-        rng.permutation(np.size(case.inputs[name]))[: limits.SAMPLED].tolist() for name in case.wrt
-    ]
-    turns = [
-        (name, order[k])
-        for k in range(limits.SAMPLED)
-        for name, order in zip(case.wrt, orders, strict=True)
-        if k < len(order)
-    ]
-    shapes = {name: np.shape(case.inputs[name]) for name in case.wrt}
-    chosen = turns[: max(limits.SAMPLED, len(case.wrt))]
-    return [(n, tuple(map(int, np.unravel_index(k, shapes[n])))) for n, k in chosen]
+        [(name, tuple(map(int, np.unravel_index(k, np.shape(case.inputs[name])))))
+         for k in rng.permutation(np.size(case.inputs[name]))[: limits.SAMPLED]]
+        for name in case.wrt
+    ]  # fmt: skip
+    turns = [place for turn in zip_longest(*orders) for place in turn if place is not None]
+    return turns[: max(limits.SAMPLED, len(case.wrt))]
 
 
 def gradients_at(case: Case, bits: int) -> dict[str, Array]:
@@ -121,7 +117,6 @@ def _at(
     with _trace(nodes, path):
         leaves = line.inputs(case.inputs, case.wrt)
         out = case.function("symbolic", leaves)
-        value = np.asarray(out, dtype=object)
         end, adjoint = _go_back(case, out)
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
         balls = (ball for g in gradients.values() for ball in g.flat)
@@ -130,7 +125,7 @@ def _at(
         closed, conditions = _write(end, leaves, case, path) if write else ({}, ())
         return Opinion(
             "symbolic",
-            value=opinion.estimate(_values(value)),
+            value=opinion.estimate(arbs(out)),
             gradients={name: opinion.estimate(g) for name, g in gradients.items()},
             closed=closed,
             conditions=conditions,
@@ -160,10 +155,6 @@ def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
 
 def _wide(ball: arb) -> bool:
     return bool(ball.is_finite() and ball.rad() > 1e-25 * (abs(ball.mid()) + arb(1e-30)))
-
-
-def _values(out: Array) -> Array:
-    return each(lambda entry: entry.value if type(entry) is Symbolic else exact(entry), out)
 
 
 def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:

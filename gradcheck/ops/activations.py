@@ -10,7 +10,7 @@ from gradcheck.ops import domains
 from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
 from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
-from gradcheck.ops.row import Composed, Pull, op, unary
+from gradcheck.ops.row import Composed, op, unary
 from gradcheck.values import Numbers
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -124,21 +124,16 @@ def _softmax(x: Numbers, axis: int = -1) -> Numbers:
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
-    return lambda g: y * (g - np.sum(g * y, axis=axis, keepdims=True))
-
-
-def _log_softmax_rule(y: Numbers, x: Numbers, axis: int = -1) -> Pull:
-    return lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True)
-
-
 _over_axis = partial(op, elementwise=False, params=("axis",))
 softmax = _over_axis(
-    "softmax", (_softmax_rule,), forward=_softmax,
+    "softmax",
+    (lambda y, x, axis=-1: lambda g: y * (g - np.sum(g * y, axis=axis, keepdims=True)),),
+    forward=_softmax,
     exact=Composed(lambda x, axis=-1: np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=True)),
 )  # fmt: skip
 log_softmax = _over_axis(
-    "log_softmax", (_log_softmax_rule,),
+    "log_softmax",
+    (lambda y, x, axis=-1: lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),),
     forward=lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
     exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
 )  # fmt: skip

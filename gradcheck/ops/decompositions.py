@@ -45,13 +45,6 @@ def _cofactors(a: Numbers) -> Numbers:
     return np.stack(rows, axis=-2)
 
 
-def _det_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
-    """The inverse, turned and times det(a); the cofactors themselves where det(a) is 0."""
-    if np.any(np.equal(y, 0)):
-        return g[..., None, None] * _cofactors(a)
-    return (g * y)[..., None, None] * np.linalg.inv(a).mT
-
-
 def _over_stack(rule: Routine, signature: str) -> Routine:
     """A rule for one matrix, applied to each of a stack."""
     apply = np.vectorize(rule, otypes=[object], signature=signature)
@@ -83,8 +76,12 @@ def _log_of_square(determinant: Numbers) -> Numbers:
 
 
 _det_by_minors = _over_stack(_det_of_one, "(n,n)->()")
-_whole(
-    np.linalg.det, (lambda y, a: lambda g: _det_rule(g, y, a),), symbolic=Composed(_det_by_minors),
+_whole(  # the inverse, turned and times det(a); the cofactors themselves where det(a) is 0
+    np.linalg.det,
+    (lambda y, a: lambda g: (
+        g[..., None, None] * _cofactors(a) if np.any(np.equal(y, 0))
+        else (g * y)[..., None, None] * np.linalg.inv(a).mT),),
+    symbolic=Composed(_det_by_minors),
     ball=of_matrices(arb_mat.det, "(n,n)->()", STEPS),
 )  # fmt: skip
 logabsdet = _whole(
@@ -180,18 +177,10 @@ def _cholesky_rule(g: Numbers, y: Numbers) -> Numbers:
     return _symmetric(back.mT @ ((y.mT @ g) * half) @ back)
 
 
-def _half(low: Numbers, upper: bool) -> Numbers:
-    return low.mT if upper else low
-
-
-def _off(m: Numbers) -> Numbers:
-    """A matrix without its diagonal."""
-    return m * (1 - np.eye(np.shape(m)[-1]))
-
-
-def _differences(values: Numbers) -> Numbers:
-    """v_j - v_i off the diagonal, and 1 on it."""
-    return values[..., None, :] - values[..., :, None] + np.eye(np.shape(values)[-1])
+def _by_differences(m: Numbers, values: Numbers) -> Numbers:
+    """The entries of a matrix over v_j - v_i, and 0 on its diagonal."""
+    one = np.eye(np.shape(values)[-1])
+    return m * (1 - one) / (values[..., None, :] - values[..., :, None] + one)
 
 
 def _read_half(g: Numbers, uplo: str) -> Numbers:
@@ -200,29 +189,29 @@ def _read_half(g: Numbers, uplo: str) -> Numbers:
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
-def _eigenvalues_rule(g: Numbers, a: Numbers, uplo: str) -> Numbers:
-    v = eigenvectors(a, uplo)
+def _eigenvalues_rule(g: Numbers, v: Numbers, uplo: str) -> Numbers:
     return _read_half((v * g[..., None, :]) @ v.mT, uplo)
 
 
-def _eigenvectors_rule(g: Numbers, y: Numbers, a: Numbers, uplo: str) -> Numbers:
-    inner = _off(y.mT @ g) / _differences(eigvalsh(a, uplo))
-    return _read_half(_symmetric(y @ inner @ y.mT), uplo)
+def _eigenvectors_rule(g: Numbers, y: Numbers, values: Numbers, uplo: str) -> Numbers:
+    return _read_half(_symmetric(y @ _by_differences(y.mT @ g, values) @ y.mT), uplo)
 
 
 _in_floats(
     np.linalg.cholesky,
-    (lambda y, a, upper=False: lambda g: _cholesky_rule(_half(g, upper), _half(y, upper)),),
-    forward=lambda a, upper=False: _half(np.linalg.cholesky(_symmetric(a)), upper),
+    (lambda y, a, upper=False: lambda g: _cholesky_rule(*((g.mT, y.mT) if upper else (g, y))),),
+    forward=lambda a, upper=False: np.linalg.cholesky(_symmetric(a), upper=upper),
     params=("upper",),
 )
 eigvalsh: Op = _in_floats(
-    np.linalg.eigvalsh, (lambda y, a, uplo="L": lambda g: _eigenvalues_rule(g, a, uplo),),
+    np.linalg.eigvalsh,
+    (lambda y, a, uplo="L": lambda g: _eigenvalues_rule(g, eigenvectors(a, uplo), uplo),),
     forward=lambda a, uplo="L": np.linalg.eigvalsh(a, uplo), kinks="equal eigenvalues", operands=1,
     arrange=lambda a, UPLO="L": ((a,), {"uplo": UPLO}),  # noqa: N803 - NumPy's word
 )  # fmt: skip
 eigenvectors: Op = _in_floats(
-    "eigenvectors", (lambda y, a, uplo="L": lambda g: _eigenvectors_rule(g, y, a, uplo),),
+    "eigenvectors",
+    (lambda y, a, uplo="L": lambda g: _eigenvectors_rule(g, y, eigvalsh(a, uplo), uplo),),
     forward=lambda a, uplo="L": np.linalg.eigh(a, uplo)[1], kinks="equal eigenvalues",
     params=("uplo",),
 )  # fmt: skip
@@ -237,20 +226,14 @@ def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
 # -- singular values and vectors, the inverse of what is not square ------------------------------
 
 
-def _twist(vectors: Numbers, g: Numbers, s: Numbers) -> Numbers:
-    """The part of a cotangent that turns the vectors among themselves."""
-    inner = vectors.mT @ g
-    return _off(inner - inner.mT) / _differences(s * s)
-
-
-def _beside(vectors: Numbers, g: Numbers) -> Numbers:
-    """The part of a cotangent that leaves the space of the vectors."""
-    return g - vectors @ (vectors.mT @ g)
-
-
 def _vectors_rule(g: Numbers, u: Numbers, s: Numbers, vh: Numbers) -> Numbers:
-    """Of the left vectors u; the right ones are the left ones of the matrix turned."""
-    return (u @ (_twist(u, g, s) * s[..., None, :]) + _beside(u, g) / s[..., None, :]) @ vh
+    """Of the left vectors u; the right ones are the left ones of the matrix turned.
+
+    What turns the vectors among themselves, and what leaves the space of them.
+    """
+    inner, sizes = u.mT @ g, s[..., None, :]
+    twist, beside = _by_differences(inner - inner.mT, s * s), g - u @ inner
+    return (u @ (twist * sizes) + beside / sizes) @ vh
 
 
 _of_svd = partial(_in_floats, kinks="equal singular values")
@@ -288,9 +271,7 @@ def svd(
 def _pinv_rule(g: Numbers, y: Numbers, a: Numbers) -> Numbers:
     """By Golub and Pereyra (1973): through A, and through the spaces that A reaches and loses."""
     gt, yt = g.mT, y.mT
-    kept = yt @ y @ (gt - gt @ y @ a)
-    left = (gt - a @ y @ gt) @ y @ yt
-    return left + kept - yt @ g @ yt
+    return (gt - a @ y @ gt) @ y @ yt + yt @ y @ (gt - gt @ y @ a) - yt @ g @ yt
 
 
 _in_floats(

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.ops.activations import sigmoid, softmax
 from gradcheck.ops.formula import formula
 from gradcheck.ops.shapes import as_tuple, bare_numbers, lay_along
-from gradcheck.values import Numbers
+from gradcheck.values import Numbers, Routine
 
 
 @formula()
@@ -93,40 +93,31 @@ def _convolve(
     return y[0] if single else y
 
 
-def _check_pool(kernel: Sequence[int], padding: Numbers, dilation: Numbers) -> None:
-    pads, spread = _each(padding, len(kernel)), _each(dilation, len(kernel))
-    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(pads, kernel, spread, strict=True)):
-        raise RuntimeError("pad should be at most half of effective kernel size")
-
-
-def _pool(
+def _max_pool(
     x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0,
-    dilation: Numbers = 1, ceil_mode: bool = False, *, count: int,
+    dilation: Numbers = 1, ceil_mode: bool = False, *, count: int, of: Routine = np.max,
 ) -> Numbers:  # fmt: skip
     """The largest of each window."""
-    kernel = _each(kernel_size, count)
-    _check_pool(kernel, padding, dilation)
+    kernel, pads, spread = (_each(v, count) for v in (kernel_size, padding, dilation))
+    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(pads, kernel, spread, strict=True)):
+        raise RuntimeError("pad should be at most half of effective kernel size")
+    if of is np.mean and any(pads):
+        x = np.pad(x, [(0, 0)] * (np.ndim(x) - count) + [(p, p) for p in pads])
+        padding = 0
     steps = kernel if stride is None or stride == [] else stride
-    return np.max(
-        _windows(x, kernel, steps, padding, dilation, ceil_mode),
-        axis=tuple(range(1 - 2 * count, 0, 2)),
-    )
+    windows = _windows(x, kernel, steps, padding, dilation, ceil_mode)
+    return of(windows, axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
 def _avg_pool(
     x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0, *, count: int
 ) -> Numbers:
     """The mean of each window, over what lies in the array and its padding."""
-    kernel, pads = _each(kernel_size, count), _each(padding, count)
-    _check_pool(kernel, padding, 1)
-    if any(pads):
-        x = np.pad(x, [(0, 0)] * (np.ndim(x) - count) + [(p, p) for p in pads])
-    steps = kernel if stride is None or stride == [] else stride
-    return np.mean(_windows(x, kernel, steps), axis=tuple(range(1 - 2 * count, 0, 2)))
+    return _max_pool(x, kernel_size, stride, padding, count=count, of=np.mean)
 
 
 for _n in (1, 2):
-    for _name, _formula in (("conv", _convolve), ("max_pool", _pool), ("avg_pool", _avg_pool)):
+    for _name, _formula in (("conv", _convolve), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
         formula(name=f"{_name}{_n}d")(partial(_formula, count=_n))
 
 # -- normalisation -------------------------------------------------------------------------------

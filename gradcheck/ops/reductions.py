@@ -109,16 +109,6 @@ def _reducing(function: Routine, slope: Routine, **cells: Numbers) -> Op:
 # -- sums, means, products, extremes -------------------------------------------------------------
 
 
-def _sum_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    shape = x.shape
-    return lambda g: repeat_along(spread(g, shape, axis, keepdims), shape)
-
-
-def _mean_rule(y: Numbers, x: Numbers, axis: Axis = None, keepdims: bool = False) -> Pull:
-    shape = x.shape
-    return lambda g: repeat_along(spread(g, shape, axis, keepdims) / count(shape, axis), shape)
-
-
 def _mean(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """NumPy's mean, without the detours that other dtypes ask for."""
     if type(x) is np.ndarray and x.dtype is FLOAT and x.size and x.ndim:
@@ -151,8 +141,18 @@ def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Nu
 
 
 _extreme = partial(_reducing, slope=_shares, kinks="ties", rounds=False)
-_along(np.sum, (_sum_rule,), neutral=0.0)
-_along(np.mean, (_mean_rule,), forward=_mean)
+_along(
+    np.sum,
+    (lambda y, x, axis=None, keepdims=False: lambda g, shape=x.shape: (
+        repeat_along(spread(g, shape, axis, keepdims), shape)),),
+    neutral=0.0,
+)  # fmt: skip
+_along(
+    np.mean,
+    (lambda y, x, axis=None, keepdims=False: lambda g, shape=x.shape: (
+        repeat_along(spread(g, shape, axis, keepdims) / count(shape, axis), shape)),),
+    forward=_mean,
+)  # fmt: skip
 max = _extreme(np.max, name="max", also=(np.amax,), school=("amax",))
 min = _extreme(np.min, name="min", also=(np.amin,), school=("amin",))
 _reducing(np.prod, _without_each, neutral=1.0)
@@ -182,14 +182,13 @@ def _var_defined(x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = 
     return (n * np.sum(x * x, axis=axis, keepdims=keepdims) - total * total) / (n * (n - ddof))
 
 
-def _var_rule(
-    y: Numbers, x: Numbers, axis: Axis = None, ddof: int = 0, keepdims: bool = False
-) -> Pull:
-    return lambda g: spread(g, x.shape, axis, keepdims) * 2 * _share_of_centred(x, axis, ddof)
-
-
 VARYING = ("axis", "ddof", "keepdims")
-_along(np.var, (_var_rule,), exact=Composed(_var_defined), params=VARYING)
+_along(
+    np.var,
+    (lambda y, x, axis=None, ddof=0, keepdims=False: lambda g: (
+        spread(g, x.shape, axis, keepdims) * 2 * _share_of_centred(x, axis, ddof)),),
+    exact=Composed(_var_defined), params=VARYING,
+)  # fmt: skip
 _reducing(
     np.std, _std_slope, exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
     kinks="all entries equal", params=VARYING,
@@ -311,10 +310,6 @@ def _find_vector(x: Numbers, ord: Numbers, axes: Shape) -> tuple[Numbers, float]
     raise TypeError(f"norm(..., ord={ord!r}) is no norm of a matrix")
 
 
-def _norm(x: Numbers, ord: Numbers, axis: Numbers, keepdims: bool) -> Numbers:
-    return np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=2 if ord in EUCLID else ord)
-
-
 def _slope(y: Numbers, x: Numbers, axis: Axis, ord: Numbers) -> Numbers:
     """dy/dx of a vector norm. PyTorch's conventions: 0 at 0, ties share."""
     if ord in EUCLID:
@@ -339,6 +334,9 @@ def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbe
 
 
 _reducing(
-    np.linalg.norm, _slope, forward=_norm, exact=Composed(_norm_defined), kinks="x = 0; ties",
+    np.linalg.norm, _slope, exact=Composed(_norm_defined), kinks="x = 0; ties",
+    forward=lambda x, ord, **where: np.linalg.vector_norm(
+        x, ord=2 if ord in EUCLID else ord, **where
+    ),
     operands=1, arrange=_lengths, params=(),
 )  # fmt: skip

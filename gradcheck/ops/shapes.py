@@ -57,17 +57,8 @@ def _order(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = No
     return (x,), {"axes": None if order == (None,) else _numbers(order)}
 
 
-def _undo(axes: Numbers) -> Numbers:
-    """The order of axes that undoes an order."""
-    return None if axes is None else tuple(int(k) for k in np.argsort(np.mod(axes, len(axes))))
-
-
-def _in_own_shape(y: Numbers, x: Numbers, **how: Numbers) -> Pull:
-    """The rule of what gives all entries in their order another shape."""
-    shape = x.shape
-    return lambda g: np.reshape(g, shape)
-
-
+_in_own_shape = lambda y, x, **how: lambda g, shape=x.shape: np.reshape(g, shape)
+"""The rule of what gives all entries in their order another shape."""
 moving(
     np.reshape, _in_own_shape, arrange=_reshape, school=("view",),
     forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
@@ -79,8 +70,11 @@ moving(np.squeeze, _in_own_shape, params=("axis",))
 moving(np.broadcast_to, pass_on, arrange=_reshape)
 moving(np.copy, pass_on, school=("clone",))
 moving(
-    np.transpose, lambda y, x, axes=None: lambda g: np.transpose(g, _undo(axes)), arrange=_order,
-    school=("permute", "t"),
+    np.transpose,
+    lambda y, x, axes=None: lambda g: np.transpose(
+        g, axes and tuple(np.argsort(np.mod(axes, len(axes))).tolist())
+    ),
+    arrange=_order, school=("permute", "t"),
 )  # fmt: skip
 moving(
     np.swapaxes, lambda y, x, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2),
@@ -199,16 +193,15 @@ def _send_to_last(g: Numbers, index: Numbers) -> Numbers:
     return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
 
 
-def _scattering(y: Numbers, x: Numbers, index: Numbers) -> Pull:
-    shape = x.shape
-    return lambda g: scatter(g, shape=shape, index=index)
-
-
 def _by_indices(usual: int | None) -> Routine:
     return lambda x, indices, axis=usual: ((x,), {"indices": np.asarray(indices), "axis": axis})
 
 
-moving(lambda x, index: x[index], _scattering, name="getitem", params=("index",))
+moving(
+    lambda x, index: x[index],
+    lambda y, x, index: lambda g, shape=x.shape: scatter(g, shape=shape, index=index),
+    name="getitem", params=("index",),
+)  # fmt: skip
 scatter: Op = moving(
     _scatter, lambda y, x, shape, index: lambda g: g[index], name="scatter",
     params=("shape", "index"),
@@ -292,10 +285,6 @@ _joining(np.concatenate, _concatenate_rule, school=("cat", "concat"))
 _joining(np.stack, lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i])
 
 
-def _as_column(x: Numbers) -> Numbers:
-    return np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x
-
-
 def _join_laid(arrays: Numbers, lay: Routine, axis: int, **how: Numbers) -> Numbers:
     laid = [lay(a) for a in arrays]
     return np.concatenate(laid, axis=min(axis, np.ndim(laid[0]) - 1), **how)
@@ -304,7 +293,7 @@ def _join_laid(arrays: Numbers, lay: Routine, axis: int, **how: Numbers) -> Numb
 _lay: Numbers
 for _joins, _lay, _axis in (
     (np.hstack, np.atleast_1d, 1), (np.vstack, np.atleast_2d, 0), (np.dstack, np.atleast_3d, 2),
-    (np.column_stack, _as_column, 1),
+    (np.column_stack, lambda x: np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x, 1),
 ):  # fmt: skip
     formula(_joins)(partial(_join_laid, lay=_lay, axis=_axis))
 moving(
