@@ -206,14 +206,9 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     tells anything.
     """
     with np.errstate(all="ignore"):
-        deviations = [_apart(run, value) for run in runs]
+        deviations = [np.asarray(np.abs(np.subtract(run, value))) for run in runs]
         widest = np.maximum.reduce(deviations) if len(deviations) > 1 else deviations[0]
         if not math.isfinite(widest.max(initial=0.0)):
             told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
             widest = np.fmax.reduce(told)
         return np.asarray(limits.SPREAD_SAFETY * widest)
-
-
-def _apart(run: Array, value: Array) -> Array:
-    gap: Array = np.asarray(np.subtract(run, value))
-    return np.asarray(np.abs(gap, out=gap))

@@ -119,9 +119,10 @@ def _at(
         out = case.function("symbolic", leaves)
         end, adjoint = _go_back(case, out)
         gradients = {name: _gather(leaves[name], adjoint) for name in case.wrt}
-        balls = (ball for g in gradients.values() for ball in g.flat)
-        if judge_width and bits < PATIENCE and any(map(_wide, balls)):
-            raise TooWide
+        for ball in (ball for g in gradients.values() for ball in g.flat):
+            wide = ball.is_finite() and ball.rad() > 1e-25 * (abs(ball.mid()) + arb(1e-30))
+            if wide and judge_width and bits < PATIENCE:
+                raise TooWide
         closed, conditions = _write(end, leaves, case, path) if write else ({}, ())
         return Opinion(
             "symbolic",
@@ -151,10 +152,6 @@ def _trace(most: int, path: list[tuple[Symbolic, int]] | None = None) -> Iterato
 def _go_back(case: Case, out: Numbers) -> tuple[Numbers, dict[Symbolic, arb]]:
     end = np.asarray(opinion.contract(out, case.cotangent), dtype=object).item()
     return end, line.gradient({end: arb(1)}) if isinstance(end, Symbolic) else {}
-
-
-def _wide(ball: arb) -> bool:
-    return bool(ball.is_finite() and ball.rad() > 1e-25 * (abs(ball.mid()) + arb(1e-30)))
 
 
 def _gather(leaves: Scalars, adjoint: dict[Symbolic, arb]) -> Array:

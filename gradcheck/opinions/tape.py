@@ -21,9 +21,9 @@ from gradcheck.engine.recording import enable_grad, watching
 from gradcheck.engine.tape import OUTPUT, RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import balls, middle
-from gradcheck.numbers.scalars import answer
-from gradcheck.numbers.symbolic import Symbolic, constants
+from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.scalars import answer, each
+from gradcheck.numbers.symbolic import constants
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers, Params
@@ -272,8 +272,7 @@ def _as_float(value: Numbers) -> Numbers:
     plain = bare(value)
     if not isinstance(plain, np.ndarray) or plain.dtype != object:
         return plain
-    numbers = [each.value if isinstance(each, Symbolic) else each.bare() for each in plain.flat]
-    return np.array(list(map(middle, numbers)), dtype=np.float64).reshape(plain.shape)
+    return np.asarray(each(middle, arbs(plain)), dtype=np.float64)
 
 
 def _copy(value: Numbers) -> Numbers:
