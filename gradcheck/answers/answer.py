@@ -71,119 +71,50 @@ def read_answer(
     )
     while single and isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
-
     if value is None or isinstance(value, bool):
         return Plain(value)
-    if isinstance(value, str):
-        return _plain(value, names) or _as_list(read(value), read)
-    return _array(value, read)
-
-
-def _plain(text: str, names: Collection[str]) -> Plain | None:
-    word = text.strip()
+    if not isinstance(value, str):
+        return _array(value, read)
+    word = value.strip()
     node = GRAPH_NODE.fullmatch(word)
-    if word.lower() in WORDS and word not in names:
-        return Plain(WORDS[word.lower()])
-    return Plain(node[1]) if node and word not in names else None
-
-
-def _as_list(formula: Formula, read: Reader) -> Answer:
-    """A typed list becomes an array of its entries; any other formula stays one."""
-    body = formula.tree.body
-    if not isinstance(body, ast.List):
+    if word not in names and (node or word.lower() in WORDS):
+        return Plain(node[1] if node else WORDS[word.lower()])
+    formula = read(value)
+    if not isinstance(formula.tree.body, ast.List):
         return formula
-
-    def pieces(node: ast.expr) -> object:
-        if isinstance(node, ast.List):
-            return [pieces(entry) for entry in node.elts]
-        return formula.piece(node)
-
-    found = _array(pieces(body), read)
+    found = _array(_pieces(formula, formula.tree.body), read)
     if isinstance(found, NumberList):
         return replace(found, notes=formula.notes)
-    if formula.notes:
-        first = replace(found.formulas[0], notes=formula.notes)
-        return replace(found, formulas=(first, *found.formulas[1:]))
-    return found
+    first = replace(found.formulas[0], notes=formula.notes)
+    return replace(found, formulas=(first, *found.formulas[1:])) if formula.notes else found
+
+
+def _pieces(formula: Formula, node: ast.expr) -> object:
+    """The entries of a typed list."""
+    if isinstance(node, ast.List):
+        return [_pieces(formula, entry) for entry in node.elts]
+    return formula.piece(node)
 
 
 def _array(value: object, read: Reader) -> NumberList | Entries:
-    shape = _shape(value)
-    entries = [_entry(entry, place, read) for place, entry in _walk(value, shape, ())]
+    shape: list[int] = []
+    inner = value
+    while isinstance(inner, list | tuple):
+        shape.append(len(inner))
+        if len(shape) > LEVELS:
+            raise _complaint((), f"lists nested more than {LEVELS} deep", "give fewer levels")
+        if math.prod(max(size, 1) for size in shape) > NUMBERS:
+            raise _complaint((), f"more than {NUMBERS:,} numbers", "give a formula")
+        inner = inner[0] if inner else 0
+    due = tuple(shape)
+    entries = [_entry(entry, place, read) for place, entry in _walk(value, due, ())]
     if sum(isinstance(entry, Formula) for entry in entries) > FORMULAS:
         message = f"more than {FORMULAS} formulas in one answer"
-        raise _complaint(message, "give one formula, or numbers")
+        raise _complaint((), message, "give one formula, or numbers")
     numbers = [n for e in entries if (n := _bare(e) if isinstance(e, Formula) else e)]
     if len(numbers) == len(entries):
-        return NumberList(shape, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
-    texts = [
-        e if isinstance(e, Formula) else str(e[0].numerator) if e[1] is None else decimal(e[0])
-        for e in entries
-    ]
-    return Entries(shape, tuple(read(e) if isinstance(e, str) else e for e in texts))
-
-
-def _shape(value: object) -> tuple[int, ...]:
-    shape: list[int] = []
-    while isinstance(value, list | tuple):
-        shape.append(len(value))
-        if len(shape) > LEVELS:
-            raise _complaint(f"lists nested more than {LEVELS} deep", "give fewer levels")
-        if math.prod(max(size, 1) for size in shape) > NUMBERS:
-            raise _complaint(f"more than {NUMBERS:,} numbers", "give a formula")
-        value = value[0] if value else 0
-    return tuple(shape)
-
-
-def _walk(
-    value: object, shape: tuple[int, ...], place: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, ...], object]]:
-    """The entries row by row, each with its place; every list must have the promised length."""
-    below = shape[len(place) :]
-    if not isinstance(value, list | tuple):
-        came = "a single value"
-    elif below and len(value) == below[0]:
-        for index, entry in enumerate(value):
-            yield from _walk(entry, shape, (*place, index))
-        return
-    else:
-        came = f"a list of {len(value)}" if below else "a list"
-    if below or came != "a single value":
-        due = f"a list of {below[0]}" if below else "a number"
-        message = f"{_where(place)}{due} is due, {came} came"
-        raise _complaint(message, "make all rows equally long")
-    yield place, value
-
-
-def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
-    if isinstance(value, Formula):
-        return value
-    if isinstance(value, str):
-        try:
-            return read(value)
-        except TextError as error:
-            fault = error.complaints[0]
-            placed = replace(fault, message=_where(place) + fault.message)
-            raise TextError([placed]) from None
-    if isinstance(value, int) and not isinstance(value, bool):
-        if value.bit_length() > BITS:
-            raise _complaint(f"{_where(place)}a number of hundreds of digits", "round it")
-        return Fraction(value), None
-    if isinstance(value, float):
-        return _float(value, place)
-    kind = {"bool": "a truth value", "NoneType": "nothing", "dict": "a mapping"}
-    came = kind.get(type(value).__name__, type(value).__name__)
-    raise _complaint(f"{_where(place)}a number or a formula is due, {came} came", "give a number")
-
-
-def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    if not math.isfinite(value):
-        raise _complaint(f"{_where(place)}{value} is no finite number", "give a finite number")
-    exact = getattr(value, "exact", None)
-    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
-    digits = Decimal(repr(float(value)) if written[0] == "(" else written)
-    last = digits.as_tuple().exponent
-    return Fraction(digits), Fraction(10) ** int(last) / 2
+        return NumberList(due, tuple(n for n, _ in numbers), tuple(half for _, half in numbers))
+    return Entries(due, tuple(e if isinstance(e, Formula) else read(_write(*e)) for e in entries))
 
 
 def _bare(formula: Formula) -> Number | None:
@@ -191,9 +122,65 @@ def _bare(formula: Formula) -> Number | None:
     return None if value is None else (Fraction(value), formula.half_unit)
 
 
+def _write(value: Fraction, half_unit: Fraction | None) -> str:
+    return str(value.numerator) if half_unit is None else decimal(value)
+
+
+def _walk(
+    value: object, shape: tuple[int, ...], place: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], object]]:
+    """The entries row by row, each with its place; every list must have the promised length."""
+    below = shape[len(place) :]
+    listed = isinstance(value, list | tuple)
+    if isinstance(value, list | tuple) and below and len(value) == below[0]:
+        for index, entry in enumerate(value):
+            yield from _walk(entry, shape, (*place, index))
+    elif below or isinstance(value, list | tuple):
+        came = f"a list of {len(value)}" if isinstance(value, list | tuple) and below else "a list"
+        due = f"a list of {below[0]}" if below else "a number"
+        message = f"{due} is due, {came if listed else 'a single value'} came"
+        raise _complaint(place, message, "make all rows equally long")
+    else:
+        yield place, value
+
+
+def _entry(value: object, place: tuple[int, ...], read: Reader) -> Formula | Number:
+    match value:
+        case Formula():
+            return value
+        case str():
+            try:
+                return read(value)
+            except TextError as error:
+                fault = error.complaints[0]
+                placed = replace(fault, message=_where(place) + fault.message)
+                raise TextError([placed]) from None
+        case bool() | None | dict():
+            came = {bool: "a truth value", dict: "a mapping"}.get(type(value), "nothing")
+        case int():
+            if value.bit_length() > BITS:
+                raise _complaint(place, "a number of hundreds of digits", "round it")
+            return Fraction(value), None
+        case float():
+            return _float(value, place)
+        case _:
+            came = type(value).__name__
+    raise _complaint(place, f"a number or a formula is due, {came} came", "give a number")
+
+
+def _float(value: float, place: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    """What was typed, and half a unit of its last digit."""
+    if not math.isfinite(value):
+        raise _complaint(place, f"{value} is no finite number", "give a finite number")
+    exact = getattr(value, "exact", None)
+    written = decimal(exact) if isinstance(exact, Fraction) else repr(float(value))
+    digits = Decimal(repr(float(value)) if written[0] == "(" else written)
+    return Fraction(digits), Fraction(10) ** int(digits.as_tuple().exponent) / 2
+
+
 def _where(place: tuple[int, ...]) -> str:
     return f"entry {''.join(f'[{index}]' for index in place)}: " if place else ""
 
 
-def _complaint(message: str, cure: str) -> TextError:
-    return TextError([Complaint(message, cure)])
+def _complaint(place: tuple[int, ...], message: str, cure: str) -> TextError:
+    return TextError([Complaint(_where(place) + message, cure)])

@@ -7,11 +7,11 @@ power. Brackets that are there, or braces of LaTeX, leave no doubt.
 """
 
 import ast
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from typing import NamedTuple
 
-from gradcheck.answers.formula import Formula, within_limits
+from gradcheck.answers.formula import Formula, check_limits
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.tokens import Token
@@ -21,10 +21,9 @@ from gradcheck.errors import TextError
 SINGLE, PAIRED, FURTHER = 16, 8, 3  # as many are tried, after one sign: the likeliest come first
 OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
 ENDS = ("number", "word", "transpose")
-SIGNS = frozenset(["/", ":", "^", "√", "∛"])
+DIVISION, SIGNS = ("/", ":"), frozenset(["/", ":", "^", "√", "∛"])
 SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
 Pair = tuple[int, int]  # the first and the last token inside of brackets
-Piece = tuple[int, int | None]  # where something that is read as one begins and ends
 
 
 class Other(NamedTuple):
@@ -34,14 +33,16 @@ class Other(NamedTuple):
 
 def rebracket(formula: Formula) -> Iterator[Other]:
     tokens, words = formula.tokens, formula.words
-    if words is None or not any(
-        token.text in SIGNS or _is_function(token, words) for token in tokens
-    ):
+    if words is None or not any(t.text in SIGNS or is_function(t, words) for t in tokens):
         return
-    missing = dict.fromkeys(pairs_missing(tokens, words))
     nodes = (node for node in ast.walk(formula.tree) if isinstance(node, ast.expr))
     pieces = {(node.col_offset, node.end_col_offset) for node in nodes}
-    singles = [pair for pair in missing if not _stands_alone(tokens, pair, pieces)][:SINGLE]
+    singles = [
+        (first, last)
+        for first, last in dict.fromkeys(pairs_missing(tokens, words))
+        if tokens[first - 1].text not in (*DIVISION, "^")  # else: is it read as one piece anyway?
+        or (tokens[first].start, tokens[last].end) not in pieces
+    ][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
         found, typed = list(tokens), formula.text
@@ -51,51 +52,48 @@ def rebracket(formula: Formula) -> Iterator[Other]:
             inside = [tokens[first]._replace(spaced=False), *found[first + 1 : last + 1]]
             opening = Token("op", "(", start, start, tokens[first].spaced)
             found[first : last + 1] = [opening, *inside, Token("op", ")", end, end)]
+        reading = Reading(formula.text, words)
         try:
-            body = Parser(Reading(formula.text, words), found).whole()
-            within_limits(body, formula.text)
+            body = Parser(reading, found).whole()
+            check_limits(body, reading, len(found))
         except TextError:
             continue
         stop = tokens[-1].end + 2 * len(pairs)
         yield Other(ast.Expression(body), typed[tokens[0].start : stop])
 
 
-def _stands_alone(tokens: Sequence[Token], pair: Pair, pieces: Container[Piece]) -> bool:
-    """Whether what stands behind a sign is read as one piece there: brackets change nothing."""
-    place = tokens[pair[0]].start, tokens[pair[1]].end
-    return tokens[pair[0] - 1].text in ("/", ":", "^") and place in pieces
-
-
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
+    after = [*(token.text for token in tokens[1:]), ""]
     for at, token in enumerate(tokens):
-        opened = at + 1 < len(tokens) and tokens[at + 1].text in (*OPENING, "^")
-        function = _is_function(token, words)
-        if token.text in ("/", ":") or (not opened and (token.text in SIGNS or function)):
+        opened = after[at] in (*OPENING, "^")
+        function = is_function(token, words)
+        if token.text in DIVISION or (not opened and (token.text in SIGNS or function)):
             yield from _after(tokens, at, words)
         if function and not opened:
             yield from _before_power(tokens, at, at)
-        if function and at + 3 < len(tokens) and tokens[at + 1].text == "^":
-            last = next(_ends(tokens, at + 2), len(tokens))
-            if last + 1 < len(tokens) and tokens[last + 1].text not in OPENING:
+        if function and after[at] == "^" and at + 3 < len(tokens):
+            last = next(_ends(tokens, at + 2), -1)
+            if last >= 0 and after[last] not in ("", *OPENING):
                 yield from _after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
         if token.text in ("/", "^"):
             yield from _sums(tokens, at)
     for at, token in enumerate(tokens[:-2]):
-        if tokens[at + 1].text == "^" and token.kind in ENDS:
+        if after[at] == "^" and token.kind in ENDS:
             yield from _before_power(tokens, at, at + 2)
 
 
 def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
     """From after a sign to the end of each further factor, then of each further term."""
-    found = 0
+    found, text = 0, tokens[sign].text
     for last in _ends(tokens, sign + 1):
         inside = tokens[sign + 1 : last + 1]
-        if tokens[sign].text != "/" and _is_set_apart(tokens[sign].text, inside):
+        if text != "/" and _is_set_apart(text, inside):
             return
-        named = any(token.kind == "word" for token in inside)
-        fraction = tokens[sign].text == "^" and _is_fraction(inside)
+        kinds = [token.kind if token.kind == "number" else token.text for token in inside]
+        fraction = kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
+        named = any(token.kind == "word" for token in inside) or (text == "^" and fraction)
         powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
-        if (named or fraction) and not powered and not _is_function(tokens[last], words):
+        if named and not powered and not is_function(tokens[last], words):
             found += 1
             yield sign + 1, last
         if found == FURTHER:
@@ -138,9 +136,9 @@ def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[P
 
 
 def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
+    """Where a factor ends, up to the end of the bracket or a sign that parts."""
     level = 0
-    for at in range(first, len(tokens)):
-        token = tokens[at]
+    for at, token in enumerate(tokens[first:], first):
         level += (token.text in OPENING) - (token.text in CLOSING)
         if level < 0 or (level == 0 and token.text in SEPARATORS):
             return
@@ -149,11 +147,6 @@ def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
             yield at
 
 
-def _is_function(token: Token, words: Words) -> bool:
+def is_function(token: Token, words: Words) -> bool:
     meaning = words.meant(token.text) if token.kind == "word" else None
     return meaning is not None and meaning.kind == "function"
-
-
-def _is_fraction(tokens: Sequence[Token]) -> bool:
-    kinds = [token.kind if token.kind == "number" else token.text for token in tokens]
-    return kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])

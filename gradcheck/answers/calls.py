@@ -6,9 +6,11 @@ bracket, the next function or e^.
 
 import ast
 import re
+from collections.abc import Callable
+from itertools import chain
 
-from gradcheck.answers.echo import POWER, PRODUCT, UNARY, echo, number
-from gradcheck.answers.operands import CLOSING, NEVER, RADICALS, Operands
+from gradcheck.answers.echo import ATOM, POWER, PRODUCT, UNARY, bracket, echo, number
+from gradcheck.answers.operands import BRACKETS, CLOSING, NEVER, RADICALS, Operands, is_power
 from gradcheck.answers.shapes import (
     broadcast,
     identity,
@@ -32,118 +34,114 @@ from gradcheck.answers.words import (
 from gradcheck.errors import TextError
 
 LARGER = {"max": "maximum", "min": "minimum"}
-KEYWORDS = {
-    **{word: word for word in ("axis", "keepdims", "axes", "shape")},
+KEYWORDS = {word: word for word in ("axis", "keepdims", "axes", "shape")} | {
     "dim": "axis",
     "keepdim": "keepdims",
 }
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
 UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
-OPERATOR = re.compile(r"(?P<frac>frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
+OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
 """`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
-SIZE = re.compile(r"n|N|I(?:_(?:n|N|[1-9]\d?))?")
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
+OPENS = ("(", "{", "[", "|(", "|", *RADICALS, r"\frac", r"\sqrt")
+LOGARITHMS = ("lg", "sigma", "σ", "Gamma", "Γ")
+RAISED = re.compile(r"(?:\^|\*\*)-?[\w.,]+\Z")
+JOINTS = frozenset(["", *"*·×⋅∙÷∕/:@", r"\cdot", r"\times", r"\div"])
+"""What may stand between two factors, but for brackets."""
 
 
 class Calls(Operands):
     """The readers of words and of what belongs to them."""
 
     def word(self) -> ast.expr:
-        token = self.tokens[self.at]
-        if token.text in self.reading.own:
+        token = self.look()
+        text = token.text
+        if text in self.reading.own:
             self.at += 1
-            return self.reading.own[token.text]
-        if token.text[:2] in ("Σ", "Σ_") and self.words.meaning(token.text) is None:
-            return self.capital_sigma(token)
-        if token.text in WRAPPERS and self.sees("(", ahead=1) and self.sees("[", ahead=2):
-            return self.wrapped_list()
-        meaning = self.words.meant(token.text)
-        if meaning is None:
-            return self.undeclared_word(token)
-        kind, name = meaning
-        if kind == "function":
-            ways = self.words.as_products(token.text)
+            return self.reading.own[text]
+        meaning = self.words.meant(text)
+        if meaning is None or text in WRAPPERS:
+            ahead = spell(self.tokens[self.at : self.at + 8])
+            for pattern, reader in UNDECLARED[: 1 if meaning else None]:
+                if pattern.match(ahead) and (found := reader(self, token)):
+                    return found
+            if meaning is None:
+                raise self.unknown()
+        if meaning.kind == "function":
+            ways = self.words.as_products(text)
             if ways and not self.doubt(usual=True):
                 return self.segments(token, ways)
             self.at += 1
-            return self.application(token, name)
+            return self.application(token, meaning.name)
         self.at += 1
-        if kind == "entry":
-            return self.entry(token, name)
-        if name != token.text and name.lower() == token.text.lower():
-            self.note(f"{token.text} is read as {name}")
-        if self.sees("(") and self.words.function(token.text):
-            said = f"{token.text} is a name of this problem"
-            self.note(f"{said}: {token.text}(...) is read as a product")
-        return self.name(name, token.start)
+        if meaning.kind == "entry":
+            return self.entry(token, meaning.name)
+        if meaning.name != text and meaning.name.lower() == text.lower():
+            self.note(f"{text} is read as {meaning.name}")
+        if self.sees("(") and self.words.function(text):
+            self.note(f"{text} is a name of this problem: {text}(...) is read as a product")
+        return self.name(meaning.name, token.start)
 
     def entry(self, token: Token, name: str) -> ast.expr:
         stem, *places = name.split(",")
         value = self.name(stem, token.start)
         if not places:
             return value
-        index = [self.node(ast.Constant(int(place)), token.start) for place in places]
-        inner = self.node(ast.Tuple([*index], ast.Load()), token.start) if index[1:] else index[0]
+        index: list[ast.expr] = [self.whole_number(int(place), token.start) for place in places]
+        inner = self.node(ast.Tuple(index, ast.Load()), token.start) if index[1:] else index[0]
         found = self.node(ast.Subscript(value, inner, ast.Load()), token.start)
         self.note(f"{token.text} is read as {echo(found)}, counted from one")
         return found
 
-    def undeclared_word(self, token: Token) -> ast.expr:
-        """`np.sin`, `array([...])`, `log_3 x`, words run together, or a refusal."""
-        text, after = token.text, self.look(1)
-        if after.text == "'" and not segment(self.words, text, opens=False):
-            raise self.fault(after, *NEVER["'"])
-        if text in MODULES and after.text == "." and self.look(2).kind == "word":
-            self.at += 2
-            if self.look().text in SUBMODULES and self.sees(".", ahead=1):
-                self.at += 2
-            meaning = self.meaning(self.look())
-            if meaning and meaning.kind != "name":
-                return self.word()
-            raise self.unknown()
-        if text in ("arc", "ar", "arg") and self.words.function(text + after.text):
-            self.at += 1
-            self.instead(after._replace(text=text + after.text, start=token.start))
-            return self.word()
-        if text == "grad_fn" or self.derivative_comes():
-            return self.derivative()
-        if BASED.fullmatch(text) and (logarithm := self.logarithm(token)) is not None:
-            return logarithm
-        if SIZE.fullmatch(text) and (size := self.size(token)) is not None:
-            return size
-        if text in ("len", "I") and after.text == "(":
-            self.at += 1
-            if text == "I":
-                return self.indicator()
-            return self.rows_of(self.operand(self.group()), 0, token.start)
-        if text == "tr" and after.text in ("(", "["):
-            self.instead(token._replace(text="trace"))
-            return self.word()
-        return self.run_together(token)
-
-    def run_together(self, token: Token) -> ast.expr:
-        text = token.text
-        ways = segment(self.words, text, opens=self.sees("(", ahead=1))
-        if not ways and text[1:].endswith("I") and self.words.meaning(text[:-1]):
-            ways = [(text[:-1], "I")]  # kI
-        if not ways:
-            raise self.unknown()
-        return self.segments(token, ways)
-
     def capital_sigma(self, token: Token) -> ast.expr:
         """`Σ_i x_i` as `∑_i x_i`, where no input is called so."""
-        sign = Token("op", "∑", token.start, token.start + 1)
         kind = "op" if token.text == "Σ_" else "word"
         below = Token(kind, token.text[1:], token.start + 1, token.end)
-        self.instead(*[sign, below][: len(token.text)])
+        self.instead(*[token._replace(kind="op", text="∑"), below][: len(token.text)])
         return self.sum()
+
+    def primed(self, token: Token) -> None:
+        if not segment(self.words, token.text, opens=False):
+            raise self.fault(self.look(1), *NEVER["'"])
+
+    def module(self, _: Token) -> ast.expr | None:
+        """`np.sin`, `torch.special.erf`."""
+        self.at += 4 if self.sees(*SUBMODULES, ahead=2) and self.sees(".", ahead=3) else 2
+        meaning = self.meaning(self.look())
+        if not meaning or meaning.kind == "name":
+            raise self.unknown()
+        return self.word()
+
+    def inverse(self, token: Token) -> ast.expr | None:
+        """`arc sin x`."""
+        name = token.text + self.look(1).text
+        if not self.words.function(name):
+            return None
+        self.at += 1
+        self.instead(self.look()._replace(text=name, start=token.start))
+        return self.word()
+
+    def run_together(self, token: Token) -> ast.expr | None:
+        ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
+        if not ways and token.text[1:].endswith("I") and self.words.meaning(token.text[:-1]):
+            ways = [(token.text[:-1], "I")]  # kI
+        return self.segments(token, ways) if ways else None
+
+    def length(self, token: Token) -> ast.expr:
+        self.at += 1
+        if token.text == "I":
+            return self.indicator()
+        return self.rows_of(self.operand(self.group()), 0, token.start)
+
+    def trace(self, token: Token) -> ast.expr:
+        self.instead(token._replace(text="trace"))
+        return self.word()
 
     def rows_of(self, array: ast.expr, axis: int, start: int) -> ast.expr:
         shape = self.node(ast.Attribute(array, "shape", ast.Load()), start)
-        place = self.node(ast.Constant(axis), start)
-        return self.node(ast.Subscript(shape, place, ast.Load()), start)
+        return self.node(ast.Subscript(shape, self.whole_number(axis, start), ast.Load()), start)
 
     def unknown(self) -> TextError:
         token, called = self.look(), self.sees("(", ahead=1)
@@ -168,11 +166,12 @@ class Calls(Operands):
         self.instead(*pieces)
         return self.word()
 
-    def wrapped_list(self) -> ast.expr:
+    def wrapped_list(self, _: Token) -> ast.expr:
+        """`tensor([1, 2], dtype=torch.float64)`: the list alone."""
         self.at += 1
         stop, opening = closing_at(self.tokens, self.at), self.step()
         found = self.list_()
-        start = self.tokens[self.at].start
+        start = self.look().start
         if self.sees(","):
             self.at = stop
             self.note(f"`{self.text(start)}` is left out")
@@ -181,42 +180,46 @@ class Calls(Operands):
 
     def size(self, token: Token) -> ast.expr | None:
         """`n` as the length that most arrays begin with, `I` (`I_3`, `I_n`) as the identity."""
-        square, said, axis = token.text.startswith("I"), token.text.partition("_")[2], 0
+        start, square, said, axis = token.start, token.text[0] == "I", token.text[2:], 0
         name = identity(self.shapes) if square else rows_named(self.shapes)
         length = int(said) if said.isdecimal() and self.arrays else None
-        if length is None and square and name is None and is_square(self.beside):
-            length = self.beside[0]
-        if square and name is None and length is None and self.shapes.get("X", ())[1:]:
-            name, axis = "X", int(self.doubt(usual=True))  # it is more often as long as a row
+        if length is None and square and name is None:
+            if is_square(self.beside):
+                length = self.beside[0]
+            elif self.shapes.get("X", ())[1:]:
+                name, axis = "X", int(self.doubt(usual=True))  # it is more often as long as a row
         if name is None and length is None:
             return None
         self.at += 1
         if length is None:
-            rows = self.rows_of(self.name(name or "", token.start), axis, token.start)
+            found = self.rows_of(self.name(name or "", start), axis, start)
         else:
-            rows = self.node(ast.Constant(length), token.start)
-        found = self.call_by_name("eye", [rows], token.start) if square else rows
+            found = self.whole_number(length, start)
+        if square:
+            found = self.apply("eye", [found], start)
         self.note(token.text, found)
         return found
 
+    # -- functions
+
     def application(self, token: Token, function: str) -> ast.expr:
+        """A function, its power and its argument: `sin^2 x`, `sin^-1 x`."""
         said = token.text
         if function == said == "log":
             self.note("log is read as the natural logarithm, ln")
-        elif said in ("lg", "sigma", "σ", "Gamma", "Γ"):
+        elif said in LOGARITHMS:
             self.note(f"{said} is read as {function}")
         if function in self.words.names:
             cure = f"{function} is a name of this problem"
             raise self.fault(token, f"{said} can be read in two ways", cure)
-        if not self.sees("^"):
+        if not self.takes("^"):
             return self.apply_function(token, function)
         if ARITY.get(function) != 1:
             raise self.fault(token, f"{said} needs its arguments first", f"write {said}(x)^2")
-        self.step()
         exponent = self.factor(UNARY)
         if number(exponent) != -1:
             call = self.apply_function(token, function)
-            return self.binary_node(call, ast.Pow(), exponent, token.start)
+            return self.combine(call, ast.Pow(), exponent, token.start)
         inverse = INVERSES.get(function)
         if inverse is None or not self.words.function(inverse):
             message = f"{said}^-1 could be an inverse or a reciprocal"
@@ -230,21 +233,23 @@ class Calls(Operands):
         if ARITY.get(function) != 1:
             cure = f"write {token.text}(...)"
             raise self.fault(token, f"{token.text} needs brackets", cure)
+        opens = self.sees(*BRACKETS)
         inner = self.operand(self.group()) if self.sees("{") else self.bare_argument(token)
-        return self.named_call(token, function, [inner])
+        call = self.named_call(token, function, [inner])
+        return call if opens else self.note_bare(call, root=function in RADICALS.values())
 
     def named_call(
         self, token: Token, function: str, args: list[ast.expr], *keywords: ast.keyword
     ) -> ast.Call:
-        name = self.node(ast.Name(function, ast.Load()), token.start)
+        name = self.name(function, token.start)
         name.end_col_offset = token.end
         return self.node(ast.Call(name, args, [*keywords]), token.start)
 
     def bare_argument(self, token: Token) -> ast.expr:
-        start = self.tokens[self.at].start
+        start = self.look().start
         self.deeper()
         if self.sees("-") and not self.look(1).spaced:
-            self.step()
+            self.at += 1
             inner = self.bare_argument(token)
             self.depth -= 1
             return self.node(ast.UnaryOp(ast.USub(), inner), start)
@@ -255,24 +260,22 @@ class Calls(Operands):
         inner = self.factor(POWER)
         numbers = isinstance(inner, ast.Constant)
         while not stops and self.factor_starts() and not self.argument_ends():
-            here = self.tokens[self.at]
-            opens = self.sees("(", "{", "|(", "|", "√", "∛", "frac", "root", "[")
-            if opens and (not numbers or here.spaced) and not self.doubt(usual=numbers):
+            here = self.look()
+            stops = self.sees(*OPENS)
+            if stops and (not numbers or here.spaced) and not self.doubt(usual=numbers):
                 break
-            stops, meaning = opens, self.meaning(here)
+            meaning = self.meaning(here)
             numbers = numbers and meaning is not None and meaning.kind == "constant"
             if here.kind == "number":
                 cure = "write * between them, or ^ for a power"
                 raise self.fault(here, "a number right after a factor", cure)
-            factor = self.factor(POWER)
-            product = self.multiply_matrices(inner, factor, start)
-            inner = product or self.binary_node(inner, ast.Mult(), factor, start)
+            inner = self.multiply(inner, self.factor(POWER), start)
         self.depth -= 1
         return inner
 
     def argument_ends(self) -> bool:
         """Whether the next factor is a function of its own, e^ among them."""
-        here = self.tokens[self.at]
+        here = self.look()
         if self.function_comes() and here.text not in RADICALS:
             return True
         return self.meaning(here) == Meaning("constant", "e") and self.sees("^", ahead=1)
@@ -291,8 +294,7 @@ class Calls(Operands):
             return None if keyword else self.call_argument()
 
         if not self.takes(CLOSING[opening.text]):
-            given, _ = self.items(opening, entry)
-            args += given
+            args += chain(*self.rows(opening, entry))
         if len(args) == 2 and not keywords:
             if function in LARGER and value is not None:
                 axis = args.pop()
@@ -301,28 +303,28 @@ class Calls(Operands):
                 self.note(f"{token.text} of two arguments is read as {LARGER[function]}")
                 function = LARGER[function]
             elif function == "log":
+                above = self.apply("log", [self.operand(args[0])], token.start)
                 said = f"{token.text} of two arguments"
-                above = self.call_by_name("log", [self.operand(args[0])], token.start)
                 return self.to_base(said, above, self.operand(args[1]), token.start)
         self.check_arguments(token, function, args, keywords)
         if function in ARITY:
             args = [self.operand(arg) for arg in args]
         call = self.named_call(token, function, args, *keywords)
-        call.col_offset = min(token.start, token.start if value is None else value.col_offset)
+        call.col_offset = token.start if value is None else min(token.start, value.col_offset)
         return call
 
     def call_argument(self) -> ast.expr:
-        token = self.tokens[self.at]
+        token = self.look()
         literal = token.text in LITERALS and not self.meaning(token)
         if literal or token.kind == "string":
-            self.step()
+            self.at += 1
             found = LITERALS[token.text] if literal else token.text
             return self.node(ast.Constant(found), token.start)
         return self.expression()
 
     def keyword(self) -> ast.keyword | None:
         """`axis=0` and its like; nothing if no equals sign follows a word."""
-        token = self.tokens[self.at]
+        token = self.look()
         if token.kind != "word" or not self.sees("=", ahead=1):
             return None
         if token.text not in KEYWORDS:
@@ -332,23 +334,6 @@ class Calls(Operands):
             raise self.fault(token, message, "known are axis= and keepdims=")
         self.at += 2
         return self.node(ast.keyword(KEYWORDS[token.text], self.call_argument()), token.start)
-
-    def logarithm(self, token: Token) -> ast.expr | None:
-        """`log_3 x` is log(x)/log(3); nothing where what is below is no number and no name."""
-        below = token.text[4:]
-        meaning = self.words.meaning(below)
-        strange = not below.isdigit() and (meaning is None or meaning.kind == "function")
-        if strange or not self.words.function("log"):
-            return None
-        self.at += 1
-        base = ast.Name(meaning.name, ast.Load()) if meaning else ast.Constant(int(below))
-        base = self.node(base, token.start)
-        return self.to_base(token.text, self.apply_function(token, "log"), base, token.start)
-
-    def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
-        self.note(f"{said} is read as the logarithm to base {echo(base)}")
-        below = self.call_by_name("log", [base], start)
-        return self.binary_node(above, ast.Div(), below, start)
 
     def check_arguments(
         self, token: Token, function: str, args: list[ast.expr], keywords: list[ast.keyword]
@@ -364,39 +349,56 @@ class Calls(Operands):
         if (due is None and args) or (due == len(args) and not keywords):
             return
         cure = f"write {said}({', '.join('xyz'[: due or 1])})"
-        count = COUNTS.get(due or 1, "arguments")
-        extra = " and no keywords" if keywords else ""
-        raise self.fault(token, f"{said} takes {count}{extra}, {len(args)} came", cure)
+        count = COUNTS.get(due or 1, "arguments") + (" and no keywords" if keywords else "")
+        raise self.fault(token, f"{said} takes {count}, {len(args)} came", cure)
+
+    def logarithm(self, token: Token) -> ast.expr | None:
+        """`log_3 x` is log(x)/log(3); nothing where what is below is no number and no name."""
+        below, start = token.text[4:], token.start
+        meaning = self.words.meaning(below)
+        strange = not below.isdigit() and (meaning is None or meaning.kind == "function")
+        if strange or not self.words.function("log"):
+            return None
+        self.at += 1
+        base = self.name(meaning.name, start) if meaning else self.whole_number(int(below), start)
+        return self.to_base(token.text, self.apply_function(token, "log"), base, start)
+
+    def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
+        self.note(f"{said} is read as the logarithm to base {echo(base)}")
+        return self.combine(above, ast.Div(), self.apply("log", [base], start), start)
+
+    # -- derivatives that are not yet taken
 
     def fraction(self) -> ast.expr:
-        if self.derivative_comes():
-            return self.derivative()
-        token = self.step()
-        above = self.argument()
-        return self.binary_node(above, ast.Div(), self.argument(), token.start)
-
-    def derivative_comes(self) -> bool:
-        return OPERATOR.match(spell(self.tokens[self.at : self.at + 8])) is not None
+        ahead = spell(self.tokens[self.at : self.at + 8])
+        return self.derivative() if OPERATOR.match(ahead) else super().fraction()
 
     def derivative(self) -> ast.expr:
         """A derivative not yet taken, of the bracket or the product that follows."""
-        token, found = self.tokens[self.at], self.find(OPERATOR)
+        token, found = self.look(), self.find(OPERATOR)
         variable = found and (found[2] or found[3])
         if not variable or not self.factor_starts():
             raise self.fault(token, *NEVER["∂"])
         if self.sees("(", "[", "{"):
-            inner = self.in_brackets()
+            inner = self.operand(self.group())
         else:
             inner = self.factor(PRODUCT)
             if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
-                message = "where does this derivative end?"
-                raise self.fault(token, message, "use brackets")
-        return self.untaken(inner, variable, token.start, token.start)
+                raise self.fault(token, "where does this derivative end?", "use brackets")
+        return self.leave_untaken(inner, variable, token.start, token.start)
 
-    def untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
-        """The derivative of a formula that is not yet taken; its sign stands at `at`."""
+    def leave_untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
         self.reading.untaken = at
-        return self.call_by_name(UNTAKEN, [inner, self.name(by, at)], start)
+        return self.apply(UNTAKEN, [inner, self.name(by, at)], start)
+
+    # -- products
+
+    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
+        """Two factors side by side."""
+        found = self.multiply_matrices(left, right, start)
+        if found is None:
+            found = self.combine(left, ast.Mult(), right, start)
+        return self.explain(found)
 
     def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
         """Factors side by side as a product of matrices; None where they go entry by entry."""
@@ -408,32 +410,72 @@ class Calls(Operands):
             row = self.sizes.is_row(left)
             if is_turned(right) and not row:
                 self.note("a column beside a row is read as their outer product")
-                return self.call_by_name("outer", [left, right.value], start)
+                return self.apply("outer", [left, right.value], start)
             if not row or a != b:
                 return None
         elif product_shape(a, b) is None:
             return None
-        elif broadcast(a, b) is not None and len(a) == len(b):  # in formulas of matrices only
-            usual = self.is_linear_algebra()
-            if not self.doubt(usual):
+        else:  # in formulas of matrices only
+            entrywise = broadcast(a, b) is not None and len(a) == len(b)
+            if entrywise and not self.doubt(self.is_linear_algebra()):
                 return None
         self.note("arrays side by side are read as a matrix product")
-        return self.binary_node(left, ast.MatMult(), right, start)
-
-    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        a, b = self.shape(left), self.shape(right)
-        if not a or a != b or len(a) != 1 or is_turned(right):
-            return self.multiply_matrices(left, right, start)
-        if not self.doubt(usual=True):
-            return None
-        self.note("a dot between two vectors is read as their product")
-        return self.binary_node(left, ast.MatMult(), right, start)
+        return self.combine(left, ast.MatMult(), right, start)
 
     def is_linear_algebra(self) -> bool:
         """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
         if self.matrices is None:
             named = {m.name for m in map(self.meaning, self.tokens) if m is not None}
-            turned = TURNED.search(spell(self.tokens))
             primed = any(token.kind == "transpose" for token in self.tokens)
-            self.matrices = bool(named & OF_MATRICES or turned or primed)
+            self.matrices = bool(named & OF_MATRICES or primed or TURNED.search(spell(self.tokens)))
         return self.matrices
+
+    def explain(self, node: ast.expr) -> ast.expr:
+        """Note a product that some would read otherwise: `1/2x`, `x^1/2`, `sin 2*x`."""
+        if not isinstance(node, ast.BinOp):
+            return node
+        left, right, first = node.left, node.right, node.right
+        between = self.between(left, right)
+        if between not in JOINTS:
+            return node
+        ends = left.end_col_offset or 0
+        raised = RAISED.search(self.typed, left.col_offset, ends)
+        last = left.right if isinstance(left, ast.BinOp) and not is_power(left) else left
+        while isinstance(first, ast.BinOp):
+            first = first.left
+        if between:
+            halved = between == "/" and raised and isinstance(right, ast.Constant)
+            doubtful = halved or (isinstance(first, ast.Name | ast.Constant) and last in self.bare)
+        elif isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
+            doubtful = self.between(left.left, left.right) in JOINTS - {""}
+        else:
+            joined = raised and ends == right.col_offset
+            root = last in self.bare and self.typed[last.col_offset] in RADICALS
+            factor = isinstance(node.op, ast.Mult) and isinstance(first, ast.Name)
+            doubtful = factor and (joined or root)
+        if doubtful:
+            above = bracket(left, ATOM + isinstance(left, ast.BinOp))
+            sign = {ast.Mult: "*", ast.Div: "/", ast.MatMult: " @ "}[type(node.op)]
+            self.note_reading(node, above + sign + bracket(right, UNARY))
+        return node
+
+    def between(self, left: ast.expr, right: ast.expr) -> str | None:
+        """What was typed between two factors; None where they were not typed so."""
+        end, start = left.end_col_offset or 0, right.col_offset
+        return self.typed[end:start].strip() if end <= start else None
+
+
+UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
+    (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.wrapped_list),
+    (re.compile(r"Σ(?:_| |. )"), Calls.capital_sigma),
+    (re.compile(r"\w+ '"), Calls.primed),
+    (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
+    (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
+    (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),
+    (re.compile(rf"{BASED.pattern} "), Calls.logarithm),
+    (re.compile(r"(?:n|N|I(?:_(?:n|N|[1-9]\d?))?) "), Calls.size),
+    (re.compile(r"(?:len|I) \("), Calls.length),
+    (re.compile(r"tr [([]"), Calls.trace),
+    (re.compile("."), Calls.run_together),
+]
+"""What a word that is no name can be, by the tokens that begin with it."""

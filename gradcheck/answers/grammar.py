@@ -1,4 +1,4 @@
-"""Precedence climbing over the tokens of a formula (Pratt 1973).
+"""Precedence climbing over the tokens of a formula (Pratt 1973), by a table of signs.
 
 From loose to tight: comparisons; + and -; *, / and @ together with factors written side by side;
 a sign; powers, which group to the right. So `-x^2` is -(x^2), `2^3^2` is 2^(3^2), and `1/2x` is
@@ -14,7 +14,7 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import NEVER, RADICALS
+from gradcheck.answers.operands import NEVER
 from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, spell
 from gradcheck.answers.words import ARITY, segment
@@ -22,39 +22,37 @@ from gradcheck.answers.words import ARITY, segment
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
     "+": (SUM, ast.Add),
     "-": (SUM, ast.Sub),
-    "*": (PRODUCT, ast.Mult),
-    "·": (PRODUCT, ast.Mult),
-    "⊙": (PRODUCT, ast.Mult),
-    "/": (PRODUCT, ast.Div),
-    ":": (PRODUCT, ast.Div),
+    **dict.fromkeys("*·⊙", (PRODUCT, ast.Mult)),
+    **dict.fromkeys("/:", (PRODUCT, ast.Div)),
     "@": (PRODUCT, ast.MatMult),
-    "and": (0, ast.Mult),  # of two conditions
+    **dict.fromkeys(["and", "und", "et"], (0, ast.Mult)),  # of two conditions
 }
 COMPARED: dict[str, type[ast.cmpop]] = {
     "<": ast.Lt,
     "<=": ast.LtE,
     ">": ast.Gt,
     ">=": ast.GtE,
-    "==": ast.Eq,
-    "=": ast.Eq,
     "!=": ast.NotEq,
+    **dict.fromkeys(["==", "="], ast.Eq),
 }
-AND = frozenset(["and", "und", "et"])
+RANKS = {sign: rank for sign, (rank, _) in BINARY.items()} | dict.fromkeys(COMPARED, COMPARE)
+IN_CONDITIONS = frozenset(["=", "and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
+TIMES = (-4, -3, -2, -1, 2, 3, 4)
 SIZES = ("size", "ndim", "shape")
 INDEX = re.compile(r"\d+|[-:,\[\]]|None")
-RAISED = re.compile(r"([{(] )?(- )?T (?(1)[})] )")
+RAISED_T = re.compile(r"([{(] )?(- )?T (?(1)[})] )")
 NO_SUM = frozenset([",", ":", "shape", "size", "argmax", "argmin", "argsort"])
 
 
 class Parser(Calls):
     def whole(self) -> ast.expr:
-        if len(self.tokens) == 1:
+        if len(self.tokens) == 4:
             raise self.fault(self.tokens[0], "nothing was typed", "give a formula or a number")
         if self.arrays:
-            self.double_bars()
+            self.pair_bars()
         body = self.expression()
-        if self.tokens[self.at].kind != "end" or self.tokens[self.at].text:
+        if self.look().kind != "end":
             raise self.fault_here("an operator or the end")
         if isinstance(body, ast.Tuple):
             body = self.operand(body) if self.single else as_list(body)
@@ -62,43 +60,40 @@ class Parser(Calls):
 
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
+        outside, token = self.depth, self.tokens[self.at]
         self.deeper()
-        token = self.tokens[self.at]
         start = token.start
-        if token.kind == "op" and token.text in ("-", "+"):
+        if token.text in ("-", "+"):
             self.at += 1
             op = ast.USub() if token.text == "-" else ast.UAdd()
             left: ast.expr = self.node(ast.UnaryOp(op, self.factor(UNARY)), start)
         else:
-            left = self.with_suffixes(self.value(), token)
+            left = self.with_suffixes(self.value(), start)
         while True:
             token = self.tokens[self.at]
-            sign = token.text if token.kind == "op" else ""
-            if self.equates and token.text.lower() in AND:
-                sign = "and"
-            if sign in BINARY and not (sign == ":" and self.slices):
-                own, op_ = BINARY[sign]
-                if own < rank:
-                    break
-                left = self.binary(left, start, own, op_())
-            elif sign == "^":
-                if rank > POWER:
-                    break
-                left = self.power(left, start)
-            elif sign in COMPARED and rank <= COMPARE and (sign != "=" or self.equates):
-                left = self.comparison(left, start)
-            elif self.factor_starts():
-                if rank > PRODUCT:
-                    break
-                left = self.side_by_side(left, start)
-            else:
+            sign = token.text
+            own = POWER if sign == "^" else RANKS.get(sign)
+            if own is None or (sign in IN_CONDITIONS and not self.equates):
+                own, sign = PRODUCT, ""
+            if own < rank or (not sign and not self.factor_starts()):
                 break
-        self.depth -= 1
+            if sign == ":" and self.slices:
+                break
+            if not sign:
+                left = self.beside_it(left, start)
+            elif sign == "^":
+                left = self.power(left, start)
+            elif sign in COMPARED:
+                left = self.comparison(left, start)
+            else:
+                left = self.binary(left, start)
+        self.depth = outside
         return left
 
-    def binary(self, left: ast.expr, start: int, rank: int, op: ast.operator) -> ast.expr:
+    def binary(self, left: ast.expr, start: int) -> ast.expr:
         sign = self.step()
-        first = self.tokens[self.at].start
+        rank, op = BINARY[sign.text]
+        first = self.look().start
         if sign.text == ":":
             self.note("a colon is read as a sign of division")
         if rank == SUM and self.arrays:
@@ -106,32 +101,43 @@ class Parser(Calls):
         right = self.factor(rank + 1)
         while sign.text == "⊙" and (self.factor_starts() or self.sees("@")):
             if self.takes("@"):  # what stands together holds together
-                right = self.binary_node(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
+                right = self.combine(right, ast.MatMult(), self.factor(PRODUCT + 1), first)
             else:
-                right = self.side_by_side(right, first)
+                right = self.beside_it(right, first)
         left = self.operand(left)
         if sign.text == "·" and self.arrays:
             product = self.multiply_dotted(left, right, start)
             if product is not None:
-                return product
-        return self.binary_node(left, op, right, start)
+                return self.explain(product)
+        found = self.combine(left, op(), right, start)
+        return self.explain(found) if rank == PRODUCT else found
+
+    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
+        a, b = self.shape(left), self.shape(right)
+        if not a or a != b or len(a) != 1 or is_turned(right):
+            return self.multiply_matrices(left, right, start)
+        if not self.doubt(usual=True):
+            return None
+        self.note("a dot between two vectors is read as their product")
+        return self.combine(left, ast.MatMult(), right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         found: ast.expr | None = None
-        while (sign := self.tokens[self.at]).text in COMPARED:
+        while (sign := self.look()).text in COMPARED:
             if found and not self.equates:
                 cure = "compare once: where(x > 0, a, b)"
                 raise self.fault(sign, "a chain of comparisons", cure)
             self.at += 1
             right = self.factor(SUM)
-            test = ast.Compare(self.operand(left), [COMPARED[sign.text]()], [right])
+            test: ast.expr = ast.Compare(self.operand(left), [COMPARED[sign.text]()], [right])
             test = self.node(test, start if found is None else left.col_offset)
-            found = test if found is None else self.binary_node(found, ast.Mult(), test, start)
+            found = self.combine(found, ast.Mult(), test, start) if found else test
             left = right
         return found or left
 
-    def side_by_side(self, left: ast.expr, start: int) -> ast.expr:
-        token = self.tokens[self.at]
+    def beside_it(self, left: ast.expr, start: int) -> ast.expr:
+        """A value and the factor that stands beside it."""
+        token = self.look()
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
             cure = "write * between them, or ^ for a power"
@@ -142,22 +148,23 @@ class Parser(Calls):
             raise self.fault(token, "square brackets make an index or a list", cure)
         right = self.factor(PRODUCT + 1)
         left = self.operand(left)
-        product = self.multiply_matrices(left, right, start)
-        if product is not None:
-            return product
-        turned = is_turned(left) or is_turned(right)
-        if turned and all(number(f) is None and self.shape(f) != () for f in (left, right)):
-            entrywise = "factors side by side are multiplied entry by entry"
-            self.note(f"{entrywise}; a matrix product is written @")
-        return self.binary_node(left, ast.Mult(), right, start)
+        product = self.multiply(left, right, start)
+        entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+        arrays = all(number(f) is None and self.shape(f) != () for f in (left, right))
+        if entrywise and arrays and (is_turned(left) or is_turned(right)):
+            said = "factors side by side are multiplied entry by entry"
+            self.note(f"{said}; a matrix product is written @")
+        return product
 
     def is_coefficient(self) -> bool:
         """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x, x 2^(x - 1)."""
-        token, before, after = self.tokens[self.at], self.look(-1), self.look(1)
-        if token.spaced and before.kind == "word" and self.sees("^", ahead=1):
+        token, before, after = self.look(), self.look(-1), self.look(1)
+        if token.spaced and before.kind == "word" and after.text == "^":
             return True
-        follows = after.kind == "word" or self.sees("^", "(", "√", "∛", "frac", "root", ahead=1)
+        follows = after.kind == "word" or after.text in ("^", "(", "√", "∛", r"\frac", r"\sqrt")
         return before.text in (")", "}", "|)", "|", "]") and follows
+
+    # -- powers
 
     def power(self, base: ast.expr, start: int) -> ast.expr:
         sign = self.step()
@@ -169,33 +176,28 @@ class Parser(Calls):
             return self.raised_transpose(base, sign, raised, start)
         exponent = self.factor(UNARY)
         base = self.operand(base)
-        if is_square(shape) and self.typed[sign.start : sign.end] != "**":
-            found = self.power_of_matrix(base, number(exponent), start)
-            if found is not None:
-                return found
-        return self.binary_node(base, ast.Pow(), exponent, start)
+        times = number(exponent)
+        if is_square(shape) and self.typed[sign.start : sign.end] != "**" and times in TIMES:
+            times = int(times or 0)
+            if times == -1 or self.doubt(usual=times < 0):
+                return self.power_of_matrix(base, times, start)
+        return self.combine(base, ast.Pow(), exponent, start)
 
-    def power_of_matrix(self, base: ast.expr, times: object, start: int) -> ast.expr | None:
+    def power_of_matrix(self, base: ast.expr, times: int, start: int) -> ast.expr:
         """An inverse, or a product of a few: nobody means the entries of X^{-2}, perhaps of X^2."""
-        if not isinstance(times, int) or times not in (-4, -3, -2, -1, 2, 3, 4):
-            return None
-        if times != -1 and not self.doubt(usual=times < 0):
-            return None
-        one = base
         if times < 0:
-            self.matrices = True
-            one = self.call_by_name("inv", [base], start)
-        found = one
+            self.matrices, base = True, self.apply("inv", [base], start)
+        found = base
         for _ in range(abs(times) - 1):
-            found = self.binary_node(found, ast.MatMult(), one, start)
+            found = self.combine(found, ast.MatMult(), base, start)
         said = "the inverse " if times == -1 else ""
         self.note(f"{self.text(start)} is read as {said}{echo(found)}")
         return found
 
     def transpose_comes(self, shape: Shape | None) -> str | None:
         """A raised `T`, `-T`, `{T}` or `{-T}` is read and given; None where there is none."""
-        token, at = self.tokens[self.at], self.at
-        found = self.find(RAISED)
+        token, at = self.look(), self.at
+        found = self.find(RAISED_T)
         letter = self.tokens[self.at - 1 - bool(found and found[1])]
         if found and (letter.kind != "word" or shape or self.meaning(letter) is None):
             return "-T" if found[2] else "T"
@@ -215,12 +217,13 @@ class Parser(Calls):
     def raised_transpose(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
         if number(base) is not None:
             return self.row_of_ones(base, sign, start)
-        base = as_list(base)
+        base, said = as_list(base), ""
         if raised == "-T":
-            base = self.call_by_name("inv", [base], start)
-        said = "" if raised == "-T" else "the transpose "
+            base = self.apply("inv", [base], start)
+        else:
+            said = "the transpose "
         self.note(f"{self.text(start)} is read as {said}{bracket(base)}.T")
-        return self.with_suffixes(self.transpose(base, start), sign)
+        return self.with_suffixes(self.transpose(base, start), sign.start)
 
     def row_of_ones(self, base: ast.expr, sign: Token, start: int) -> ast.expr:
         """`1ᵀ X`: a row of ones, as long as the array behind it asks for."""
@@ -229,9 +232,9 @@ class Parser(Calls):
         if number(base) != 1 or not shape:
             cure = "write sum(X, axis=0) for a row of ones times X"
             raise self.fault(sign, "the transpose of a number", cure)
-        ones = self.call_by_name("ones", [self.node(ast.Constant(shape[0]), start)], start)
+        ones = self.apply("ones", [self.whole_number(shape[0], start)], start)
         self.note("1^T is read as a row of ones")
-        return self.binary_node(self.transpose(ones, start), ast.MatMult(), inner, start)
+        return self.combine(self.transpose(ones, start), ast.MatMult(), inner, start)
 
     def transpose(self, node: ast.expr, start: int) -> ast.expr:
         node = as_list(node)
@@ -239,34 +242,33 @@ class Parser(Calls):
             return node
         return self.node(ast.Attribute(self.operand(node), "T", ast.Load()), start)
 
-    def with_suffixes(self, value: ast.expr, token: Token) -> ast.expr:
+    # -- what stands behind a value
+
+    def with_suffixes(self, value: ast.expr, start: int) -> ast.expr:
         """A value with the indices, methods and transposes after it."""
-        start, depth = token.start, self.depth
         while True:
             here = self.tokens[self.at]
             if here.kind == "transpose":
                 self.at += 1
                 value = self.transpose(value, start)
-            elif here.kind != "op" or here.text not in SUFFIXES:
-                break
+            elif here.text not in SUFFIXES:
+                return value
             elif here.text == "'":
                 value = self.read_prime(value, start)
             elif here.text == "." and self.point_multiplies():
                 self.tokens[self.at] = here._replace(text="·")
-                break
+                return value
             elif here.text == ".":
                 value = self.method(value, start)
             elif self.is_index(value):
                 value = self.subscript(value, start)
             else:
-                break
+                return value
             self.deeper()
-        self.depth = depth
-        return value
 
     def read_prime(self, value: ast.expr, start: int) -> ast.expr:
         """A prime after an array is its transpose, after a bracket of numbers a derivative."""
-        prime, before, shape = self.tokens[self.at], self.look(-1), self.shape(value)
+        prime, before, shape = self.look(), self.look(-1), self.shape(value)
         if shape or (self.arrays and before.text in (")", "]") and shape != ()):
             self.at += 1
             name = f"{echo(value)}.T" if isinstance(value, ast.Name) else ".T"
@@ -275,7 +277,7 @@ class Parser(Calls):
             return self.transpose(value, start)
         if self.reading.by and before.text in (")", "]", "}"):
             self.at += 1
-            return self.untaken(self.operand(value), self.reading.by, start, prime.start)
+            return self.leave_untaken(self.operand(value), self.reading.by, start, prime.start)
         raise self.fault(prime, *NEVER["'"])
 
     def is_index(self, value: ast.expr) -> bool:
@@ -290,7 +292,7 @@ class Parser(Calls):
                 return False
             message = f"{before.text} is a single number and has no entries"
             cure = f"write {before.text} alone, or * for a product"
-            raise self.fault(self.tokens[self.at], message, cure)
+            raise self.fault(self.look(), message, cure)
         ends = before.kind in ("word", "transpose") or before.text in (")", "]", "}")
         return ends and self.holds_index()
 
@@ -304,9 +306,9 @@ class Parser(Calls):
 
     def subscript(self, value: ast.expr, start: int) -> ast.expr:
         opening, outside = self.step(), self.slices
-        first, self.slices = self.tokens[self.at].start, True
-        parts, many = self.items(opening, self.index, (",",))
-        self.slices = outside
+        first, self.slices = self.look().start, True
+        (parts,) = self.rows(opening, self.index)
+        many, self.slices = parts[1:] or self.look(-2).text == ",", outside
         index = parts[0]
         if many:
             index = self.node(ast.Tuple(parts, ast.Load()), first)
@@ -314,7 +316,7 @@ class Parser(Calls):
         return self.node(ast.Subscript(self.operand(value), index, ast.Load()), start)
 
     def index(self) -> ast.expr:
-        start = self.tokens[self.at].start
+        start = self.look().start
         bounds: list[ast.expr | None] = []
         while True:
             bounds.append(None if self.sees(":", ",", "]") else self.call_argument())
@@ -343,48 +345,36 @@ class Parser(Calls):
         return starts
 
     def method(self, value: ast.expr, start: int) -> ast.expr:
-        self.step()
-        method = self.tokens[self.at]
-        if method.text == "T" or method.kind == "transpose":
-            self.step()
+        self.at += 1
+        method = self.look()
+        if method.text == "T":
+            self.at += 1
             return self.transpose(value, start)
         if method.text == "'":
             return self.read_prime(value, start)
-        if method.text in SIZES and not self.sees("(", ahead=1):
-            self.step()
+        called = method.kind == "word" and self.sees("(", ahead=1)
+        if method.text in SIZES and not called:
+            self.at += 1
             return self.node(ast.Attribute(self.operand(value), method.text, ast.Load()), start)
-        word = method.kind == "word"
-        if word and self.keeps_values(method, value):
+        if called and self.keeps_values(method, value):
             self.at += len(self.in_bracket(self.at + 1)) + 3
             self.note(f"{self.text(method.start)} changes nothing here")
             return value
-        function = self.words.function(method.text) if word else None
-        if function is not None and self.sees("(", ahead=1):
-            self.step()
+        function = self.words.function(method.text) if called else None
+        if function is not None:
+            self.at += 1
             return self.call(method, function, value)
-        message = (
-            f".{method.text} is not read here" if method.text else "a point that leads nowhere"
-        )
-        cure = "write .T for the transpose, sum(x) for a sum"
-        raise self.fault(method, message, cure)
+        said = f".{method.text} is not read here" if method.text else "a point that leads nowhere"
+        raise self.fault(method, said, "write .T for the transpose, sum(x) for a sum")
 
     def keeps_values(self, method: Token, value: ast.expr) -> bool:
         """Whether a method only makes floats of what it is called on: `(x > 0).astype(float)`."""
-        if not self.sees("(", ahead=1):
-            return False
         inside = spell(self.in_bracket(self.at + 1))
         if method.text == "astype":
             return isinstance(value, ast.Compare) or "float" in inside
         return method.text in ("float", "double", "copy") and not inside.strip()
 
-    def value(self) -> ast.expr:
-        token = self.tokens[self.at]
-        reader = READERS.get(token.text if token.kind == "op" else token.kind)
-        if reader is None:
-            raise self.fault_here("a number, a name or a bracket")
-        return reader(self)
-
-    def double_bars(self) -> None:
+    def pair_bars(self) -> None:
         """`||x||` as `‖x‖`, where all bars come in such pairs."""
         bars = [at for at, token in enumerate(self.tokens) if token.text == "|"]
         pairs = list(zip(bars[::2], bars[1::2], strict=False))
@@ -398,20 +388,3 @@ def as_list(node: ast.expr) -> ast.expr:
     if not isinstance(node, ast.Tuple):
         return node
     return ast.copy_location(ast.List([as_list(e) for e in node.elts], ast.Load()), node)
-
-
-READERS = {
-    "number": Parser.number,
-    "word": Parser.word,
-    **dict.fromkeys("({", Parser.group),
-    **dict.fromkeys("[⟦", Parser.list_),
-    **dict.fromkeys(["|", "|("], Parser.absolute),
-    **dict.fromkeys(RADICALS, Parser.radical),
-    "⦃": Parser.cases,
-    "‖": Parser.norm,
-    "⟨": Parser.angles,
-    "frac": Parser.fraction,
-    "root": Parser.root,
-    "∑": Parser.sum,
-    "∂": Parser.derivative,
-}

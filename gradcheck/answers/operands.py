@@ -1,12 +1,13 @@
 r"""Operands: a place among the tokens of a formula, and what stands between two of its signs.
 
-Numbers, brackets, lists, bars, roots, sums.
+Numbers, brackets, lists, bars, roots, sums; `OPERANDS` says which sign begins which.
 """
 
 import ast
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeVar
 
 from gradcheck.answers import tokens
@@ -18,15 +19,9 @@ from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
-FACTORS = frozenset(["number", "word"])
-OPENERS = frozenset(["(", "{", "[", "⟦", "⦃", "⟨", "frac", "root", "√", "∛", "|(", "∑"])
-RADICALS = {"√": "sqrt", "∛": "cbrt"}
 CLOSING = {**tokens.CLOSING, "|(": "|)", "‖": "‖"}
-SHOWN = {
-    **{"|(": "|", "|)": "|", "root": "\\sqrt", "frac": "\\frac"},
-    **{"⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"},
-}
-COMMA = "write lists in square brackets, decimals with a point"
+SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
+RADICALS = {"√": "sqrt", "∛": "cbrt"}
 NEVER = {
     "=": ("an equals sign", "give only what stands on its right"),
     "'": ("primes are not read", DERIVATIVE),
@@ -36,14 +31,16 @@ NEVER = {
     "%": ("percent signs are not read", "write 0.5 for fifty percent"),
     "°": ("degrees are not read", "angles are in radians: write pi/180 times the degrees"),
     "$": ("a dollar sign without its partner", "leave it out"),
-    ",": ("a comma that separates nothing", COMMA),
+    ",": (
+        "a comma that separates nothing",
+        "write lists in square brackets, decimals with a point",
+    ),
 }
 CURES = {
-    **dict.fromkeys([")", "]", "}"], "remove it, or open a bracket before it"),
+    **dict.fromkeys(")]}", "remove it, or open a bracket before it"),
     "*": "remove it, or write the missing factor",
-    **dict.fromkeys(["&", ";"], "give one formula; rows are written [[a, b], [c, d]]"),
+    **dict.fromkeys("&;", "give one formula; rows are written [[a, b], [c, d]]"),
 }
-LONE_BAR = "these bars do not pair up", "write abs(...) instead of |...|"
 INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\} |\S+ ))?")
 """What stands below and above a sum sign."""
 
@@ -62,36 +59,49 @@ class Reading:
     own: dict[str, ast.expr] = field(default_factory=dict)  # what the answer itself defines
     notes: list[str] = field(default_factory=list)
     doubts: list[int] = field(default_factory=list)
+    powers: list[ast.BinOp] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands
     choices: Callable[[Sequence[Token]], ast.expr | None] = lambda _: None  # the rows of cases
 
 
 class Operands:
-    def __init__(self, reading: Reading, tokens: Sequence[Token], *, single: bool = False) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        tokens: Sequence[Token],
+        *,
+        single: bool = False,
+        equates: bool = False,
+    ) -> None:
         end = tokens[-1].end if tokens else len(reading.typed)
         self.reading, self.typed, self.words = reading, reading.typed, reading.words
-        self.tokens = [*tokens, Token("end", "", end, end, True)]
+        self.tokens = [*tokens, *[Token("end", "", end, end, True)] * 4]
         self.single = single or reading.single
+        self.equates = equates  # whether an equals sign compares
         self.at = self.depth = self.bars = 0
-        self.in_norm = False
-        self.slices = False  # whether a colon parts an index
-        self.equates = False  # whether an equals sign compares
+        self.in_norm = self.slices = False  # whether a colon parts an index
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.beside: Shape | None = None  # of what stands before a sign of addition
         self.sizes = Shapes(self.shapes)
         self.matrices: bool | None = None  # whether a transpose or an inverse is there
+        self.bare: set[ast.expr] = set()  # calls whose argument stands without brackets
+
+    def expression(self, rank: int = 0) -> ast.expr:
+        raise NotImplementedError
+
+    def word(self) -> ast.expr:
+        raise NotImplementedError
+
+    # -- the place
 
     def look(self, ahead: int = 0) -> Token:
-        at = self.at + ahead
-        return self.tokens[at] if at < len(self.tokens) else self.tokens[-1]
+        return self.tokens[self.at + ahead]
 
     def sees(self, *signs: str, ahead: int = 0) -> bool:
-        token = self.look(ahead)
-        return token.kind == "op" and token.text in signs
+        return self.tokens[self.at + ahead].text in signs
 
     def takes(self, sign: str) -> bool:
-        token = self.tokens[self.at]
-        seen = token.text == sign and token.kind == "op"
+        seen = self.tokens[self.at].text == sign
         self.at += seen
         return seen
 
@@ -101,24 +111,27 @@ class Operands:
         self.at += token.kind != "end"
         return token
 
-    def find(self, pattern: re.Pattern[str], tokens: int = 20) -> re.Match[str] | None:
-        found = pattern.match(spell(self.tokens[self.at : self.at + tokens]))
+    def find(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = pattern.match(spell(self.tokens[self.at : self.at + 20]))
         self.at += found[0].count(" ") if found else 0
         return found
 
     def instead(self, *tokens: Token) -> None:
         self.tokens[self.at : self.at + 1] = tokens
 
+    def in_bracket(self, opening: int) -> list[Token]:
+        return self.tokens[opening + 1 : closing_at(self.tokens, opening)]
+
     def meaning(self, token: Token) -> Meaning | None:
         return self.words.meant(token.text) if token.kind == "word" else None
 
-    def function_comes(self, ahead: int = 0) -> bool:
-        token = self.look(ahead)
+    def function_comes(self) -> bool:
+        token = self.tokens[self.at]
         if token.kind != "word":
             return token.text in RADICALS
         meaning = self.words.meant(token.text)
         if meaning is None and token.text not in self.reading.own:
-            ways = segment(self.words, token.text, opens=self.sees("(", ahead=ahead + 1))
+            ways = segment(self.words, token.text, opens=self.sees("(", ahead=1))
             meaning = self.words.meaning(ways[0][0]) if len(ways) == 1 else None
         return meaning is not None and meaning.kind == "function"
 
@@ -126,13 +139,16 @@ class Operands:
         """Whether a factor can start here without a sign of its own."""
         token = self.tokens[self.at]
         if token.kind != "op":
-            return token.kind in FACTORS
-        if token.text == "‖":
-            return not self.in_norm
-        if token.text != "|" or not self.bars:
-            return token.text in OPENERS or token.text == "|"
-        goes_on = self.look(1).kind in FACTORS or self.sees("(", "{", ahead=1)
-        return goes_on and not self.doubt(usual=True)  # a bar inside of bars
+            return token.kind in ("number", "word")
+        if token.text == "|" and self.bars:  # a bar inside of bars
+            after = self.look(1)
+            goes_on = after.kind in ("number", "word") or after.text in ("(", "{")
+            return goes_on and not self.doubt(usual=True)
+        return (
+            token.text in OPERANDS
+            and token.text != "∂"
+            and not (token.text == "‖" and self.in_norm)
+        )
 
     def doubt(self, usual: bool) -> bool:
         """Decide what is in doubt: as usual, or turned."""
@@ -140,23 +156,29 @@ class Operands:
         self.reading.doubts.append(at)
         return usual != (at in self.reading.turned)
 
+    # -- nodes, notes, faults
+
     def node(self, node: Node, start: int) -> Node:
         """The node with its place: from `start` to the end of the token just read."""
         end = self.tokens[self.at - 1].end if self.at else start
         node.lineno = node.end_lineno = 1
         node.col_offset = start
-        node.end_col_offset = end if end > start else start
+        node.end_col_offset = max(end, start)
         return node
 
     def name(self, name: str, start: int) -> ast.Name:
         return self.node(ast.Name(name, ast.Load()), start)
 
-    def binary_node(
-        self, left: ast.expr, op: ast.operator, right: ast.expr, start: int
-    ) -> ast.BinOp:
-        return self.node(ast.BinOp(left, op, right), start)
+    def whole_number(self, value: int, start: int) -> ast.Constant:
+        return self.node(ast.Constant(value), start)
 
-    def call_by_name(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
+    def combine(self, left: ast.expr, op: ast.operator, right: ast.expr, start: int) -> ast.expr:
+        found = self.node(ast.BinOp(left, op, right), start)
+        if isinstance(op, ast.Pow):
+            self.reading.powers.append(found)
+        return found
+
+    def apply(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
         return self.node(ast.Call(self.name(function, start), args, []), start)
 
     def note(self, said: str, node: ast.expr | None = None) -> None:
@@ -176,7 +198,7 @@ class Operands:
         if token.kind == "end":
             message = f"the formula stops where {due} is due"
             return self.fault(token, message, "write what should stand here")
-        if token.text in NEVER and token.kind == "op":
+        if token.text in NEVER:
             return self.fault(token, *NEVER[token.text])
         shown = self.typed[token.start : token.end] or SHOWN.get(token.text, token.text)
         cure = CURES.get(token.text, "leave it out, or write what is missing")
@@ -188,17 +210,7 @@ class Operands:
             message = f"more than {DEPTH} levels of brackets, signs and powers"
             raise self.fault(self.tokens[self.at], message, "simplify it first")
 
-    def closes(self, opening: Token) -> None:
-        closing = CLOSING[opening.text]
-        if self.takes(closing):
-            return
-        shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
-        if self.tokens[self.at].kind == "end":
-            raise self.fault(opening, f"{shown} is never closed", f"add {due}")
-        raise self.fault_here(f"{due} to close {shown}")
-
-    def in_bracket(self, opening: int) -> list[Token]:
-        return self.tokens[opening + 1 : closing_at(self.tokens, opening)]
+    # -- single values
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
@@ -217,11 +229,12 @@ class Operands:
     def factor(self, rank: int) -> ast.expr:
         return self.operand(self.expression(rank))
 
-    def expression(self, rank: int = 0) -> ast.expr:
-        raise NotImplementedError
-
     def value(self) -> ast.expr:
-        raise NotImplementedError
+        token = self.tokens[self.at]
+        reader = OPERANDS.get(token.text if token.kind == "op" else token.kind)
+        if reader is None:
+            raise self.fault_here("a number, a name or a bracket")
+        return reader(self)
 
     def number(self) -> ast.expr:
         """A number; `2e3` is refused where e is a name."""
@@ -230,83 +243,82 @@ class Operands:
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
-        letter = "e" if "e" in text else "E"
-        mantissa, _, exponent = text.partition(letter) if "." not in text else (text, "", "")
-        if exponent and letter in self.words.names:
-            tail = exponent if exponent[0] in "+-" else f"*{exponent}"
-            cure = f"write {mantissa}*{letter}{tail} or {mantissa}*10^{exponent}"
-            raise self.fault(token, f"is {text} a number or a multiple of {letter}?", cure)
-        if exponent and self.words.meaning(letter):
-            self.note(f"{text} is read as {mantissa}*10^{exponent}")
+        if "." not in text and not text.isdigit():
+            letter = "e" if "e" in text else "E"
+            mantissa, exponent = text.split(letter)
+            if letter in self.words.names:
+                tail = exponent if exponent[0] in "+-" else f"*{exponent}"
+                cure = f"write {mantissa}*{letter}{tail} or {mantissa}*10^{exponent}"
+                raise self.fault(token, f"is {text} a number or a multiple of {letter}?", cure)
+            if self.words.meaning(letter):
+                self.note(f"{text} is read as {mantissa}*10^{exponent}")
         return self.node(constant(text), token.start)
 
     def indicator_comes(self, ahead: int = 0) -> bool:
         """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
-        below = self.sees("_", ahead=ahead)
-        if not self.sees("[", "{" if below else "[", ahead=ahead + below):
+        ahead += (below := self.sees("_", ahead=ahead))
+        if not self.sees("[", "{" if below else "[", ahead=ahead):
             return False
-        inside = self.in_bracket(self.at + ahead + below)
+        inside = self.in_bracket(self.at + ahead)
         return any(t.text in UNEQUAL or t.text in ("==", "=") for t in inside)
 
     def indicator(self) -> ast.expr:
         outside, self.equates = self.equates, True
-        found = self.in_brackets()
+        found = self.operand(self.group())
         self.equates = outside
         return found
 
-    def items(
+    # -- brackets
+
+    def closes(self, opening: Token) -> None:
+        closing = CLOSING[opening.text]
+        if self.takes(closing):
+            return
+        shown, due = SHOWN.get(opening.text, opening.text), SHOWN.get(closing, closing)
+        if self.look().kind == "end":
+            raise self.fault(opening, f"{shown} is never closed", f"add {due}")
+        raise self.fault_here(f"{due} to close {shown}")
+
+    def rows(
         self,
         opening: Token,
-        item: Callable[[], ast.expr | None],
-        parting: Sequence[str] = (",", ";"),
-    ) -> tuple[list[ast.expr], bool]:
-        """What stands in brackets, the first of which was read, and whether a sign parts it."""
-        parted = False
+        entry: Callable[[], ast.expr | None] | None = None,
+        *,
+        blanks: bool = False,
+    ) -> list[list[ast.expr]]:
+        """What commas and semicolons part in brackets, the first of which was read."""
+        closing, found = CLOSING[opening.text], list[list[ast.expr]]([[]])
         outside, self.bars = self.bars, 0
-        found: list[ast.expr] = []
-        while not (parted and self.sees(CLOSING[opening.text])):
-            entry = item()
-            found += [] if entry is None else [entry]
-            if not self.sees(*parting):
+        while True:
+            value = entry() if entry else self.expression(UNARY if blanks else 0)
+            found[-1] += [] if value is None else [value]
+            parted = self.takes(",") or (opening.text == "⟦" and self.takes("&"))
+            ends = False
+            while self.sees(";", "\n"):
+                self.at, ends = self.at + 1, True
+            if not (parted or ends or blanks) or self.sees(closing) or self.look().kind == "end":
                 break
-            self.at, parted = self.at + 1, True
+            if ends and not parted:
+                found.append([])
         self.bars = outside
         self.closes(opening)
-        return found, parted
+        return found
 
     def group(self) -> ast.expr:
         opening = self.step()
         if self.sees(CLOSING[opening.text]):
             raise self.fault(opening, "empty brackets", "write what belongs between them")
-        parts, parted = self.items(opening, self.expression)
-        return self.node(ast.Tuple(parts, ast.Load()), opening.start) if parted else parts[0]
-
-    def in_brackets(self) -> ast.expr:
-        opening = self.step()
-        inner = self.factor(0)
-        self.closes(opening)
-        return inner
+        parts = [*chain(*self.rows(opening))]
+        if len(parts) == 1 and self.look(-2).text not in (",", ";"):
+            return parts[0]
+        return self.node(ast.Tuple(parts, ast.Load()), opening.start)
 
     def list_(self) -> ast.expr:
         """A list of values, perhaps of rows, which semicolons or line breaks part."""
-        opening, closing = self.tokens[self.at], CLOSING[self.tokens[self.at].text]
         blanks = not self.single and is_of_blanks(self.in_bracket(self.at))
-        outside = self.bars, self.slices
-        self.bars, self.slices = 0, False
-        self.at += 1
-        rows: list[list[ast.expr]] = [[]]
-        while not self.sees(closing) and self.tokens[self.at].kind != "end":
-            rows[-1].append(self.expression(UNARY if blanks else 0))
-            parts = self.takes(",") or (opening.text == "⟦" and self.takes("&"))
-            ends = False
-            while self.sees(";") or self.tokens[self.at].kind == "line":
-                self.at, ends = self.at + 1, True
-            if ends and not parts and not self.sees(closing):
-                rows.append([])
-            if not (parts or ends or blanks):
-                break
-        self.bars, self.slices = outside
-        self.closes(opening)
+        opening, outside, self.slices = self.step(), self.slices, False
+        rows = [[]] if self.takes(CLOSING[opening.text]) else self.rows(opening, blanks=blanks)
+        self.slices = outside
         if len({len(row) for row in rows}) > 1:
             raise self.fault(opening, "rows of unlike lengths", "make them equally long")
         found = rows[0] if len(rows) == 1 else [row[0] for row in rows]
@@ -315,88 +327,108 @@ class Operands:
         return self.node(ast.List(found, ast.Load()), opening.start)
 
     def cases(self) -> ast.expr:
-        opening = self.step()
-        inside = self.in_bracket(self.at - 1)
+        opening, inside = self.look(), self.in_bracket(self.at)
         found = self.reading.choices(inside)
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
-        self.at += len(inside)
+        self.at += 1 + len(inside)
         self.closes(opening)
         return found
 
     def absolute(self) -> ast.expr:
         """What stands between bars: its absolute value; of an array perhaps norm or determinant."""
         opening = self.step()
-        plain = opening.text == "|"
-        outside = self.bars
-        self.bars = self.bars + 1 if plain else 0
-        inner = None if self.tokens[self.at].kind == "end" else self.factor(0)
+        outside, self.bars = self.bars, self.bars + 1 if opening.text == "|" else 0
+        inner = None if self.look().kind == "end" else self.factor(0)
         self.bars = outside
-        if inner is None or not (self.takes("|)") or (plain and self.takes("|"))):
-            raise self.fault(opening, *LONE_BAR)
+        if inner is None or not (self.takes("|)") or self.takes(opening.text)):
+            cure = "write abs(...) instead of |...|"
+            raise self.fault(opening, "these bars do not pair up", cure)
         shape, function = self.shape(inner), "absolute"
         if shape:
             self.note("bars around an array are read entry by entry; a length is norm(...)")
             other = "norm" if len(shape) == 1 else "det" if is_square(shape) else ""
             if other and self.words.function(other) and not self.doubt(usual=True):
                 function = other
-        return self.call_by_name(function, [inner], opening.start)
+        return self.apply(function, [inner], opening.start)
 
     def norm(self) -> ast.expr:
-        opening = self.step()
-        self.in_norm = True
-        (inner,), _ = self.items(opening, self.expression, ())
-        self.in_norm = False
-        below = self.tokens[self.at]
-        if below.kind == "word" and below.text.startswith("_"):
-            if below.text not in ("_2", "_F"):
-                raise self.fault(below, "another norm than the usual one", "write it as a sum")
+        start, self.in_norm = self.look().start, True
+        inner, self.in_norm = self.operand(self.group()), False
+        below = self.look()
+        if below.text in ("_2", "_F"):
             self.at += 1
-        return self.call_by_name("norm", [self.operand(inner)], opening.start)
+        elif below.kind == "word" and below.text.startswith("_"):
+            raise self.fault(below, "another norm than the usual one", "write it as a sum")
+        return self.apply("norm", [inner], start)
 
     def angles(self) -> ast.expr:
         """`⟨x, y⟩` is the product of two vectors, `⟨1, 2⟩` a list."""
         opening = self.step()
-        parts, _ = self.items(opening, self.expression, (",",))
-        if len(parts) == 2 and all(self.shape(part) for part in parts):
+        parts = [*chain(*self.rows(opening))]
+        if len(parts) == 2 and all(map(self.shape, parts)):
             self.note("angle brackets are read as the product of two vectors")
-            return self.binary_node(parts[0], ast.MatMult(), parts[1], opening.start)
+            return self.combine(parts[0], ast.MatMult(), parts[1], opening.start)
         return self.node(ast.List(parts, ast.Load()), opening.start)
+
+    # -- roots, fractions, sums
 
     def radical(self) -> ast.expr:
         sign = self.step()
         if not self.factor_starts():
-            here = self.tokens[self.at]
-            raise self.fault(here, "a root sign without what is under it", "write √(...)")
+            raise self.fault(self.look(), "a root sign without what is under it", "write √(...)")
+        opens = self.sees(*BRACKETS)
         inner = self.factor(POWER)
-        call = self.call_by_name(RADICALS[sign.text], [inner], sign.start)
+        call = self.apply(RADICALS[sign.text], [inner], sign.start)
         call.func.end_col_offset = sign.end
+        return call if opens else self.note_bare(call, root=True)
+
+    def note_bare(self, call: ast.Call, *, root: bool) -> ast.Call:
+        """Note how far an argument without brackets goes, unless it is `x`, `2x`, `-x`."""
+        self.bare.add(call)
+        inner = call.args[0]
+        while isinstance(inner, ast.UnaryOp):
+            inner = inner.operand
+        here = call.col_offset <= inner.col_offset < (call.end_col_offset or 0)
+        if here and isinstance(inner, ast.BinOp):
+            multiple = isinstance(inner.left, ast.Constant) and isinstance(inner.op, ast.Mult)
+            if root or not multiple or is_power(inner.right):
+                self.note_reading(call, echo(call))
         return call
 
+    def note_reading(self, node: ast.expr, shown: str) -> None:
+        typed = self.typed[node.col_offset : node.end_col_offset]
+        if len(typed) <= SHORT and len(self.reading.notes) < MOST:
+            self.note(f"{clip(typed)} is read as {shown}")
+
+    def fraction(self) -> ast.expr:
+        start = self.step().start
+        above = self.argument()
+        return self.combine(above, ast.Div(), self.argument(), start)
+
     def root(self) -> ast.expr:
-        token = self.step()
-        index = self.in_brackets() if self.sees("[") else None
+        start = self.step().start
+        index = self.operand(self.group()) if self.sees("[") else None
         inner = self.argument()
         name = {2: "sqrt", 3: "cbrt"}.get(2 if index is None else int(number(index) or 0))
         if name or index is None:
-            return self.call_by_name(name or "sqrt", [inner], token.start)
-        one = self.node(ast.Constant(1), token.start)
-        exponent = self.binary_node(one, ast.Div(), index, token.start)
-        return self.binary_node(inner, ast.Pow(), exponent, token.start)
+            return self.apply(name or "sqrt", [inner], start)
+        exponent = self.combine(self.whole_number(1, start), ast.Div(), index, start)
+        return self.combine(inner, ast.Pow(), exponent, start)
 
     def argument(self) -> ast.expr:
-        token = self.tokens[self.at]
+        """What stands behind a command of LaTeX: braces, or else one letter or digit."""
+        token = self.look()
         if self.sees("{"):
             return self.operand(self.group())
-        many = len(token.text) > 1 and token.kind in FACTORS
-        if not self.factor_starts() or (
-            many and token.kind == "number" and not token.text.isdigit()
-        ):
+        many = len(token.text) > 1 and token.kind in ("number", "word")
+        fits = token.kind != "number" or token.text.isdigit()
+        if not self.factor_starts() or not fits:
             raise self.fault_here("an argument in braces")  # `\frac1e5`: no one meaning
         if many and self.typed[token.start] != "\\":
-            middle, (head, rest) = token.start + 1, (token.text[0], token.text[1:])
-            after = token._replace(text=rest, start=middle, spaced=False)
-            self.instead(token._replace(text=head, end=middle), after)
+            middle = token.start + 1
+            after = token._replace(text=token.text[1:], start=middle, spaced=False)
+            self.instead(token._replace(text=token.text[0], end=middle), after)
         self.deeper()
         found = self.operand(self.value())
         self.depth -= 1
@@ -407,19 +439,15 @@ class Operands:
         sign = self.step()
         found = self.find(INDEXED)
         letter = (found and (found[1] or found[2])) or self.index_below()
-        words = self.words
-        self.words = words.inside_sum(letter) if letter else words
-        try:
-            inner = self.factor(PRODUCT)
-        finally:
-            self.words = words
+        words, self.words = self.words, self.words.inside_sum(letter) if letter else self.words
+        inner = self.factor(PRODUCT)
+        self.words = words
         shape = self.shape(inner)
-        if shape is not None and len(shape) != 1 and not (shape and not letter):
+        if shape is not None and len(shape) != 1 and (letter or not shape):
             cure = "write sum(...) with its axis, or einsum('ij,j->i', A, x)"
             raise self.fault(sign, "this sum over indices is not read", cure)
-        said = self.text(sign.start)
-        total = self.call_by_name("sum", [inner], sign.start)
-        self.note(said, total)
+        total = self.apply("sum", [inner], sign.start)
+        self.note(self.text(sign.start), total)
         return total
 
     def index_below(self) -> str:
@@ -429,3 +457,30 @@ class Operands:
             if len(self.shapes.get(stem) or ()) == 1 and re.fullmatch("[a-z]", below):
                 return "" if self.words.meaning(token.text) else below
         return ""
+
+    def derivative(self) -> ast.expr:
+        raise NotImplementedError
+
+
+def is_power(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+SHORT, MOST = 200, 24  # characters that a note repeats; notes that anybody reads
+BRACKETS = ("(", "[", "{", "|", "|(", "⟨", "‖")
+OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
+    "number": Operands.number,
+    "word": lambda parser: parser.word(),
+    **dict.fromkeys("({", Operands.group),
+    **dict.fromkeys("[⟦", Operands.list_),
+    **dict.fromkeys(["|", "|("], Operands.absolute),
+    **dict.fromkeys(RADICALS, Operands.radical),
+    "⦃": Operands.cases,
+    "‖": Operands.norm,
+    "⟨": Operands.angles,
+    r"\frac": lambda parser: parser.fraction(),
+    r"\sqrt": Operands.root,
+    "∑": Operands.sum,
+    "∂": lambda parser: parser.derivative(),
+}
+"""What each sign begins."""

@@ -6,18 +6,26 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
-from gradcheck.answers import tokens as stream
 from gradcheck.answers.cases import COMPARED, by_cases
 from gradcheck.answers.characters import DERIVATIVE, as_set, clip, fault_at
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
-from gradcheck.answers.tokens import LINKS, UNEQUAL, Token, is_of_blanks, spell
+from gradcheck.answers.tokens import (
+    LINKS,
+    UNEQUAL,
+    Commas,
+    Token,
+    is_of_blanks,
+    levels,
+    spell,
+    split,
+)
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
 
@@ -28,27 +36,34 @@ BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
 IS = as_set("is are equals gives ist lautet est vaut es è é")
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n", "\\\\", "\\newline"}
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
-FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<", "^"])
+FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
-LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "..."])
+LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
+TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 MARKER = re.compile(
     r"(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}) \) "
     r"|\( (?P<letter>[a-hA-H]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])|(?P<numbered>\d{1,2}\. (?=\.?\d))"
 )
 OPERATOR = re.compile(
-    r"frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|frac\{∂.*|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
+    r"\\frac\{d\^?\d?\w*\}\{d\w+(?:\^\d|\^\{\d\})?\}.*|\\frac\{∂.*"
+    r"|d\^?\d?\w*(?:\([^()]*\))?/d\w+\^?\d?.*"
     r"|d[A-Za-z]|∂.*|∇.*|dot.*|D_?[a-zA-Z]?\(?\[?[a-zA-Z(]*\)?\]?|grad.*"
 )
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 GRADIENT = (
-    r"(?<!\S)(?:frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
+    r"(?<!\S)(?:\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
     r"|{0} \. grad |grad_{0} )"
 )
+STRANGE = re.compile("[SLso]")
+REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
+BEFORE = re.compile(r"(?:[SLso]|[kd'~](?=[SLso][kdSLso'~]*[SLso]))(?:[kdSLso'~]*[SLso])?[.']*")
+BEHIND = re.compile(r"(?<=[nkd)])[SLso][kdSLso'\-~.!]*$")
+"""Words that say nothing, in a sketch of a text: a letter a token."""
 POINT = re.compile(r"(\w+) = (?:(?:[-/,.$]|[\d.]+(?:[eE][-+]?\d+)?) )+")
 LONG = 4  # letters: among the words of a remark there is one
 MOST = 6  # definitions
@@ -93,7 +108,7 @@ class Outline:
     def formula(self) -> ast.expr:
         for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
             self.tokens = glue(self.tokens, name, re.compile(GRADIENT.format(name[1:])))
-        self.tokens = self.unframe(self.tokens)
+        self.tokens = self.unframe(self.tokens) if self.tokens else []
         if not self.tokens:
             raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
         body = self.answer()
@@ -103,7 +118,8 @@ class Outline:
         return body
 
     def answer(self) -> ast.expr:
-        if not self.reading.single and (listed := self.bare_list()):
+        reading = self.reading
+        if not reading.single and (listed := self.bare_list()):
             return self.parse(self.join_numbers(listed))
         self.tokens = self.join_numbers(self.tokens)
         said = {token.text.lower() for token in self.tokens}
@@ -115,34 +131,49 @@ class Outline:
             return self.read_steps([("", self.trim_words(self.tokens), False)])
         if (found := self.choices(self.tokens)) is not None:
             return found
-        clauses = [Clause(*each) for each in stream.split(self.tokens, self.parts) if each[1]]
-        return self.last_of(self.without_definitions(self.without_words(clauses)))
+        parted = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
+        clauses = []
+        for clause in parted:
+            point = POINT.fullmatch(spell(clause.tokens)) if clause.word in AT_POINT else None
+            if clause.sign and point and point[1] in self.words.names:  # `where x = 2`
+                self.leave_out([clause.sign, *clause.tokens])
+            elif len(parted) > 1 and self.says_nothing(clause.tokens):
+                self.leave_out(clause.tokens)
+            else:
+                clauses.append(clause)
+        return self.last_of(self.without_definitions(clauses))
 
     def fault(self, place: int | Token, message: str, cure: str) -> TextError:
         at = place.start if isinstance(place, Token) else place
         return fault_at(self.typed, at, message, cure)
 
+    def leave_out(self, tokens: Tokens) -> None:
+        if any(token.text.lower() in NEGATIONS for token in tokens):
+            message = "is this the answer, or is it not?"
+            raise self.fault(tokens[0], message, "give the formula alone")
+        if tokens:
+            text = self.typed[tokens[0].start : tokens[-1].end].strip()
+            self.reading.notes.append(f"`{clip(text)}` is left out")
+
     def join_numbers(self, tokens: list[Token]) -> list[Token]:
-        commas = stream.Commas(self.typed, self.words, self.reading.single, self.reading.notes)
+        commas = Commas(self.typed, self.words, self.reading.single, self.reading.notes)
         return commas.join(tokens) if any(token.text == "," for token in tokens) else [*tokens]
 
-    def parse(self, tokens: Tokens, *, condition: bool = False, single: bool = False) -> ast.expr:
-        parser = Parser(self.reading, tokens, single=single)
-        parser.equates = condition
+    # -- trees
+
+    def parse(self, tokens: Tokens, **how: bool) -> ast.expr:
+        parser = Parser(self.reading, tokens, **how)
         tree = parser.whole()
-        self.read = parser.tokens[:-1]
+        self.read = parser.tokens[:-4]
         return tree
 
     def try_to_parse(self, tokens: Tokens) -> tuple[ast.expr | None, TextError | None, Reading]:
         """The tree of a step or why it is none, and a reading whose notes are forgotten."""
-        outside = self.reading
-        self.reading = aside = replace(outside, notes=[], doubts=[], untaken=None)
+        aside = replace(self.reading, notes=[], doubts=[], powers=[], untaken=None)
         try:
-            return self.parse(tokens), None, aside
+            return Parser(aside, tokens).whole(), None, aside
         except TextError as fault:
             return None, fault, aside
-        finally:
-            self.reading = outside
 
     def choices(self, tokens: Tokens, *, environment: bool = False) -> ast.expr | None:
         def value(tokens: Tokens) -> ast.expr:
@@ -153,7 +184,7 @@ class Outline:
 
         if not any(token.text in COMPARED for token in tokens):
             return None
-        condition = partial(self.parse, condition=True)
+        condition = partial(self.parse, equates=True)
         return by_cases(tokens, self.words, value, condition, environment=environment)
 
     def bare_list(self) -> list[Token] | None:
@@ -161,11 +192,11 @@ class Outline:
         if self.tokens[-1].kind != "number":
             return None
         *names, body = self.links(self.tokens)
-        if not body or not all(t.kind in ("number", "line") or t.text in "-+,;" for t in body):
+        texts = [t.text for t in body]
+        if not body or not all(t.kind == "number" or t.text in "-+,;\n" for t in body):
             return None
         blanks = self.words.arrays and is_of_blanks(body)
         commas = [after.spaced for t, after in pairwise(body) if t.text == ","]
-        texts = [t.text for t in body]
         if not (len(commas) > 1 or any(commas) or blanks or ";" in texts):
             return None
         if re.fullmatch(r"\d{1,3}(?:,\d{3})+", "".join(texts)) or ("\n" in texts and not blanks):
@@ -178,28 +209,17 @@ class Outline:
         closing = Token("op", "]", last.end, last.end)
         return [opening, first._replace(spaced=False), *body[1:], closing]
 
-    def leave_out(self, tokens: Tokens) -> None:
-        if any(token.text.lower() in NEGATIONS for token in tokens):
-            message = "is this the answer, or is it not?"
-            raise self.fault(tokens[0], message, "give the formula alone")
-        if tokens:
-            text = self.typed[tokens[0].start : tokens[-1].end].strip()
-            self.reading.notes.append(f"`{clip(text)}` is left out")
-
     # -- frames
 
     def unframe(self, tokens: list[Token]) -> list[Token]:
         """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
-        if not FRAMING.isdisjoint([token.text for token in tokens]):
-            dollars = [t for t in tokens if t.text in ("$", "$$") and t.kind == "op"]
+        if tokens[0].text == "^" or not FRAMING.isdisjoint([token.text for token in tokens]):
+            dollars = [t for t in tokens if t.text in ("$", "$$")]
             if len(dollars) % 2:
                 raise self.fault(dollars[0], *NEVER["$"])
-            tokens = [t for t in tokens if t not in dollars] if dollars else tokens
-            if any(token.text == "&" for token in tokens):
-                tokens = stream.without_columns(tokens)
-            tokens = stream.without_quotes(self.without_remark(tokens))
+            tokens = without_quotes(self.without_remarks(without_columns(tokens)))
             tokens = self.pair_angles(tokens)
-        tokens = stream.strip(tokens, LEADING, stream.TRAILING)
+        tokens = strip(tokens)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
         found = MARKER.match(spell(tokens[:4]))  # `a)`, `2)`, `(b)`, `1.`
@@ -212,18 +232,18 @@ class Outline:
         self.leave_out(tokens[:marker])
         return tokens[marker:]
 
-    def without_remark(self, tokens: list[Token]) -> list[Token]:
+    def without_remarks(self, tokens: list[Token]) -> list[Token]:
         for at, token in enumerate(tokens):
-            if at and token.kind == "op" and token.text in ("#", "//"):
+            if at and token.text in ("#", "//"):
                 line = [*takewhile(lambda t: t.kind != "line", tokens[at:])]
                 if token.text == "#" or self.says_nothing(line[1:]):
                     self.leave_out(line)
-                    return self.without_remark([*tokens[:at], *tokens[at + len(line) :]])
+                    return self.without_remarks([*tokens[:at], *tokens[at + len(line) :]])
         return tokens
 
     def pair_angles(self, tokens: list[Token]) -> list[Token]:
         """`<1, 2>` is a list, `2<a, x> a` has the product of two vectors."""
-        signs = [k for k, t in enumerate(tokens) if t.text in ("<", ">", "<=", ">=")]
+        signs = [k for k, t in enumerate(tokens) if t.text in UNEQUAL - {"!="}]
         whole = signs == [0, len(tokens) - 1]
         found = list(tokens)
         for a, b in zip(signs[::2], signs[1::2], strict=False):
@@ -237,76 +257,61 @@ class Outline:
 
     # -- words
 
-    def is_strange(self, token: Token) -> bool:
-        """Whether a token is a word that means nothing here, whole or in pieces."""
-        if token.kind != "word" or token.text in KEPT or token.text in self.reading.own:
-            return False
-        lower = token.text.lower()
-        if lower in UNFINISHED or lower in STOP:
-            return lower not in UNFINISHED and self.words.meaning(token.text) is None
-        if not token.text.isalpha() or self.words.meant(token.text):
-            return False
-        return not segment(self.words, token.text, opens=False)
+    def sketch(self, tokens: Tokens) -> str:
+        """One letter a token, to search in: what its word says here."""
+        return "".join(map(self.letter, tokens))
 
-    def is_said(self, run: Tokens) -> bool:
-        """Whether words are those of a sentence, and not a name misspelt."""
-        strange = [t for t in run if self.is_strange(t)]
-        return any(t.text in STOP for t in strange) or len(strange) > 1
+    def letter(self, token: Token) -> str:
+        """Of words: d(eclared), k(nown); S(aid in sentences), L(ong), s(hort), o(ne letter)."""
+        text = token.text
+        if token.kind != "word":
+            ends = ")" if text in ENDS else "(" if text in ("(", "[") else "x"
+            sign = "~" if text == "-" and not token.spaced else text if text in "'-.!" else ends
+            return "n" if token.kind in ("number", "transpose") else sign
+        lower = text.lower()
+        if text in KEPT or text in self.reading.own or lower in UNFINISHED:
+            return "k"
+        known = self.words.meaning(text) if lower in STOP else self.words.meant(text)
+        if known or not (lower in STOP or text.isalpha()):
+            return "d" if text in self.words.names else "k"
+        if text in STOP:
+            return "S"
+        if lower not in STOP and segment(self.words, text, opens=False):
+            return "k"
+        return "L" if len(text) >= LONG else "s" if text[1:] else "o"
 
     def says_nothing(self, tokens: Tokens) -> bool:
         """Whether there are words only, and enough of them that are no names of this problem."""
-        if not all(t.kind == "word" or t.text in ("'", "-", ".", "!") for t in tokens):
-            return False
-        words = [t for t in tokens if t.kind == "word"]
-        strange = [t for t in words if self.is_strange(t)]
-        named = [t for t in words if t.text in self.words.names and t not in strange]
-        said = [t for t in strange if t.text in STOP or len(t.text) >= LONG]
-        return bool(said) and (not named or len(strange) > 1)
+        found = REMARK.fullmatch(sketch := self.sketch(tokens))
+        return found is not None and ("d" not in sketch or len(STRANGE.findall(sketch)) > 1)
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
-        """A stretch without the words, asides and points `at x = 2` at its ends."""
+        """A stretch without the words and asides at its ends, which say nothing."""
+        sketch = self.sketch(tokens)
         while tokens:
-            first = self.words_before(tokens)
-            self.leave_out(tokens[:first])
-            last = self.words_behind(tokens[first:])
-            self.leave_out(tokens[len(tokens) - last :])
-            if not first + last:
+            found = BEFORE.match(sketch)
+            first = found.end() if found and is_said(found[0]) else 0
+            first = 0 if first == len(tokens) else first
+            last = len(tokens) - self.words_behind(tokens[first:], sketch[first:])
+            if (first, last) == (0, len(tokens)):
                 break
-            tokens = tokens[first : len(tokens) - last]
+            self.leave_out(tokens[:first])
+            self.leave_out(tokens[last:])
+            tokens, sketch = tokens[first:last], sketch[first:last]
         return tokens
 
-    def words_before(self, tokens: Tokens) -> int:
-        """How many tokens are words that say nothing before a formula."""
-        run = []
-        for token in tokens:
-            hyphen = token.text == "-" and not token.spaced
-            if not (token.kind == "word" or token.text == "'" or hyphen):
-                break
-            run.append(token)
-        strange = [k for k, token in enumerate(run) if self.is_strange(token)]
-        begins = strange and (strange[0] == 0 or (strange[0] == 1 and len(strange) > 1))
-        if not begins or not self.is_said(run):
-            return 0
-        last = strange[-1] + 1
-        while last < len(tokens) and tokens[last].text in (".", "'"):
-            last += 1
-        return last if last < len(tokens) else 0
-
-    def words_behind(self, tokens: Tokens) -> int:
+    def words_behind(self, tokens: Tokens, sketch: str) -> int:
         """How many tokens are words that say nothing behind a formula, in brackets or not."""
-        opening = max((k for k, t in enumerate(tokens) if t.text in ("(", "[")), default=0)
-        inside = tokens[opening + 1 : -1]
-        aside = opening and inside and tokens[opening].spaced and tokens[-1].text in (")", "]")
-        if aside and self.says_nothing(inside):
+        opening = sketch.rfind("(")
+        aside = opening > 0 and tokens[opening].spaced and tokens[-1].text in (")", "]")
+        if aside and self.says_nothing(tokens[opening + 1 : -1]):
             return len(tokens) - opening
-        run = [*takewhile(lambda t: t.kind == "word" or t.text in "'-.!", reversed(tokens))]
-        tail = [*dropwhile(lambda token: not self.is_strange(token), reversed(run))]
-        if not tail or len(tail) == len(tokens):
+        found = BEHIND.search(sketch)
+        if not found:
             return 0
-        before = tokens[-len(tail) - 1]
-        ends = before.kind in ("number", "word", "transpose") or before.text in ENDS
-        said = self.is_said(tail) and any(len(t.text) > 1 for t in tail)
-        return len(tail) if ends and (said or tail[0].text in ("dx", "dy", "dt")) else 0
+        tail = tokens[found.start() :]
+        said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
+        return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
 
     def is_label(self, tokens: Tokens, *, colon: bool = False) -> bool:
         """Whether what stands before a sign is a name, words, or a rule in other names.
@@ -315,12 +320,13 @@ class Outline:
         """
         if not tokens or names_a_derivative(tokens, colon) or self.says_nothing(tokens):
             return True
-        if all(self.is_strange(t) and len(t.text) > colon for t in tokens):
+        strange = STRANGE.findall(self.sketch(tokens))
+        if len(strange) == len(tokens) and all(len(t.text) > colon for t in tokens):
             return True
         if colon:
             return tokens[-1].text == "grad"
         letters = "".join(t.text for t in tokens if t.kind == "word")
-        primed = not any(t.kind == "number" for t in tokens) and any(t.text == "'" for t in tokens)
+        primed = any(t.text == "'" for t in tokens) and all(t.kind != "number" for t in tokens)
         return primed and not any(self.words.meaning(letter) for letter in letters)
 
     # -- clauses
@@ -330,13 +336,11 @@ class Outline:
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return not self.goes_on(k)
-        if token.kind == "op":
-            if token.text != ":" or not 0 < len(before) < LABEL:
-                return token.text in (",", ";")
+        if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
             return defined is not None and mentions(defined[0], tokens[k + 1 :])
         if token.kind != "word" or token.text in self.words.names:
-            return False
+            return token.text in (",", ";")
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
         if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
             return rest[0].text in self.words.names or word in PARTING
@@ -362,30 +366,19 @@ class Outline:
         """The stretches between equals signs, and behind a colon or `is` after a name."""
 
         def parts(k: int, before: Tokens) -> bool:
-            token = tokens[k]
-            if token.kind == "op" and token.text in LINKS:
+            text = tokens[k].text
+            if text in LINKS:
                 return True
-            if not 0 < len(before) < LABEL or token.text not in IS | {":"}:
+            if not 0 < len(before) < LABEL or text not in IS | {":"}:
                 return False
-            if token.kind == "op":
+            if text == ":":
                 return self.is_label(before, colon=True)
-            named = self.words.meaning(token.text) is None and k + 1 < len(tokens)
+            named = self.words.meaning(text) is None and k + 1 < len(tokens)
             return named and names_a_derivative(before, label=True)
 
-        return [stretch for _, stretch in stream.split(tokens, parts)]
+        return [stretch for _, stretch in split(tokens, parts)]
 
-    def without_words(self, clauses: list[Clause]) -> list[Clause]:
-        """The clauses that say something; the others are noted."""
-        kept = []
-        for clause in clauses:
-            point = POINT.fullmatch(spell(clause.tokens)) if clause.word in AT_POINT else None
-            if clause.sign and point and point[1] in self.words.names:  # `where x = 2`
-                self.leave_out([clause.sign, *clause.tokens])
-            elif len(clauses) > 1 and self.says_nothing(clause.tokens):
-                self.leave_out(clause.tokens)
-            else:
-                kept.append(clause)
-        return kept
+    # -- definitions
 
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
@@ -443,9 +436,10 @@ class Outline:
     # -- steps
 
     def last_of(self, clauses: list[Clause]) -> ast.expr:
-        if below := next((c.sign for c in clauses[1:] if c.word in BELOW | AT_POINT), None):
-            message = f"what stands behind {below.text} defines nothing"
-            raise self.fault(below, message, "write where u = x^2")
+        for clause in clauses[1:]:
+            if clause.sign and clause.word in BELOW | AT_POINT:
+                message = f"what stands behind {clause.sign.text} defines nothing"
+                raise self.fault(clause.sign, message, "write where u = x^2")
         parting = next((c.sign for c in clauses[1:] if c.word in (",", ";", "and")), None)
         if parting and not all(len(self.links(c.tokens)) > 1 for c in clauses):
             fault = "several formulas", "give one formula"
@@ -488,25 +482,30 @@ class Outline:
         return tree is not None and aside.untaken is not None
 
     def read_steps(self, steps: list[tuple[str, list[Token], bool]]) -> ast.expr:
-        label = next((label for label, *_ in reversed(steps) if label), "")
+        """The tree of the last step; the others are kept, but for those of another name."""
+        due = next((label for label, *_ in reversed(steps) if label), "")
         lines = [t.start for t in self.tokens if t.kind == "line"]
-        for name, tokens, chained in steps[:-1]:
-            if name not in ("", label):
+        tree: ast.expr | None = None
+        for k, (label, tokens, chained) in enumerate(steps, 1 - len(steps)):
+            start, fault = tokens[0].start, None
+            if k < 0 and label not in ("", due):
                 self.leave_out(tokens)
                 continue
-            tree, fault, _ = self.try_to_parse(tokens)
-            start = tokens[0].start
-            place = start, tokens[-1].end, 1 + sum(at < start for at in lines)
-            self.steps.append(WorkingStep(tree, *place, name, fault, chained))
-        name, tokens, _ = steps[-1]
-        start = tokens[0].start
-        place = start, tokens[-1].end, 1 + sum(at < start for at in lines)
-        if lines:
-            inside = zip(tokens, stream.levels(tokens), strict=True)
-            tokens = [t for t, level in inside if t.kind != "line" or level]
-        tree = self.parse(tokens)
-        self.steps.append(WorkingStep(tree, *place, name))
+            if k < 0:
+                tree, fault, _ = self.try_to_parse(tokens)
+            else:
+                inside = zip(tokens, levels(tokens), strict=True)
+                tree = self.parse([t for t, level in inside if t.kind != "line" or level])
+            line = 1 + sum(at < start for at in lines)
+            end = tokens[-1].end
+            self.steps.append(WorkingStep(tree, start, end, line, label, fault, chained and k < 0))
+        assert tree is not None
         return tree
+
+
+def is_said(sketch: str) -> bool:
+    """Whether words are those of a sentence, and not a name misspelt."""
+    return "S" in sketch or len(STRANGE.findall(sketch)) > 1
 
 
 def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
@@ -519,6 +518,34 @@ def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
         return True
     unprimed = PRIME.sub("", text)
     return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
+
+
+def without_columns(tokens: list[Token]) -> list[Token]:
+    """A text without dollar signs and the signs that align its equals signs, or begin a line."""
+    tokens = [t for t in tokens if t.text not in ("$", "$$")]
+    ends = Token("end", "", 0, 0)
+    kept = []
+    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
+        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
+        kept += [] if token.text == "&" and aligned else [token]
+    return kept
+
+
+def without_quotes(tokens: list[Token]) -> list[Token]:
+    """A text without the marks of quotation, or Markdown's stars, at both ends."""
+    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^"):
+        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
+        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
+            break
+        tokens = [*tokens[1:last], *tokens[last + 1 :]]
+    return tokens
+
+
+def strip(tokens: Iterable[Token]) -> list[Token]:
+    found = [*dropwhile(lambda token: token.text in LEADING, tokens)]
+    while found and found[-1].text in TRAILING:
+        found.pop()
+    return found
 
 
 def glue(tokens: Tokens, name: str, pattern: re.Pattern[str] | None = None) -> list[Token]:

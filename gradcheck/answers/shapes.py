@@ -15,8 +15,6 @@ Shape = tuple[int, ...]
 MATRIX = 2  # axes
 WHOLE = frozenset({"sum", "mean", "prod", "max", "min", "norm", "trace", "det", "logabsdet"})
 """Functions that give one number where they are told no axis."""
-MAKERS = frozenset({"ones", "zeros", "eye"})
-"""Functions that make an array of a number."""
 ALIKE = frozenset({"inv", "softmax", "log_softmax"})
 """Functions that look at many entries and keep the shape."""
 
@@ -26,13 +24,13 @@ class Shapes:
 
     def __init__(self, named: Mapping[str, Shape]) -> None:
         self.named = named
-        self.known: dict[int, tuple[ast.expr, Shape | None]] = {}  # holds nodes: ids stay theirs
+        self.known: dict[ast.expr, Shape | None] = {}
 
     def of(self, node: ast.expr) -> Shape | None:
         """The shape of a value; those of a long chain are asked for at every step."""
-        if id(node) not in self.known:
-            self.known[id(node)] = node, self._find(node)
-        return self.known[id(node)][1]
+        if node not in self.known:
+            self.known[node] = self._find(node)
+        return self.known[node]
 
     def _find(self, node: ast.expr) -> Shape | None:
         match node:
@@ -54,35 +52,18 @@ class Shapes:
                 return None if shape is None else shape[::-1]
             case ast.UnaryOp(_, inner):
                 return self.of(inner)
-            case ast.Subscript(inner, ast.Tuple(places)):
+            case ast.Subscript(inner, index):
+                places = index.elts if isinstance(index, ast.Tuple) else [index]
                 return _index(self.of(inner), [_place(part) for part in places])
-            case ast.Subscript(inner, place):
-                return _index(self.of(inner), [_place(place)])
-            case ast.Call(ast.Name(function), [inner], words) if function in WHOLE:
-                return _reduce(self.of(inner), {word.arg: word.value for word in words})
+            case ast.Call(ast.Name(function), [inner], keywords) if function in WHOLE:
+                return _reduce(self.of(inner), {word.arg: word.value for word in keywords})
             case ast.Call(ast.Name(function), [inner, *_]) if function in ALIKE:
                 return self.of(inner)
+            case ast.Call(ast.Name("ones" | "zeros" | "eye" as function), [inner], []):
+                length = self._length(inner)
+                return None if length is None else (length,) * (1 + (function == "eye"))
             case ast.Call(ast.Name(function), args, []):
-                return self._of_call(function, args)
-        return None
-
-    def _of_call(self, function: str, args: Sequence[ast.expr]) -> Shape | None:
-        if function in MAKERS and len(args) == 1:
-            length = self._length(args[0])
-            return None if length is None else (length,) * (1 + (function == "eye"))
-        given = [self.of(arg) for arg in args]
-        if any(shape is None for shape in given):
-            return None
-        row = TABLE.get(function)
-        if row is not None and row.elementwise:
-            return reduce(broadcast, given)
-        match function, given:
-            case "diag", [(n,)]:
-                return (n, n)
-            case "diag", [(n, m)]:
-                return (min(n, m),)
-            case "outer", [(n,), (m,)]:
-                return (n, m)
+                return _apply(function, [self.of(arg) for arg in args])
         return None
 
     def _length(self, tree: ast.expr) -> int | None:
@@ -107,6 +88,48 @@ class Shapes:
             case ast.BinOp(inner, ast.Div(), _) | ast.UnaryOp(_, inner):
                 return self.is_row(inner)
         return is_turned(tree)
+
+
+def _apply(function: str, given: Sequence[Shape | None]) -> Shape | None:
+    row = TABLE.get(function)
+    match function, given:
+        case "diag", [(n,)]:
+            return (n, n)
+        case "diag", [(n, m)]:
+            return (min(n, m),)
+        case "outer", [(n,), (m,)]:
+            return (n, m)
+    return reduce(broadcast, given) if row is not None and row.elementwise and given else None
+
+
+def _place(part: ast.expr) -> Any:
+    match part:
+        case ast.Slice(None, None, None):
+            return slice(None)
+        case ast.Constant(None):
+            return None
+    value = number(part)
+    return "unknown" if value is None else value
+
+
+def _index(shape: Shape | None, places: Sequence[Any]) -> Shape | None:
+    try:
+        return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape
+    except IndexError:
+        return None
+
+
+def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | None:
+    if not told:
+        return ()
+    match told.get("axis"), told.get("keepdims", ast.Constant(False)):
+        case ast.expr() as where, ast.Constant(kept) if len(told) == 1 + ("keepdims" in told):
+            axis = number(where)
+            if shape is not None and axis in range(-len(shape), len(shape)):
+                places: list[Any] = [slice(None)] * len(shape)
+                places[int(axis or 0)] = slice(1) if kept else 0
+                return _index(shape, places)
+    return None
 
 
 def is_turned(tree: ast.expr) -> TypeGuard[ast.Attribute]:
@@ -138,36 +161,6 @@ def _cure(product: ast.BinOp, a: Shape, b: Shape) -> str:
         if fits and len(one) + len(two) > MATRIX:
             return f"`{text}` should be transposed: {told}"
     return f"`{left}` and `{right}` cannot be multiplied: {told}"
-
-
-def _place(part: ast.expr) -> Any:
-    match part:
-        case ast.Slice(None, None, None):
-            return slice(None)
-        case ast.Constant(None):
-            return None
-    value = number(part)
-    return "unknown" if value is None else value
-
-
-def _index(shape: Shape | None, places: Sequence[Any]) -> Shape | None:
-    try:
-        return None if shape is None else np.broadcast_to(0, shape)[tuple(places)].shape
-    except IndexError:
-        return None
-
-
-def _reduce(shape: Shape | None, told: dict[str | None, ast.expr]) -> Shape | None:
-    if not told:
-        return ()
-    axis, kept = number(told.get("axis", ast.Name(""))), told.get("keepdims", ast.Constant(False))
-    if shape is None or not isinstance(axis, int) or axis not in range(-len(shape), len(shape)):
-        return None
-    if not told.keys() <= {"axis", "keepdims"} or not isinstance(kept, ast.Constant):
-        return None
-    places: list[Any] = [slice(None)] * len(shape)
-    places[axis] = slice(1) if kept.value else 0
-    return _index(shape, places)
 
 
 def broadcast(a: Shape | None, b: Shape | None) -> Shape | None:

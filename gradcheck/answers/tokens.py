@@ -4,8 +4,8 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import dropwhile, pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
@@ -19,40 +19,43 @@ FONTS = (
     "|textit|texttt|mbox|vec"
 )
 FRAMES = "equation|aligned|align|gathered|gather|displaymath|math|split|alignat|eqnarray"
-SIZED = r"(?:left|right|middle|[bB]igg?[lr]?)(?![A-Za-z])\*?"
+SPACES = (
+    "q?quad|(?:display|text)style|thinspace|limits|nonumber|notag|ensuremath|(?:under|over)line"
+)
 COLUMNS = r"(?:\{[lcr| ]+\})?"
 TOKEN = re.compile(
-    r"(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
-    r"|(?P<blank>[ ]+|\\(?:[,;:! ]|q?quad\b|(?:display|text)style\b|thinspace\b|limits\b"
-    rf"|nonumber\b|notag\b|ensuremath\b|underline\b|overline\b|boxed\b|fbox\b|{SIZED}\s*\.?))"
+    r"(?P<blank>[ ]+)|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<word>[^\W\d_]\w*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
+    r"|(?P<string>(?<=einsum\()\s?(['\"])[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\5)"
+    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|[^\\\n])"
+    r"|(?P<line>\n|\\\\|\\newline\b)"
+    r"|(?P<left>\\(?:left|[bB]igg?l)\s*\|)|(?P<right>\\(?:right|[bB]igg?r)\s*\|)"
+    rf"|(?P<gap>\\(?:[,;:! ]|(?:{SPACES}|boxed|fbox)\b"
+    r"|(?:left|right|middle|[bB]igg?[lr]?)(?![A-Za-z])\*?\s*\.?))"
     rf"|(?P<frame>\\(?:begin|end)\s*\{{(?:{FRAMES})\*?\}}{COLUMNS})"
-    r"|(?P<number>(?:\d+(?:\.(?![*/^.])\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
     rf"|\\(?:{FONTS})\s*(?:\{{\s*(?P<font>[A-Za-z](?:\w|\\_)*)\s*\}}|(?P<letter>[A-Za-z]\b)"
     r"|\{(?P<said>[^{}\\]*)\})"
-    r"|(?P<line>\n|\\\\|\\newline\b)"
     rf"|(?P<cases>(?:\\\{{\s*\\begin\s*\{{array\}}|\\begin\s*\{{[dr]?cases\*?\}}){COLUMNS})"
     rf"|(?P<rows>\\begin\s*\{{(?:[pbvB]?matrix|smallmatrix|array)\*?\}}{COLUMNS})"
     r"|(?P<end>\\end\s*\{(?:[dr]?cases|[pbvB]?matrix|smallmatrix|array)\*?\})"
-    r"|\\(?P<command>(?:sum|int|prod|lim)(?![A-Za-z])|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)"
-    r"|(?P<string>(?<=einsum\()\s?(?:'[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?'"
-    r"|\"[A-Za-z, ]{1,60}(?:->[A-Za-z ]{0,12})?\"))"
-    r"|(?P<word>[^\W\d_]\w*(?:(?<=_)\{\w+\})?|_\w+|_\{\w+\})"
-    r"|(?P<op>\.[*/^]|\*\*|<=|>=|==|!=|:=|=>|->|//|\.\.\.|\$\$?|.)",
+    r"|\\(?P<command>(?:sum|int|prod|lim)(?![A-Za-z])"
+    r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)|(?P<lone>.)",
     re.DOTALL,
 )
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
-SET = {"left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
-SIGNS = {
+SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
+COMMANDS = {
     **{sign: sign for sign in "*^+-/=<>_$&#%"},
     **dict.fromkeys("()[]", "$"),
     **as_table(r"""
 ·: cdot bullet; *: times ast; ⊙: odot circ; /: div oslash; <: lt; >: gt; <=: le leq leqslant
 >=: ge geq geqslant; !=: ne neq; =>: Rightarrow implies to rightarrow; (: { lbrace; ): } rbrace
 [: lbrack; ]: rbrack; ⟨: langle; ⟩: rangle; |: vert; |(: lvert; |): rvert; ‖: Vert lVert rVert |
-≈: approx simeq; frac: frac dfrac tfrac cfrac nicefrac sfrac flatfrac; root: sqrt; ∑: sum; ∈: in
+≈: approx simeq; \frac: frac dfrac tfrac cfrac nicefrac sfrac flatfrac; \sqrt: sqrt; ∑: sum; ∈: in
 and: land wedge; or: lor vee; °: degree; ': prime; :: colon; ∂: partial; ∇: nabla
 """),
 }
+"""LaTeX's commands and the signs they stand for; all others are names."""
 
 
 class Token(NamedTuple):
@@ -69,58 +72,47 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
     """The tokens of a text or of a stretch; what cannot be one is refused where it stands."""
     tokens: list[Token] = []
     spaced = False
-    stop = len(plain.text) if stop is None else stop
-    for m in TOKEN.finditer(plain.text, first, stop):
+    places = plain.places
+    for m in TOKEN.finditer(plain.text, first, len(plain.text) if stop is None else stop):
         kind = m.lastgroup or ""
-        if kind in ("blank", "frame"):
-            spaced |= kind == "blank"
+        if kind in ("blank", "gap", "frame"):
+            spaced |= kind != "frame"
             continue
         if kind == "said":
             said = tokenize(typed, plain, *m.span("said"))
             tokens += [token._replace(spaced=True) for token in said]
+            spaced = True
+            continue
+        shown, start, end = m[kind], places[m.start()], places[m.end() - 1] + 1
+        if kind == "op":
+            shown = OPS.get(shown, shown)
+        elif kind == "number":
+            if len(shown) > DIGITS or not shown.isdigit():
+                _check_number(typed, start, shown)
+        elif kind == "word":
+            while shown[0] in GREEK and len(shown) > 1 and shown[1] != "_":  # a name by itself
+                tokens.append(Token("word", shown[0], start, start + 1, spaced))
+                shown, start, spaced = shown[1:], start + 1, False
+            shown = _check_word(typed, start, shown)
+        elif kind in SET:
+            kind, shown = "line" if kind == "line" else "op", SET[kind]
+        elif kind == "string":
+            shown = shown.strip()[1:-1].replace(" ", "")
         else:
-            start, end = plain.places[m.start()], plain.places[m.end() - 1] + 1
-            shown = m[kind]
-            if kind == "word" and (shown[0] in GREEK or len(shown) > NAME or "{" in shown):
-                tokens += _words(typed, shown, start, end, spaced)
-            else:
-                tokens.append(Token(*_read_piece(typed, kind, shown, start), start, end, spaced))
-        spaced = kind == "said"
+            kind, shown = _name_command(typed, kind, shown, start)
+        tokens.append(Token(kind, shown, start, end, spaced))
+        spaced = False
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
         raise fault_at(typed, tokens[TOKENS].start, message, "simplify it first")
     return tokens
 
 
-def _read_piece(typed: str, kind: str, shown: str, start: int) -> tuple[str, str]:
-    if kind == "op":
-        return kind, OPS.get(shown, shown)
-    if kind == "number":
-        _within_limits(typed, start, shown)
-    elif kind in SET:
-        return "op", SET[kind]
-    elif kind == "string":
-        shown = shown.strip()[1:-1].replace(" ", "")
-    elif kind == "command":
-        return _command(typed, shown, start)
-    elif kind in ("font", "letter"):
-        return "word", shown.replace("\\", "")
-    return kind, shown
-
-
-def _words(typed: str, word: str, start: int, end: int, spaced: bool) -> list[Token]:
-    """A Greek letter is a name by itself, unless a subscript follows; braces go."""
-    letters: list[Token] = []
-    while word[0] in GREEK and len(word) > 1 and word[1] != "_":
-        letters.append(Token("word", word[0], start, start + 1, spaced))
-        word, start, spaced = word[1:], start + 1, False
-    word = _within_length(typed, start, word.replace("{", "").replace("}", ""))
-    return [*letters, Token("word", word, start, end, spaced)]
-
-
-def _command(typed: str, command: str, start: int) -> tuple[str, str]:
-    if command in SIGNS:
-        return "op", SIGNS[command]
+def _name_command(typed: str, kind: str, command: str, start: int) -> tuple[str, str]:
+    if kind in ("font", "letter"):
+        return "word", command.replace("\\", "")
+    if command in COMMANDS:
+        return "op", COMMANDS[command]
     if command in ("top", "intercal"):
         return "transpose", "T"
     if command in ADVICE:
@@ -128,19 +120,18 @@ def _command(typed: str, command: str, start: int) -> tuple[str, str]:
         raise fault_at(typed, start, message, ADVICE[command], len(command) + 1)
     if not command[0].isalpha():
         raise fault_at(typed, start, "a backslash without a command", "leave it out")
-    return "word", _within_length(typed, start, re.sub(r"[\s{}]", "", command))
+    return "word", _check_word(typed, start, re.sub(r"\s", "", command))
 
 
-def _within_length(typed: str, start: int, word: str) -> str:
+def _check_word(typed: str, start: int, word: str) -> str:
+    word = word.replace("{", "").replace("}", "")
     if len(word) > NAME:
         message = f"a name of {len(word)} letters: at most {NAME} are read"
         raise fault_at(typed, start, message, "write * between factors", len(word))
     return word
 
 
-def _within_limits(typed: str, start: int, digits: str) -> None:
-    if len(digits) <= DIGITS and digits.isdigit():
-        return
+def _check_number(typed: str, start: int, digits: str) -> None:
     mantissa, _, exponent = digits.lower().partition("e")
     significant = len(mantissa.replace(".", "").lstrip("0"))
     if significant > DIGITS:
@@ -151,46 +142,39 @@ def _within_limits(typed: str, start: int, digits: str) -> None:
         raise fault_at(typed, start, message, "write it as a formula", len(digits))
 
 
+CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧"}
+STEPS = dict.fromkeys(CLOSING, 1) | dict.fromkeys(CLOSING.values(), -1)
+LINKS = frozenset(["=", "=>", "≈"])
+UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
+
+
 def spell(tokens: Iterable[Token]) -> str:
     """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
     return "".join([f"{token.text} " for token in tokens])
-
-
-def token_span(text: str, found: re.Match[str]) -> tuple[int, int]:
-    return text.count(" ", 0, found.start()), text.count(" ", 0, found.end())
-
-
-CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧"}
-OPENS, CLOSES = frozenset(CLOSING), frozenset(CLOSING.values())
-LINKS = frozenset(["=", "=>", "≈"])
-TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>"])
-UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 
 
 def levels(tokens: Iterable[Token]) -> Iterator[int]:
     """How many brackets and environments are open at each token: the one it opens, too."""
     level = 0
     for token in tokens:
-        if token.kind == "op":
-            level += (token.text in OPENS) - (token.text in CLOSES)
+        level += STEPS.get(token.text, 0)
         yield level
 
 
 def split(
     tokens: Sequence[Token], parts: Callable[[int, Sequence[Token]], bool]
-) -> Iterator[tuple[Token | None, list[Token]]]:
+) -> list[tuple[Token | None, list[Token]]]:
     """The stretches between tokens that part them outside of brackets, and what is before each.
 
     `parts` is asked whether a token does, given its place and the stretch before it.
     """
-    sign, found = None, list[Token]()
+    found: list[tuple[Token | None, list[Token]]] = [(None, [])]
     for k, level in enumerate(levels(tokens)):
-        if level <= 0 and parts(k, found):
-            yield sign, found
-            sign, found = tokens[k], []
+        if level <= 0 and parts(k, found[-1][1]):
+            found.append((tokens[k], []))
         else:
-            found.append(tokens[k])
-    yield sign, found
+            found[-1][1].append(tokens[k])
+    return found
 
 
 def closing_at(tokens: Sequence[Token], opening: int) -> int:
@@ -205,17 +189,19 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
         return False
     blank = False
     for before, token in pairwise(inside):
-        if token.text in "+-" and before.kind == "number" and not token.spaced:
+        sign = token.text in "+-"
+        if sign and before.kind == "number" and not token.spaced:
             return False
         if before.text in "+-" and token.spaced:
             return False
-        starts = token.kind == "number" or token.text in "+-["
+        starts = token.kind == "number" or sign or token.text == "["
         blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
     return blank
 
 
 DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
+ROWS = re.compile(r"(?:[-+] )?\d+ (?:, \d+ )?(?:; (?:[-+] )?\d+ (?:, \d+ )?)+")
 INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
 SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
 """Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
@@ -238,9 +224,10 @@ class Commas(NamedTuple):
         parting, at = [False], 0  # of each open bracket
         while at < len(tokens):
             token, stop = tokens[at], at + 1
-            if token.kind == "op" and token.text in OPENS:
+            step = STEPS.get(token.text, 0)
+            if step > 0:
                 parting.append(self.is_list(tokens, at, parting[-1]))
-            elif token.kind == "op" and token.text in CLOSES and parting[1:]:
+            elif step < 0 and parting[1:]:
                 parting.pop()
             elif token.text == "," and parting[1:]:
                 parting[-1] = True
@@ -265,12 +252,9 @@ class Commas(NamedTuple):
     def number(self, tokens: Sequence[Token], at: int) -> tuple[Token, int]:
         """The number at a place with what its commas join to it, and where it stops."""
         first, stop = tokens[at], at + 1
-        while (
-            stop + 1 < len(tokens)
-            and tokens[stop].text == ","
-            and tokens[stop + 1].kind == "number"
-            and not (tokens[stop].spaced or tokens[stop + 1].spaced)
-        ):
+        for comma, after in zip(tokens[at + 1 :: 2], tokens[at + 2 :: 2], strict=False):
+            if comma.text != "," or after.kind != "number" or comma.spaced or after.spaced:
+                break
             stop += 2
         text = "".join(token.text for token in tokens[at:stop])
         whole = first._replace(end=tokens[stop - 1].end)
@@ -295,41 +279,12 @@ class Commas(NamedTuple):
 
     def are_decimals(self, tokens: Sequence[Token], at: int) -> bool:
         """Whether the commas of `[0,5; 1,5]` are decimal commas."""
-        rows = spell(tokens[at + 1 : closing_at(tokens, at)]).split("; ")
-        if not rows[1:] or not all(re.fullmatch(r"([-+] )?\d+ (, \d+ )?", row) for row in rows):
+        inside = spell(tokens[at + 1 : closing_at(tokens, at)])
+        if not ROWS.fullmatch(inside):
             return False
+        rows = inside.split("; ")
         if all("," in row for row in rows) and (len(rows), 2) in self.words.shapes.values():
             message = "commas may part the numbers of a row, or be decimal commas"
             cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
             raise fault_at(self.typed, tokens[at].start, message, cure)
-        return any("," in row for row in rows)
-
-
-def without_columns(tokens: list[Token]) -> list[Token]:
-    """A text without the signs that align its equals signs, or begin a line."""
-    ends = Token("end", "", 0, 0)
-    kept = []
-    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
-        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
-        kept += [] if token.text == "&" and aligned else [token]
-    return kept
-
-
-def without_quotes(tokens: list[Token]) -> list[Token]:
-    """A text without the marks of quotation, or Markdown's stars, at both ends."""
-    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^") and tokens[0].kind == "op":
-        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
-        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
-            break
-        tokens = [*tokens[1:last], *tokens[last + 1 :]]
-    return tokens
-
-
-def strip(tokens: list[Token], leading: Collection[str], trailing: Collection[str]) -> list[Token]:
-    def is_sign(token: Token, among: Collection[str]) -> bool:
-        return token.kind == "line" or (token.kind == "op" and token.text in among)
-
-    found = [*dropwhile(lambda token: is_sign(token, leading), tokens)]
-    while found and is_sign(found[-1], trailing):
-        found.pop()
-    return found
+        return "," in inside

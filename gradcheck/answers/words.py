@@ -52,7 +52,7 @@ IN_PYTHON = {"lambda": ("lam", "lambda_", "lmbda", "lmbd"), "epsilon": ("eps",)}
 """What programs call these letters: `lambda` is a word of Python's."""
 NUMBERED = re.compile(r"([A-Za-z]+)([0-9]+)")
 ENTRY = re.compile(r"([A-Za-z]\w*?)_(\d{1,3}|[a-z])")
-KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T"}
+KEPT = {*MODULES, *WRAPPERS, *LITERALS, "T", "Σ_"}
 SHORTEST = 2  # letters of a function's name inside a word
 REMEMBERED = 4_096  # words
 MOST = 2  # ways to take a word apart that are looked for
