@@ -219,7 +219,6 @@ eigenvectors: Op = _in_floats(
 
 @formula(np.linalg.eigh)
 def eigh(a: Numbers, UPLO: str = "L") -> Numbers:  # noqa: N803 - NumPy's word
-    """The eigenvalues of a symmetric matrix, from the smallest on, and the unit vectors."""
     return type(np.linalg.eigh(np.eye(1)))(eigvalsh(a, UPLO), eigenvectors(a, UPLO))
 
 

@@ -208,7 +208,6 @@ def tensordot(a: Numbers, b: Numbers, axes: Numbers = 2, axis: Numbers = None) -
 
 @formula(np.dot)
 def dot(a: Numbers, b: Numbers) -> Numbers:
-    """The sum over the last axis of a and the last but one (or the only one) of b."""
     if not (np.ndim(a) and np.ndim(b)):
         return a * b
     return a @ b if np.ndim(b) < 3 else tensordot.meaning(a, b, ([-1], [-2]))
@@ -222,14 +221,12 @@ formula(np.vdot)(lambda a, b: np.ravel(a) @ np.ravel(b))
 
 @formula(np.vecdot, also=(np.linalg.vecdot,))
 def vecdot(a: Numbers, b: Numbers, axis: int = -1) -> Numbers:
-    """The products of vectors along an axis."""
     a, b = (v if axis == -1 else np.moveaxis(v, axis, -1) for v in (a, b))
     return np.sum(a * b, axis=-1)
 
 
 @formula(np.kron)
 def kron(a: Numbers, b: Numbers) -> Numbers:
-    """A block of b for each entry of a."""
     n = max(np.ndim(a), np.ndim(b))
     shapes = [(1,) * (n - np.ndim(v)) + np.shape(v) for v in (a, b)]
     left = np.reshape(a, [m for size in shapes[0] for m in (size, 1)])
@@ -263,13 +260,11 @@ op(
 
 @formula(np.linalg.multi_dot, school=("chain_matmul",))
 def multi_dot(arrays: Sequence[Numbers], *more: Numbers) -> Numbers:
-    """The product of all matrices, from left to right; the first and the last may be vectors."""
     return reduce(matmul, (arrays, *more) if more else arrays)
 
 
 @formula(np.linalg.matrix_power)
 def matrix_power(a: Numbers, n: int) -> Numbers:
-    """The n-th power of a square matrix, by squares; of a negative n, of its inverse."""
     if n < 0:
         return matrix_power.meaning(np.linalg.inv(a), -n)
     if n < 2:
@@ -280,5 +275,4 @@ def matrix_power(a: Numbers, n: int) -> Numbers:
 
 @formula()
 def normalize(x: Numbers, p: float = 2.0, axis: Numbers = 1, eps: float = 1e-12) -> Numbers:
-    """X over its p-norm along an axis (at least eps)."""
     return x / np.maximum(np.linalg.norm(x, p, axis=axis, keepdims=True), eps)

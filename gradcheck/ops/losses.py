@@ -72,7 +72,6 @@ _pair("mse_loss", lambda a, b: (a - b) ** 2, (lambda a, b: 2 * (a - b), lambda a
 
 @formula()
 def l1_loss(a: Numbers, b: Numbers, reduction: str = "mean") -> Numbers:
-    """The absolute difference."""
     return reduce_loss(np.absolute(a - b), reduction)
 
 

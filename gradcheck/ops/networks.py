@@ -15,7 +15,6 @@ from gradcheck.values import Numbers, Routine
 
 @formula()
 def linear(x: Numbers, weight: Numbers, bias: Numbers = None) -> Numbers:
-    """X W^T + b."""
     return _scale(x @ (weight.T if np.ndim(weight) == 2 else weight), None, bias)
 
 
@@ -134,7 +133,6 @@ def layer_norm(
     x: Numbers, normalized_shape: Numbers = None, weight: Numbers = None, bias: Numbers = None,
     eps: Numbers = 1e-5,
 ) -> Numbers:  # fmt: skip
-    """The last axes (the last, unless a shape is given) less their mean, of variance 1."""
     axes = np.size(normalized_shape) if isinstance(normalized_shape, tuple | list) else 1
     return _scale(_standard(x, tuple(range(-axes, 0)), eps), weight, bias)
 
@@ -233,7 +231,6 @@ def _gates(x: Numbers, h: Numbers, weights: Sequence[Numbers], count: int) -> Nu
 def rnn_tanh_cell(
     x: Numbers, h: Numbers, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
 ) -> Numbers:
-    """tanh(U x + b + W h + c)."""
     return np.tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))
 
 

@@ -24,7 +24,6 @@ def _is_number(x: Numbers) -> Numbers:
 def nansum(
     x: Numbers, axis: Numbers = None, *, keepdims: bool = False, dtype: Numbers = None
 ) -> Numbers:
-    """The sum of what is a number."""
     there = _is_number(x)
     return np.sum(x if there.all() else np.where(there, x, 0.0), axis=axis, keepdims=keepdims)
 
@@ -46,7 +45,6 @@ formula(np.ptp)(
 def average(
     x: Numbers, axis: Numbers = None, weights: Numbers = None, *, keepdims: bool = False
 ) -> Numbers:
-    """The sum of w x over the sum of w; weights of one axis are laid along it."""
     if weights is None:
         return np.mean(x, axis=axis, keepdims=keepdims)
     if np.ndim(weights) == 1 and np.ndim(x) > 1 and isinstance(axis, int):
@@ -72,7 +70,6 @@ def median(x: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbe
 
 @formula(np.quantile)
 def quantile(x: Numbers, q: Numbers, axis: Numbers = None, *, keepdims: bool = False) -> Numbers:
-    """What a share q of the entries lies below, straight between two sorted neighbours."""
     x = x if hasattr(x, "shape") else np.asarray(x)
     rows = np.sort(gather_along(x, axis), axis=-1)
     n = np.shape(rows)[-1]
@@ -96,7 +93,6 @@ formula(np.percentile)(
 def cov(
     m: Numbers, y: Numbers = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Numbers:
-    """Covariances of the rows (of the columns, if not `rowvar`), over n - 1."""
 
     def as_rows(v: Numbers) -> Numbers:
         return np.reshape(v, (1, -1)) if np.ndim(v) < 2 else v if rowvar else np.swapaxes(v, 0, 1)
@@ -109,7 +105,6 @@ def cov(
 
 @formula(np.corrcoef)
 def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
-    """Correlations of the rows."""
     c = cov.meaning(x, y, rowvar)
     if np.ndim(c) == 0:
         return c / c
@@ -122,7 +117,6 @@ def corrcoef(x: Numbers, y: Numbers = None, rowvar: bool = True) -> Numbers:
 
 @formula(np.trapezoid, school=("trapz",))
 def trapezoid(y: Numbers, x: Numbers = None, dx: Numbers = 1.0, axis: int = -1) -> Numbers:
-    """The integral of samples, straight between them."""
     n, rank = np.shape(y)[axis], np.ndim(y)
     right, left = y[along(y, axis, slice(1, n))], y[along(y, axis, slice(0, max(n - 1, 0)))]
     step = dx if x is None else np.diff(x, axis=axis if np.ndim(x) == rank else -1)
@@ -147,7 +141,6 @@ def _slope(f: Numbers, h: Numbers, axis: int) -> Numbers:
 
 @formula(np.gradient)
 def gradient(f: Numbers, *varargs: Numbers, axis: Numbers = None) -> Numbers:
-    """Slopes of samples along one axis, or along each."""
     axes = range(np.ndim(f)) if axis is None else as_tuple(axis)
     steps = list(varargs or [1.0]) * (len(axes) if len(varargs) < 2 else 1)
     found = [_slope(f, h, k) for h, k in zip(steps, axes, strict=True)]
@@ -158,7 +151,6 @@ def gradient(f: Numbers, *varargs: Numbers, axis: Numbers = None) -> Numbers:
 def interp(
     x: Numbers, xp: Numbers, fp: Numbers, left: Numbers = None, right: Numbers = None
 ) -> Numbers:
-    """Straight between the samples (xp, fp); beyond them the first and the last, or as given."""
     xp, fp, x = (v if hasattr(v, "shape") else np.asarray(v) for v in (xp, fp, x))
     n = np.shape(xp)[0]
     here, ends = bare_numbers(x), bare_numbers(xp)
@@ -171,7 +163,6 @@ def interp(
 
 @formula(np.convolve)
 def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
-    """The sums of products of one vector with the other, turned round and shifted."""
     if np.shape(a)[0] < np.shape(v)[0]:
         a, v = v, a
     n, m = np.shape(a)[0], np.shape(v)[0]
@@ -183,7 +174,6 @@ def convolve(a: Numbers, v: Numbers, mode: str = "full") -> Numbers:
 
 @formula(np.correlate)
 def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
-    """The sums of products of one vector with the other, shifted."""
     if np.shape(a)[0] >= np.shape(v)[0]:
         return convolve.meaning(a, np.flip(v), mode)
     if mode == "same":
@@ -193,7 +183,6 @@ def correlate(a: Numbers, v: Numbers, mode: str = "valid") -> Numbers:
 
 @formula(np.polyval)
 def polyval(p: Numbers, x: Numbers) -> Numbers:
-    """The polynomial with these coefficients, the highest power's first (Horner)."""
     y = 0 * x
     for k in range(np.shape(p)[0]):
         y = y * x + p[k]
@@ -202,7 +191,6 @@ def polyval(p: Numbers, x: Numbers) -> Numbers:
 
 @formula(np.vander)
 def vander(x: Numbers, N: int | None = None, increasing: bool = False) -> Numbers:  # noqa: N803
-    """The powers of each entry, from the highest down (NumPy's order) unless `increasing`."""
     powers = [x**k if k else 0 * x + 1.0 for k in range(np.shape(x)[-1] if N is None else N)]
     if not powers:
         return x[..., None][..., :0]
@@ -214,7 +202,6 @@ def linspace(
     start: Numbers, stop: Numbers, num: int = 50, endpoint: bool = True, *,
     dtype: Numbers = None, axis: int = 0,
 ) -> Numbers:  # fmt: skip
-    """So many numbers from start to stop, evenly."""
     rank = np.ndim(start) if np.ndim(start) > np.ndim(stop) else np.ndim(stop)
     part = lay_along(np.arange(num) / (num - endpoint or 1), rank + 1, 0)
     y = start * (1 - part) + stop * part

@@ -23,7 +23,6 @@ def gather(x: Numbers, axis: int, index: Numbers, *, sparse_grad: bool = False) 
 
 @formula()
 def masked_fill(x: Numbers, mask: Numbers, value: Numbers) -> Numbers:
-    """`masked_fill(x, mask, value)`: the value where the mask holds."""
     return np.where(bare_numbers(mask).astype(bool), value, x)
 
 

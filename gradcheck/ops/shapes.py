@@ -98,7 +98,6 @@ moving(np.rot90, params=("k", "axes"))
 
 @formula(np.rollaxis)
 def rollaxis(x: Numbers, axis: int, start: int = 0) -> Numbers:
-    """An axis moved to stand before another one."""
     axis, start = axis % np.ndim(x), start + np.ndim(x) if start < 0 else start
     return np.moveaxis(x, axis, start - 1 if axis < start else start)
 
@@ -133,7 +132,6 @@ formula(name="reshape_as", school=("view_as",))(lambda x, other: np.reshape(x, n
 
 @formula(np.broadcast_arrays, school=("broadcast_tensors",))
 def broadcast_arrays(*arrays: Numbers) -> tuple[Numbers, ...]:
-    """All arguments in the shape that they broadcast to."""
     shape = np.broadcast_shapes(*map(np.shape, arrays))
     return tuple(np.broadcast_to(each, shape) for each in arrays)
 
@@ -232,7 +230,6 @@ op(np.trace, (_trace_rule,), elementwise=False, params=("offset", "axis1", "axis
 
 @formula(np.delete)
 def delete(x: Numbers, obj: Numbers, axis: int | None = None) -> Numbers:
-    """Without the entries at these places."""
     x, axis = (np.ravel(x), 0) if axis is None else (x, axis)
     return np.take(x, np.delete(np.arange(np.shape(x)[axis]), bare_numbers(obj)), axis=axis)
 

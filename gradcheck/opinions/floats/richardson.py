@@ -6,18 +6,50 @@ A rung outside the domain of f is nan, and so is everything made from it.
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gradcheck.opinions import limits
-from gradcheck.opinions.limits import EPSILON, TINY
+from gradcheck.opinions.limits import EPSILON, TINY, WINDOW
 
 Rungs = NDArray[np.float64]
 Function = Callable[[float], float]
 
 INF, NAN = math.inf, math.nan
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side's samples f(x + sign h), finest first, at the steps really taken; f(x) is `here`."""
+
+    sign: int
+    steps: Rungs
+    values: Rungs
+    here: float
+
+    def nearest(self, count: int) -> "Side":
+        return replace(self, steps=self.steps[:count], values=self.values[:count])
+
+    @property
+    def quotients(self) -> Rungs:
+        return self.sign * (self.values - self.here) / self.steps
+
+    @property
+    def units(self) -> Rungs:
+        """One unit in the last place of the larger of f(x) and f(x ± h), never exactly nothing."""
+        return EPSILON * np.fmax(np.abs(self.values), abs(self.here)) + TINY
+
+    def carry(self, noise: float) -> Rungs:
+        """What each value carries: the noise that was heard beside x, and as many units of its own.
+
+        Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units
+        than CARRIED are what is left of a difference, whose noise stays what it is.
+        """
+        units = noise / (EPSILON * abs(self.here) + TINY)
+        return np.fmax(noise, (units if 1 < units <= limits.CARRIED else 1.0) * self.units)
 
 
 @dataclass(frozen=True)
@@ -36,27 +68,19 @@ class Samples:
             self.seen[t] = finite(self.f, t)
         return self.seen[t]
 
-    def here(self) -> float:
-        return self(self.x)
-
     def at(self, points: Iterable[float]) -> Rungs:
         return np.array([self(float(t)) for t in points])
+
+    def side(self, sign: int, steps: Rungs) -> Side:
+        """One side of x sampled, with the steps that the rounding of x ± h left."""
+        points = self.x + sign * steps
+        return Side(sign, np.abs(points - self.x), self.at(points), self(self.x))
 
     def largest(self) -> float:
         return max(abs(y) for y in self.seen.values() if not math.isnan(y))
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side's samples f(x + sign h), finest first; the steps are those really taken."""
-
-    sign: int
-    steps: Rungs
-    values: Rungs
-
-
-@dataclass(frozen=True)
-class Rise:
+class Rise(NamedTuple):
     """Where the scatter stands above the noise, how high there, and the plateau behind (or 0)."""
 
     rung: int
@@ -64,8 +88,7 @@ class Rise:
     plateau: float
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(NamedTuple):
     """The value that a table of difference quotients tends to, its bar, the steps it is made of."""
 
     value: float = NAN
@@ -101,16 +124,49 @@ def make_ladder(samples: Samples) -> Rungs:
     return 2.0**exponents * (1 + np.arange(len(exponents)) * limits.GOLDEN % 1 / 4)
 
 
-def sample_side(samples: Samples, sign: int, steps: Rungs) -> Side:
-    """One side of x sampled, with the steps that the rounding of x ± h left."""
-    points = samples.x + sign * steps
-    return Side(sign, np.abs(points - samples.x), samples.at(points))
+# -- what denies a slope ---------------------------------------------------------------------------
 
 
-def measure_scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
+def find_jump(side: Side) -> float:
+    """f(x ± 0) - f(x) if all these rungs lie on a line from there, more than rounding; else 0."""
+    rises, steps = side.values - side.here, side.steps
+    rises = rises - steps * (rises[-1] - rises[0]) / (steps[-1] - steps[0])
+    size = float(rises[0])
+    steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
+    return size if steady and abs(size) > limits.CLEAR * float(side.units.max()) else 0.0
+
+
+def find_power(side: Side) -> float:
+    """The p < 1 of |f(x ± h) - f(x)| ~ h^p if all these rungs lie on that line; else 0."""
+    rises = (side.values - side.here) * np.sign(side.values[0] - side.here)
+    if not (rises > limits.CLEAR * side.units).all():
+        return 0.0
+    across, up = np.log2(side.steps), np.log2(rises)
+    power, start = (float(c) for c in np.polyfit(across, up, 1))
+    bend = float(np.abs(up - start - power * across).max())
+    least, most = limits.STEEPEST
+    return power if least < power < most and bend < min(0.02, (1 - power) / 2) else 0.0
+
+
+def keeps_moving(side: Side) -> bool:
+    """Whether the quotients move as much from each of these 25 rungs to the next as from any other.
+
+    Noise makes them move more and more towards x, smoothness less and less.
+    """
+    quotients = side.quotients
+    moves = np.median(np.abs(np.diff(quotients)).reshape(4, 6), axis=1)
+    loud = moves.min() > limits.CLEAR * EPSILON * np.abs(quotients).max()
+    return bool(moves.max() <= 4 * moves.min() and loud)
+
+
+# -- noise -----------------------------------------------------------------------------------------
+
+
+def measure_scatter(side: Side) -> Rungs:
     """Third divided difference over x and three rungs, as the noise in f that would explain it."""
-    h = np.array([np.zeros(len(steps) - 2), steps[:-2], steps[1:-1], steps[2:]]) / steps[1:-1]
-    y = np.array([np.full(len(steps) - 2, f0), values[:-2], values[1:-1], values[2:]])
+    steps, values, zeros = side.steps, side.values, np.zeros(len(side.steps) - 2)
+    h = np.array([zeros, steps[:-2], steps[1:-1], steps[2:]]) / steps[1:-1]
+    y = np.array([zeros + side.here, values[:-2], values[1:-1], values[2:]])
     gaps = h[:, np.newaxis] - h
     gaps[range(4), range(4)] = 1.0
     weights = 1 / gaps.prod(axis=1)
@@ -118,74 +174,11 @@ def measure_scatter(f0: float, steps: Rungs, values: Rungs) -> Rungs:
     return scattered
 
 
-def unit_of_rounding(f0: float, values: Rungs) -> Rungs:
-    """One unit in the last place of the larger of f(x) and f(x ± h), and never exactly nothing."""
-    return EPSILON * np.fmax(np.abs(values), abs(f0)) + TINY
-
-
-def scale_noise(noise: float, f0: float, values: Rungs) -> Rungs:
-    """What each value carries: the noise that was heard beside x, and as many units of its own.
-
-    Where f grows by powers of ten the noise of `exp(sum(log(x)))` grows with it. More units than
-    CARRIED are what is left of a difference, whose noise stays what it is.
-    """
-    units = noise / (EPSILON * abs(f0) + TINY)
-    return np.fmax(
-        noise, (units if 1 < units <= limits.CARRIED else 1.0) * unit_of_rounding(f0, values)
-    )
-
-
-def find_jump(f0: float, steps: Rungs, values: Rungs) -> float:
-    """f(x ± 0) - f(x) if all these rungs lie on a line from there, more than rounding; else 0."""
-    rises = values - f0
-    rises = rises - steps * (rises[-1] - rises[0]) / (steps[-1] - steps[0])
-    size = float(rises[0])
-    steady = bool((np.abs(rises - size) <= 1e-3 * abs(size)).all())
-    return (
-        size
-        if steady and abs(size) > limits.CLEAR * float(unit_of_rounding(f0, values).max())
-        else 0.0
-    )
-
-
-def find_power(f0: float, steps: Rungs, values: Rungs) -> float:
-    """The p < 1 of |f(x ± h) - f(x)| ~ h^p if all these rungs lie on that line; else 0."""
-    rises = (values - f0) * np.sign(values[0] - f0)
-    if not (rises > limits.CLEAR * unit_of_rounding(f0, values)).all():
-        return 0.0
-    across, up = np.log2(steps), np.log2(rises)
-    power, start = (float(c) for c in np.polyfit(across, up, 1))
-    bend = float(np.abs(up - start - power * across).max())
-    least, most = limits.STEEPEST
-    return power if least < power < most and bend < min(0.02, (1 - power) / 2) else 0.0
-
-
-def keeps_moving(f0: float, steps: Rungs, values: Rungs) -> bool:
-    """Whether the quotients move as much from each of these 25 rungs to the next as from any other.
-
-    Noise makes them move more and more towards x, smoothness less and less.
-    """
-    quotients = (values - f0) / steps
-    moves = np.median(np.abs(np.diff(quotients)).reshape(4, 6), axis=1)
-    return bool(
-        moves.max() <= 4 * moves.min()
-        and moves.min() > limits.CLEAR * EPSILON * np.abs(quotients).max()
-    )
-
-
 def measure_quiet_noise(scatters: list[Rungs]) -> float:
     """Three times the median scatter of the finest rungs: deaf to whatever lies farther out."""
     finest = np.concatenate([np.array([]), *(s[:8] for s in scatters)])
     finest = finest[np.isfinite(finest)]
     return 3 * float(np.median(finest)) if len(finest) else 0.0
-
-
-def find_plateaus(scatters: Rungs) -> Rungs:
-    """Noise that each six rungs tell of; nan where the scatter grows as it does for a smooth f."""
-    six = np.lib.stride_tricks.sliding_window_view(scatters, limits.WINDOW)
-    early, late = np.median(six[:, :3], axis=1), np.median(six[:, 3:], axis=1)
-    level = np.where(late <= 4 * early, 3 * np.median(six, axis=1), np.nan)
-    return np.append(level, np.full(limits.WINDOW - 1, np.nan))
 
 
 def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
@@ -197,23 +190,25 @@ def find_rise(scatters: Rungs, ulps: Rungs, noise: float) -> Rise | None:
     """
     finer = np.concatenate(([0.0], np.fmax.accumulate(scatters)[:-1]))
     leaps = scatters > 32 * np.fmax(finer, np.fmax(ulps, noise))
-    flats = find_plateaus(scatters)
-    lifted = flats > 2 * np.fmax(
-        np.append(ulps[limits.WINDOW - 1 :], ulps[1 - limits.WINDOW :]), noise
-    )
+    six = np.lib.stride_tricks.sliding_window_view(scatters, WINDOW)
+    early, late = np.median(six[:, :3], axis=1), np.median(six[:, 3:], axis=1)
+    flats = np.where(late <= 4 * early, 3 * np.median(six, axis=1), np.nan)  # no smooth f's growth
+    flats = np.append(flats, np.full(WINDOW - 1, np.nan))
+    lifted = flats > 2 * np.fmax(np.append(ulps[WINDOW - 1 :], ulps[1 - WINDOW :]), noise)
     if not (leaps | lifted).any():
         return None
     first = int(np.argmax(leaps | lifted))
-    near = slice(first, first + limits.WINDOW)
+    near = slice(first, first + WINDOW)
     sharp = leaps[near] if leaps[near].any() else scatters[near] > flats[first] / 24
     rung = first + int(np.argmax(sharp))
     return Rise(rung, float(scatters[rung]), float(flats[first]) if lifted[first] else 0.0)
 
 
+# -- slopes ----------------------------------------------------------------------------------------
+
+
 def coarsen(rungs: Rungs) -> Rungs:
-    moved = np.empty_like(rungs)
-    moved[:-1], moved[-1] = rungs[1:], np.nan
-    return moved
+    return np.append(rungs[1:], np.nan)
 
 
 def bound_rest(move: Rungs, noise: Rungs, rate: Rungs) -> Rungs:
@@ -275,32 +270,27 @@ def choose_limit(steps: Rungs, quotients: Rungs, noise: Rungs, unheard: Rungs, p
     return Limit(float(value[chosen]) + 0.0, float(bar[chosen]) + spanned, used)
 
 
-def quotients_of(side: Side, f0: float) -> Rungs:
-    return side.sign * (side.values - f0) / side.steps
-
-
-def limit_of_side(side: Side, f0: float, noise: float, length: float) -> Limit:
+def limit_of_side(side: Side, noise: float, length: float) -> Limit:
     """The one-sided derivative; errors run in h, h^2, ..."""
-    quotients = quotients_of(side, f0)
-    heard = 2 * scale_noise(noise, f0, side.values) / side.steps
+    quotients, heard = side.quotients, 2 * side.carry(noise) / side.steps
     unheard = lose_digits(length / side.steps, quotients)
     return choose_limit(side.steps, quotients, heard, unheard, 1)
 
 
-def limit_of_both(  # noqa: PLR0917 - as `limit_of_side`, of both sides and what lies beside x
-    left: Side, right: Side, f0: float, noise: float, length: float, shape: float
-) -> Limit:
+def limit_of_both(left: Side, right: Side, noise: float, length: float, shape: float) -> Limit:
     """The derivative; errors run in h^2, h^4, ...; exact for a quadratic with unequal steps too.
 
     From the step `shape` on f has a shape of its own beside x: see `doubt`.
     """
     a, b = left.steps, right.steps
-    from_left, from_right = quotients_of(left, f0), quotients_of(right, f0)
-    quotients = (a * from_right + b * from_left) / (a + b)
-    largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    steps, heard = (a + b) / 2, 2 * scale_noise(noise, f0, largest) / (a + b)
+    quotients = (a * right.quotients + b * left.quotients) / (a + b)
+    steps, heard = (a + b) / 2, 2 * loudest(left, right).carry(noise) / (a + b)
     unheard = lose_digits(length / steps, quotients) + doubt(steps, quotients, heard, shape)
     return choose_limit(steps, quotients, heard, unheard, 2)
+
+
+def loudest(left: Side, right: Side) -> Side:
+    return replace(right, values=np.fmax(np.abs(left.values), np.abs(right.values)))
 
 
 def doubt(steps: Rungs, quotients: Rungs, heard: Rungs, shape: float) -> Rungs:
@@ -325,9 +315,8 @@ def lose_digits(lengths_a_step: Rungs, slope: Rungs) -> Rungs:
     return lost
 
 
-def sees_gap(left: Side, right: Side, f0: float, noise: float, gap: float) -> bool:
+def sees_gap(left: Side, right: Side, noise: float, gap: float) -> bool:
     """Whether the slopes to both sides differ by this gap on the finest rung that could tell."""
-    largest = np.fmax(np.abs(left.values), np.abs(right.values))
-    telling = 4 * scale_noise(noise, f0, largest) / right.steps < abs(gap) / 8
-    apart = (quotients_of(right, f0) - quotients_of(left, f0))[int(np.argmax(telling))]
+    telling = 4 * loudest(left, right).carry(noise) / right.steps < abs(gap) / 8
+    apart = (right.quotients - left.quotients)[int(np.argmax(telling))]
     return bool(telling.any() and abs(apart - gap) < abs(gap) / 2)

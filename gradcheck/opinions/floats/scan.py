@@ -6,24 +6,22 @@ smooth extrapolates its difference quotients.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from gradcheck.opinions.floats import richardson
-from gradcheck.opinions.floats.richardson import INF, NAN, Limit, Rise, Rungs, Samples, Side
+from gradcheck.opinions.floats.richardson import INF, NAN, Limit, Rise, Samples, Side
 from gradcheck.opinions.limits import EPSILON, SMALL_STEP
 from gradcheck.values import Routine
 
 Kind = Literal["smooth", "kink", "jump", "vertical", "one-sided", "undefined", "unresolved"]
 Trouble = Literal["", "outside", "rounding", "restless", "jump", "vertical"]
+Sides = tuple[Side, Side]
 
 DENIALS: dict[Trouble, Kind] = {
-    "rounding": "unresolved",
-    "restless": "unresolved",
-    "jump": "jump",
-    "vertical": "vertical",
-}
+    "rounding": "unresolved", "restless": "unresolved", "jump": "jump", "vertical": "vertical",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ class Scanned:
     noise: float = 0.0
 
 
-@dataclass(frozen=True)
-class ScanFinding:
+class ScanFinding(NamedTuple):
     """What denies one side a slope ("" if nothing does), the infinite slope if any, the words."""
 
     trouble: Trouble = ""
@@ -68,48 +65,46 @@ def scan(f: Routine, x: float, *, scale: float | None = None) -> Scanned:
     x = float(x)
     samples = Samples(f, x, scale or max(1.0, abs(x)), max(abs(x), scale or 0.0), {})
     with np.errstate(all="ignore"):
-        slope = look_at_point(samples, richardson.make_ladder(samples))
+        slope = look_at_point(samples)
     return replace(slope, evaluations=len(samples.seen))
 
 
-def look_at_point(samples: Samples, steps: Rungs) -> Scanned:
+def look_at_point(samples: Samples) -> Scanned:
     """Name what the samples show around x, and take the slope where there is one."""
-    if math.isnan(samples.here()):
+    steps, here = richardson.make_ladder(samples), samples(samples.x)
+    if math.isnan(here):
         return Scanned("undefined", detail="f(x) is not a finite number")
     if len(steps) < 16:
         return Scanned("unresolved", detail="the scale is too close to the resolution of x")
     points = samples.x + np.concatenate((steps, -steps))
-    if all(samples(float(t)) == samples.here() for t in points):  # or its digits are lost in one
+    if all(samples(float(t)) == here for t in points):  # or its digits are lost in one
         steps = np.concatenate((steps, steps[-1] * 2.0 ** np.arange(1, 13)))
-    left, right = (
-        richardson.sample_side(samples, -1, steps),
-        richardson.sample_side(samples, 1, steps),
-    )
-    findings = examine_side(samples, left), examine_side(samples, right)
+    sides = samples.side(-1, steps), samples.side(1, steps)
+    findings = [examine_side(samples, side) for side in sides]
     stray, (one, other) = 0.0, (found.jump for found in findings)
     rounded = all(found.trouble == "rounding" for found in findings)
     if rounded and abs(one - other) <= 1e-2 * abs(one):  # f(x) alone lies off both sides
-        stray, findings = 2 * abs(one), (ScanFinding(), ScanFinding())
-    sound = [s for s, found in zip((left, right), findings, strict=True) if not found.trouble]
+        stray, findings = 2 * abs(one), [ScanFinding()] * 2
+    sound = [s for s, found in zip(sides, findings, strict=True) if not found.trouble]
     noise, shape = measure_noise(samples, sound)
     noise = max(noise, stray)
     if math.isinf(noise):
         return Scanned("unresolved", detail="f jumps again and again around x")
-    return replace(conclude(samples, (left, right), findings, noise, shape), noise=noise)
+    return replace(conclude(samples, sides, findings, noise, shape), noise=noise)
 
 
 def examine_side(samples: Samples, side: Side) -> ScanFinding:
-    f0, hand = samples.here(), "-+"[side.sign > 0]
+    hand = "-+"[side.sign > 0]
     if np.isnan(side.values[:4]).any():
         return ScanFinding("outside")
-    if jump := richardson.find_jump(f0, side.steps[:12], side.values[:12]):
+    if jump := richardson.find_jump(side.nearest(12)):
         small = abs(jump) <= SMALL_STEP * max(1.0, samples.largest())
         words = f"f(x{hand}0) - f(x) = {jump:.6g}"
         return ScanFinding("rounding" if small else "jump", NAN, words, jump)
-    if power := richardson.find_power(f0, side.steps[:16], side.values[:16]):
-        slope = math.copysign(INF, side.sign * (side.values[0] - f0))
+    if power := richardson.find_power(side.nearest(16)):
+        slope = math.copysign(INF, side.sign * (side.values[0] - side.here))
         return ScanFinding("vertical", slope, f"f(x{hand}h) - f(x) ~ h^{power:.3f}")
-    if len(side.steps) > 24 and richardson.keeps_moving(f0, side.steps[:25], side.values[:25]):
+    if len(side.steps) > 24 and richardson.keeps_moving(side.nearest(25)):
         return ScanFinding("restless", NAN, f"(f(x{hand}h) - f(x))/h does not settle")
     return ScanFinding()
 
@@ -122,12 +117,11 @@ def measure_noise(samples: Samples, sides: list[Side]) -> tuple[float, float]:
     Rounding inside f makes a staircase. On one stair f looks perfectly smooth, with a slope that
     means nothing. The next stair shows as a rise of the scatter.
     """
-    scatters = [
-        richardson.measure_scatter(samples.here(), side.steps, side.values) for side in sides
-    ]
-    noise, shape = max(richardson.measure_quiet_noise(scatters), EPSILON * abs(samples.here())), INF
+    scatters = [richardson.measure_scatter(side) for side in sides]
+    heard = richardson.measure_quiet_noise(scatters)
+    noise, shape = max(heard, EPSILON * abs(samples(samples.x))), INF
     for side, scattered in zip(sides, scatters, strict=True):
-        ulps = richardson.scale_noise(noise, samples.here(), side.values)[2:]
+        ulps = side.carry(noise)[2:]
         while found := richardson.find_rise(scattered, ulps, noise):
             louder = explain_rise(samples, side, found, noise)
             if louder <= noise:
@@ -142,7 +136,7 @@ def explain_rise(samples: Samples, side: Side, found: Rise, noise: float) -> flo
     if 0 < found.plateau <= 16 * noise:
         return found.plateau
     height, place = find_break(samples, side, found)
-    if height <= 16 * richardson.scale_noise(noise, samples.here(), np.array([samples(place)]))[0]:
+    if height <= 16 * replace(side, values=np.array([samples(place)])).carry(noise)[0]:
         return 0.0
     if height <= SMALL_STEP * max(1.0, samples.largest()):
         return max(2 * height, found.plateau if found.plateau <= 16 * height else 0.0)
@@ -161,7 +155,7 @@ def find_break(samples: Samples, side: Side, found: Rise) -> tuple[float, float]
     stood still so far. At a discontinuity the stray does not shrink with the interval.
     """
     a, b = (float(samples.x + side.sign * side.steps[found.rung + k]) for k in (1, 2))
-    secant = (samples(a) - samples.here()) / (a - samples.x)
+    secant = (samples(a) - side.here) / (a - samples.x)
 
     def stray(p: float, q: float) -> float:
         return abs(samples(q) - samples(p) - secant * (q - p))
@@ -177,22 +171,22 @@ def find_break(samples: Samples, side: Side, found: Rise) -> tuple[float, float]
 
 
 def conclude(
-    samples: Samples,
-    sides: tuple[Side, Side],
-    findings: tuple[ScanFinding, ScanFinding],
-    noise: float,
-    shape: float,
+    samples: Samples, sides: Sides, findings: list[ScanFinding], noise: float, shape: float
 ) -> Scanned:
-    """Put the two sides together: what denies a slope first, then one side alone, then both."""
-    f0, troubles = samples.here(), [finding.trouble for finding in findings]
+    """Put the two sides together: what denies a slope first, then one side alone, then both.
+
+    One slope where the one-sided ones agree; a kink where their gap is seen close to x too. A gap
+    that cannot be seen there may be unheard noise of one side: it only widens the bar.
+    """
+    troubles = [finding.trouble for finding in findings]
     left, right = (
         Limit(finding.slope)
         if finding.trouble
-        else richardson.limit_of_side(side, f0, noise, samples.length)
+        else richardson.limit_of_side(side, noise, samples.length)
         for side, finding in zip(sides, findings, strict=True)
     )
     detail = "; ".join(finding.detail for finding in findings if finding.detail)
-    found = Scanned("unresolved", left=left.value, right=right.value, detail=detail)
+    found = Scanned("smooth", left=left.value, right=right.value, detail=detail)
     for trouble, kind in DENIALS.items():
         if trouble in troubles:
             return replace(found, kind=kind)
@@ -200,32 +194,16 @@ def conclude(
         return replace(found, kind="undefined", detail="f is finite at x but not on either side")
     if "outside" in troubles:
         hand, limit = ("right", right) if troubles[0] else ("left", left)
-        detail = f"f is finite to the {hand} of x only"
-        return resolve(samples, replace(found, kind="one-sided", detail=detail), limit)
-    smooth = replace(found, kind="smooth")
-    return join_sides(samples, sides, (noise, shape), smooth, (left, right))
-
-
-def join_sides(
-    samples: Samples,
-    sides: tuple[Side, Side],
-    heard: tuple[float, float],
-    found: Scanned,
-    limits: tuple[Limit, Limit],
-) -> Scanned:
-    """One slope where the one-sided ones agree; a kink where their gap is seen close to x too.
-
-    A gap that cannot be seen there may be unheard noise of one side: it only widens the bar.
-    """
-    (left, right), f0, (noise, shape) = limits, samples.here(), heard
+        found = replace(found, kind="one-sided", detail=f"f is finite to the {hand} of x only")
+        return resolve(samples, found, limit)
     if math.isinf(left.bar + right.bar):
         return resolve(samples, found, Limit())
-    limit = richardson.limit_of_both(*sides, f0, noise, samples.length, shape)
+    limit = richardson.limit_of_both(*sides, noise, samples.length, shape)
     gap = right.value - left.value
     if abs(gap) <= 2 * (left.bar + right.bar):
         return resolve(samples, found, limit)
-    if not richardson.sees_gap(*sides, f0, noise, gap):
-        return resolve(samples, found, replace(limit, bar=limit.bar + abs(gap)))
+    if not richardson.sees_gap(*sides, noise, gap):
+        return resolve(samples, found, limit._replace(bar=limit.bar + abs(gap)))
     detail = f"slope {left.value:.6g} to the left, {right.value:.6g} to the right"
     return replace(found, kind="kink", error=max(left.bar, right.bar), detail=detail)
 
