@@ -1,14 +1,14 @@
 """What a class got right: points, verdicts and mistakes by problem, difficulty, discrimination."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import correlation, fmean
 from typing import Any
 
+from gradcheck.batch.graded import Student, distinct, read_students
 from gradcheck.batch.ledger import Ledger
-from gradcheck.batch.marked import Student, distinct, everything
 
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
@@ -16,6 +16,7 @@ ODD = 3  # odd wrong answers that two students share
 ODDEST = 10  # students who give an odd answer, at most: pairs of them are counted
 NAMED = 6  # who gave an answer
 UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
+Counted = list[tuple[int, dict[str, Any]]]  # lines, and how many students gave each
 
 
 @dataclass
@@ -28,18 +29,19 @@ class ProblemFacts:
     possible: float
     verdicts: Counter[str] = field(default_factory=Counter)
     mistakes: Counter[str] = field(default_factory=Counter)
-    wrong: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    wrong: Counted = field(default_factory=list)
     here: list[float] = field(default_factory=list)
     elsewhere: list[float] = field(default_factory=list)
-    shares: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+    shares: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
     @property
     def by_value(self) -> list[tuple[str, list[tuple[str, int, float]]]]:
         """For each input with choices: its values, how many students drew each, and their mean."""
-        found: dict[str, list[tuple[str, int, float]]] = {}
-        for (name, value), own in sorted(self.shares.items(), key=_by_size):
-            found.setdefault(name, []).append((value, len(own), sum(own) / len(own)))
-        return [(name, values) for name, values in found.items() if len(values) > 1]
+        return [
+            (name, [(v, len(d), fmean(d)) for v, d in sorted(drawn.items(), key=_by_size)])
+            for name, drawn in sorted(self.shares.items())
+            if len(drawn) > 1
+        ]
 
     @property
     def mean(self) -> float:
@@ -52,17 +54,29 @@ class ProblemFacts:
         alike = any(len(set(points)) < 2 for points in (self.here, self.elsewhere))
         return None if alike or len(self.here) < FEWEST else correlation(self.here, self.elsewhere)
 
+    def count(self, student: Student) -> None:
+        """Add a student's points to those of the class, and to those of who drew the same."""
+        own = next((each for each in student.answered if each.problem == self.id), None)
+        if own is None:
+            return
+        self.verdicts.update(line["verdict"] for line in own.lines)
+        self.here.append(own.score)
+        self.elsewhere.append(round(sum(student.points.values()) - own.score, 9))
+        for name, value in (own.lines[0]["variant"] or {}).items() if self.possible else ():
+            drawn = self.shares.setdefault(name, {}).setdefault(str(value), [])
+            drawn.append(own.score / self.possible)
+
 
 @dataclass
 class ClassFacts:
     """A class: its problems, the points of each student, and the answers to be looked at."""
 
     problems: dict[str, ProblemFacts]
-    totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
-    unnamed: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    review: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
-    alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
     anonymous: bool = False
+    totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
+    unnamed: Counted = field(default_factory=list)
+    review: Counted = field(default_factory=list)
+    alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
 
     @property
     def rare(self) -> int:
@@ -87,78 +101,47 @@ class ClassFacts:
 
 def class_facts(ledger: Ledger) -> ClassFacts:
     """Everything that is told of a class, read from the ledger."""
-    about = ledger.problems()
-    anonymous = ledger.fact("anonymous") == "yes"
-    problems = {}
-    for id, each in about.items():
-        possible = sum(part["points"] for part in each["parts"])
-        problems[id] = ProblemFacts(id, each["title"], each["program"], possible)
-    found = ClassFacts(problems, anonymous=anonymous)
-    shared: dict[tuple[str, str], list[tuple[str, Any]]] = {}
-    for student in everything(ledger):
-        _count(found, student)
-    for marked, number, students in distinct(ledger):
-        if marked.problem not in problems:
+    problems = {
+        id: ProblemFacts(
+            id, each["title"], each["program"], sum(part["points"] for part in each["parts"])
+        )
+        for id, each in ledger.problems().items()
+    }
+    found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
+    for student in read_students(ledger):
+        total = sum(student.points.values())
+        found.totals.append((student.name, student.called, total, student.review))
+        for problem in problems.values():
+            problem.count(student)
+    shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
+    for line, number, students in distinct(ledger):
+        if (here := problems.get(line["problem"])) is None:
             continue
-        problem, said = problems[marked.problem], marked.to_record()
-        if not anonymous:
-            said["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
-            if said["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
-                for pair in combinations(students, 2):
-                    shared.setdefault(pair, []).append((said["problem"], said["answer"]))
-        for mistake in said["mistakes"] or ():
-            problem.mistakes[mistake["id"]] += number
-        if said["verdict"] == "wrong":
-            _keep(problem.wrong, number, said, OFTEN)
-        if said["certainty"] == "unnamed":
-            _keep(found.unnamed, number, said, UNNAMED)
-        if said["verdict"] == "needs-review":
-            _keep(found.review, number, said, UNNAMED)
+        if not found.anonymous:
+            line["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
+            if line["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
+                for one, other in combinations(students, 2):
+                    shared[one, other].append((line["problem"], line["answer"]))
+        for mistake in line["mistakes"] or ():
+            here.mistakes[mistake["id"]] += number
+        lists = (
+            (here.wrong, OFTEN, line["verdict"] == "wrong"),
+            (found.unnamed, UNNAMED, line["certainty"] == "unnamed"),
+            (found.review, UNNAMED, line["verdict"] == "needs-review"),
+        )
+        for kept, most, wanted in lists:
+            if wanted:  # the most frequent ones, in a stable order
+                kept.append((number, line))
+                kept.sort(key=lambda each: -each[0])
+                del kept[most:]
     pairs = ((*pair, answers) for pair, answers in shared.items() if len(answers) >= ODD)
     found.alike = sorted(pairs, key=lambda each: (-len(each[2]), each[:2]))[:UNNAMED]
     return found
 
 
-def points(student: Student) -> dict[str, float]:
-    """A student's points by problem."""
-    found: dict[str, float] = {}
-    for marked in student.judged:
-        found[marked.problem] = found.get(marked.problem, 0.0) + marked.score
-    return found
-
-
-def _count(found: ClassFacts, student: Student) -> None:
-    """Add a student's points to those of the class, and to those of who drew the same values."""
-    own = points(student)
-    total = sum(own.values())
-    review = sum(marked.verdict == "needs-review" for marked in student.judged)
-    found.totals.append((student.name, student.called, total, review))
-    for marked in student.judged:
-        found.problems[marked.problem].verdicts[marked.verdict] += 1
-    for id, got in own.items():
-        problem = found.problems[id]
-        problem.here.append(got)
-        problem.elsewhere.append(round(total - got, 9))
-        first = next(marked for marked in student.judged if marked.problem == id)
-        if problem.possible and '"variant": {' in first.line:
-            for name, value in first.to_record()["variant"].items():
-                shares = problem.shares.setdefault((name, str(value)), [])
-                shares.append(got / problem.possible)
-
-
-def _keep(
-    kept: list[tuple[int, dict[str, Any]]], number: int, said: dict[str, Any], most: int
-) -> None:
-    """Keep the most frequent ones, in a stable order."""
-    kept.append((number, said))
-    kept.sort(key=lambda each: -each[0])
-    del kept[most:]
-
-
-def _by_size(share: tuple[tuple[str, str], Any]) -> tuple[str, float, str]:
+def _by_size(share: tuple[str, Any]) -> tuple[float, str]:
     """Numbers in their order, then whatever else."""
-    (name, value), _ = share
     try:
-        return name, float(value), ""
+        return float(share[0]), ""
     except ValueError:
-        return name, math.inf, value
+        return math.inf, share[0]

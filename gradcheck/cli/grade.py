@@ -16,9 +16,9 @@ from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Chosen, Rules
+from gradcheck.batch.graded import Change, changes, read_students
 from gradcheck.batch.ledger import NAME, Ledger, trouble
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.marked import Change, changes, everything
 from gradcheck.batch.outputs import json_lines, write_results
 from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
@@ -307,9 +307,8 @@ def _brief(value: object) -> str:
 def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
-    for student in everything(ledger, as_read=True):
-        for marked in student.judged:
-            line = restrict(marked.to_record(student.name), feedback)
+    for student in read_students(ledger, as_read=True):
+        for line in (restrict(each, feedback) for each in student.lines):
             verdict, tags = line["verdict"], line["tags"]
             place = f"{visible(student.name)}  {line['problem']}.{line['part']}  "
             head = Text.assemble((place, "bold"), (verdict, f"bold {STYLES[verdict]}"))
@@ -317,4 +316,4 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
             head.append(f"  {line['score']:g} of {line['points']:g}", style="dim")
             out.print(head, soft_wrap=True)
             if verdict != "missing":
-                show_judged(out, line, about[marked.problem]["program"])
+                show_judged(out, line, about[line["problem"]]["program"])

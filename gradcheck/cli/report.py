@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from gradcheck.batch.graded import read_students
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.marked import everything
 from gradcheck.batch.outputs import grades, replace_file, write_grades, write_pages, write_results
 from gradcheck.batch.statistics import class_facts
 from gradcheck.cli.files import unknown_problem
@@ -111,10 +111,8 @@ def _gradescope(ledger: Ledger, out: Path) -> None:
 
     out.mkdir(parents=True, exist_ok=True)
     sources = {id: about["program"] for id, about in ledger.problems().items()}
-    for student in everything(ledger):
-        lines = [
-            restrict(marked.to_record(student.name), ledger.feedback()) for marked in student.judged
-        ]
+    for student in read_students(ledger):
+        lines = [restrict(line, ledger.feedback()) for line in student.lines]
         with replace_file(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
             file.write(gradescope(lines, sources))
 
@@ -125,10 +123,8 @@ def _fill_in(  # noqa: PLR0917 - the options
     """The platform's own export with the points, and with comments where they are asked for."""
 
     def feedback(student: str) -> str:
-        (found,) = everything(ledger, only=student)
-        return comments_of(
-            [restrict(m.to_record(student), ledger.feedback()) for m in found.judged]
-        )
+        (found,) = read_students(ledger, only=student)
+        return comments_of([restrict(line, ledger.feedback()) for line in found.lines])
 
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}

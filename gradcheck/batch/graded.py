@@ -1,0 +1,143 @@
+"""What a ledger knows of students and their answers, read again: the source of all results."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from gradcheck.batch.ledger import Ledger
+from gradcheck.report.judgements import together
+
+BY_HAND = "marked by a person:"
+Line = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A problem with a student's judged answers; who gave the same ones has the same object."""
+
+    problem: str
+    lines: Sequence[Line]
+
+    @property
+    def score(self) -> float:
+        return sum((line["score"] for line in self.lines), 0.0)
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student, what people call them, and the judgement of every part, problem by problem."""
+
+    name: str
+    called: str
+    answered: Sequence[Answered]
+
+    @property
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """All that there is to tell."""
+        for each in self.answered:
+            yield from ({"student": self.name, **line} for line in each.lines)
+
+    @property
+    def points(self) -> dict[str, float]:
+        """The points by problem."""
+        return {each.problem: each.score for each in self.answered}
+
+    @property
+    def review(self) -> int:
+        """How many answers a person has to decide."""
+        return sum(line["verdict"] == "needs-review" for line in self.lines)
+
+
+def read_students(
+    ledger: Ledger, *, as_read: bool = False, only: str | None = None
+) -> Iterator[Student]:
+    """Every student (or `only` one) in the order of the names, or as they were read."""
+    parts = [(id, part["name"]) for id, p in ledger.problems().items() for part in p["parts"]]
+    place = {both: k for k, both in enumerate(parts)}
+    sql = (
+        "SELECT student, called, a.problem, a.part, line, kept, points, note"
+        " FROM answers a JOIN questions ON number = question JOIN students ON name = student"
+        " LEFT JOIN marks USING (student, problem, part)"
+        f" WHERE line IS NOT NULL {'AND student = ?' if only else ''}"
+        f" ORDER BY {'place' if as_read else 'student'}"
+    )
+    with closing(ledger.db.cursor()) as rows:
+        rows.execute(sql, (only,) if only else ())
+        for (name, called), group in groupby(rows, key=lambda row: row[:2]):
+            own = sorted((r[2:] for r in group if r[2:4] in place), key=lambda r: place[r[:2]])
+            problems = groupby(own, key=lambda row: row[0])
+            yield Student(name, called, [_read(id, tuple(rows)) for id, rows in problems])
+
+
+@lru_cache(maxsize=2_000)
+def _read(id: str, rows: Sequence[tuple[Any, ...]]) -> Answered:
+    """The lines of a problem read together: what being late has lost, what a person has given."""
+    lines = together([json.loads(text) for _, _, text, *_ in rows])
+    return Answered(
+        id, [_apply_share(line, *row[3:]) for line, row in zip(lines, rows, strict=True)]
+    )
+
+
+def _apply_share(line: Line, kept: float, points: float | None, note: str | None) -> Line:
+    if kept == 1.0 and points is None:
+        return line
+    verdict, score, tag = line["verdict"], line["score"] * kept, "late"
+    words = f"handed in late: {1 - kept:.0%} of the points are lost"
+    if points is not None:
+        score, tag, words = points, "marked", f"{BY_HAND} {note}"
+        if verdict == "needs-review":
+            verdict = "right" if points >= line["points"] else "wrong"
+    said = {"tags": [*(line["tags"] or ()), tag], "remarks": [*(line["remarks"] or ()), words]}
+    return {**line, "verdict": verdict, "score": score, **said}
+
+
+def distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[str]]]:
+    """Each distinct answer's line, how many students gave it, and (of few) who they are."""
+    sql = (
+        "SELECT line, COUNT(*), CASE WHEN COUNT(*) <= 500 THEN JSON_GROUP_ARRAY(a.student) END"
+        " FROM answers a JOIN questions q ON number = question LEFT JOIN marks m"
+        " ON m.student = a.student AND m.problem = a.problem AND m.part = a.part"
+        " WHERE line IS NOT NULL AND m.student IS NULL"
+        " GROUP BY number ORDER BY q.problem, q.part, q.answer, q.hash"
+    )
+    for line, count, students in ledger.db.execute(sql):
+        yield json.loads(line), count, sorted(json.loads(students or "[]"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """An answer whose judgement is another one than when the batch was last complete."""
+
+    student: str
+    problem: str
+    part: str
+    before: Line | None
+    after: Line | None
+    same_answer: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether somebody gains or loses something by it, and not only its explanation is new."""
+        was, now = self.before, self.after
+        told = ("verdict", "score", "points")
+        return was is None or now is None or any(was[name] != now[name] for name in told)
+
+
+def changes(ledger: Ledger) -> Iterator[Change]:
+    """What is judged otherwise than when the batch was last complete."""
+    both = (
+        "SELECT {0}.student, {0}.problem, {0}.part, x.line, y.line, x.answer IS y.answer"
+        " FROM {0} LEFT JOIN {1} USING (student, problem, part)"
+        " LEFT JOIN questions x ON x.number = before.question"
+        " LEFT JOIN questions y ON y.number = answers.question"
+    )
+    changed = both.format("answers", "before") + " WHERE x.number IS NOT y.number"
+    gone = both.format("before", "answers") + " WHERE answers.question IS NULL"
+    rows = ledger.db.execute(f"{changed} UNION ALL {gone} ORDER BY 1, 2, 3")
+    for student, problem, part, was, now, same in rows:
+        before, after = (None if line is None else json.loads(line) for line in (was, now))
+        yield Change(student, problem, part, before, after, bool(same))
