@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import get_close_matches
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.batch.files import list_names
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission
@@ -17,48 +18,9 @@ from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 from gradcheck.problem.record import is_training
 
-MOST = 50  # names that are told; a stranger thinks of any number
-LONGEST = 100  # characters of a name
+STRANGERS, LONGEST = 50, 100  # names that are told, as anybody thinks of any number; letters of one
 ALIKE = 0.85  # of the letters: one is wrong in seven
-
-
-@dataclass
-class Strangers:
-    """Names of what nobody asked (each with its table, where it is a column), and the files."""
-
-    met: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    untold: int = 0
-
-    def meet(self, read: Submission, name: str) -> None:
-        """Remember a name."""
-        key = (read.table, name[:LONGEST])
-        if key in self.met or len(self.met) < MOST:
-            self.met.setdefault(key, []).append(read.file)
-        else:
-            self.untold += 1
-
-    def list_notices(
-        self, ungraded: Collection[str], asked: Collection[str]
-    ) -> Iterator[tuple[str, bool]]:
-        """What is to be said of each, and whether somebody must look: one that was `asked` is near.
-
-        `ungraded` are problems whose own key is in doubt.
-        """
-        for (table, name), files in self.met.items():
-            place = f"{table}: the column" if table else f"{files[0]}:"
-            if any(name == id or name.startswith(f"{id}.") for id in ungraded):
-                yield f"{place} `{name}` is not graded", False
-                continue
-            more = f", nor in {len(files) - 1:,} more" if len(files) > 1 and not table else ""
-            near = get_close_matches(name, asked, 1, ALIKE)
-            hint = f"; `{near[0]}` was" if near else ""
-            yield f"{place} `{name}` was not asked{more}{hint}", bool(near)
-        if self.untold:
-            yield f"{self.untold:,} more answers to what was not asked, under other names", False
-
-
 NAMED = 10  # names in one notice
-NOTHING: Mapping[str, float] = {}
 AT_ONCE = 500  # answers between commits; who is killed while they are read begins anew
 HALF_READ = (
     "the ledger does not hold all submissions, because the last run was stopped while it read them:"
@@ -67,17 +29,14 @@ HALF_READ = (
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What of the batch is read again; all of it where nothing is named."""
+class Rules:
+    """What is read again (all of the batch where nothing is named), and what of it counts.
+
+    That is the last, the first or the best attempt, until it is due; `late` says what is lost then.
+    """
 
     students: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Rules:
-    """Which attempt counts (last, first or best), and until when; `late` says what is lost then."""
-
     attempt: str = "last"
     due: datetime | None = None
     late: Mapping[str, float | str] = field(default_factory=dict)
@@ -85,7 +44,7 @@ class Rules:
 
 @dataclass
 class Collector:
-    """Takes submissions one by one; `ungraded` are problems whose own key is in doubt.
+    """Takes submissions one by one; of `doubts` are problems whose own key is in doubt.
 
     `fingerprint_for` tells it of what a student is asked, or (without a name) of a problem.
     """
@@ -93,181 +52,163 @@ class Collector:
     ledger: Ledger
     problems: Mapping[str, Problem]
     fingerprint_for: Callable[..., str]
-    ungraded: frozenset[str] = frozenset()
-    roster: Roster = field(default_factory=Roster)
-    chosen: Chosen = field(default_factory=Chosen)
-    rules: Rules = field(default_factory=Rules)
+    doubts: Mapping[str, str]
+    roster: Roster
+    rules: Rules
     seen: dict[str, Submission] = field(default_factory=dict)  # each student's last one
     attempts: Counter[str] = field(default_factory=Counter)
-    strangers: Strangers = field(default_factory=Strangers)
+    strangers: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (table, name)
+    untold: int = 0
 
-    def collect(self, reads: Iterable[Read], notices: Sequence[str] = ()) -> None:
+    def __post_init__(self) -> None:
+        """What answers are called: `problem.part`, or `problem` where that has one part."""
+        self.targets = {
+            name: (id, part.name)
+            for id, problem in self.problems.items()
+            for part in problem.parts
+            for name in (f"{id}.{part.name}", *([id] if len(problem.parts) == 1 else []))
+        }
+
+    def collect(self, reads: Iterable[Read]) -> None:
         """Replace what the ledger knows of the chosen students and problems.
 
         All of a batch is committed as it is read; whoever is killed begins to read anew. A choice
         is one transaction: what is killed leaves the others' answers, and the chosen ones' as they
         were.
         """
-        whole = not (self.chosen.students or self.chosen.problems)
-        if not whole and self.ledger.fact("collected") == "no":
+        ledger, roster = self.ledger, self.roster
+        whole = not (self.rules.students or self.rules.problems)
+        if not whole and ledger.fact("collected") == "no":
             raise Unusable(HALF_READ)
-        self.ledger.remember()
+        ledger.remember()
         if whole:
-            self.ledger.know("collected", "no")
-        self.chosen = replace(
-            self.chosen, students=tuple(map(self.roster.student, self.chosen.students))
-        )
-        self.ledger.forget(self.chosen.students, self.chosen.problems)
-        self.ledger.know("names", json.dumps(self.roster.names))
-        for words in notices:
-            self.ledger.notice(words, grave=True)
+            ledger.know("collected", "no")
+        self.rules = replace(self.rules, students=tuple(map(roster.student, self.rules.students)))
+        ledger.forget(self.rules.students, self.rules.problems)
+        ledger.know("names", json.dumps(roster.names))
+        for why in self.doubts.values():
+            ledger.notice(f"not graded: {why}", grave=True)
         for id, problem in self.problems.items():
-            self.ledger.add_problem(id, self.fingerprint_for(id), about(problem))
+            ledger.add_problem(id, self.fingerprint_for(id), about(problem))
         for read in reads:
             self._take(read)
             if whole:
-                self.ledger.wrote(len(self.problems), AT_ONCE)
-        for student, called in self.roster.called.items():
-            if student not in self.seen and self._is_wanted(student):
-                self._put(student, called, None, {})
-        asked = [
-            *self.problems,
-            *(f"{p.id}.{part.name}" for p in self.problems.values() for part in p.parts),
-        ]
-        for words, grave in self.strangers.list_notices(self.ungraded, asked):
-            self.ledger.notice(words, grave=grave)
-        self._say_who_is_missing()
-        self.ledger.know("collected", "yes")
-        self.ledger.save()
+                ledger.wrote(len(self.problems), AT_ONCE)
+        absent = [s for s in roster.called if s not in self.seen and self._is_wanted(s)]
+        for student in absent:
+            self._put(student, roster.called[student], None, {})
+        for words, grave in self._describe_strangers():
+            ledger.notice(words, grave=grave)
+        if absent:
+            ledger.notice(f"nothing was handed in by {_count_names(absent)}")
+        if whole and (gone := ledger.list_departed()):
+            words = "in the ledger before, and not among these answers"
+            ledger.notice(f"{words}: {_count_names(gone)}")
+        ledger.know("collected", "yes")
+        ledger.save()
 
     def _is_wanted(self, student: str) -> bool:
-        return not self.chosen.students or student in self.chosen.students
+        return not self.rules.students or student in self.rules.students
 
     def _take(self, read: Read) -> None:
         if not isinstance(read, Submission):
             self.ledger.notice(read.why, grave=read.grave)
             return
-        read = replace(read, student=self.roster.student(read.student))
-        if not self._is_wanted(read.student):
+        student, roster = self.roster.student(read.student), self.roster
+        if not self._is_wanted(student):
             return
-        answers, strangers = place_sources(read.answers, self.problems)
-        for name in strangers:
-            if not self.chosen.problems or name.partition(".")[0] in self.chosen.problems:
-                self.strangers.meet(read, name)
-        before = self.seen.get(read.student)
-        if before is None and self.roster.called and read.student not in self.roster.called:
-            self.ledger.notice(f"{read.file}: {read.student} is not on the roster")
+        read, answers = replace(read, student=student), self._place(read)
+        before = self.seen.get(student)
+        if before is None and roster.called and student not in roster.called:
+            self.ledger.notice(f"{read.file}: {student} is not on the roster")
         if before is not None and before.table and before.table == read.table:
-            asked, _ = place_sources({name: {"": None} for name in read.asked}, self.problems)
+            asked = dict.fromkeys(self.targets[n][0] for n in read.asked if n in self.targets)
             answers = {id: answers.get(id, {}) for id in asked}
-        kept = self._kept_shares(read, answers)
-        given = self._counting(read, before, {id: answers[id] for id in kept})
-        called = self.roster.called.get(read.student) or read.called
-        self._put(read.student, called, read, given, kept)
+        kept = self._find_shares(read, answers)
+        again = [id for id in kept if before and self.ledger.has_answered(student, id)]
+        if before and again and self.rules.attempt == "first":
+            self.ledger.notice(f"{read.file}: {student} comes again, and the first time counts")
+            kept = {id: share for id, share in kept.items() if id not in again}
+        elif before and again:
+            which = "the better one" if self.rules.attempt == "best" else "which"
+            words = f"{student} comes again in {read.file}, {which} counts"
+            self.ledger.notice(f"{before.file}: {words}")
+        called = roster.called.get(student) or read.called
+        self._put(student, called, read, {id: (answers[id], share) for id, share in kept.items()})
 
-    def _counting(
-        self, read: Submission, before: Submission | None, answers: dict[str, Any]
-    ) -> dict[str, Any]:
-        """The answers that count where some were handed in before; what no longer does is said."""
-        again = [id for id in answers if self.ledger.has_answered(read.student, id)]
-        if before is None or not again:
-            return answers
-        if self.rules.attempt == "first":
-            words = f"{read.file}: {read.student} comes again, and the first time counts"
-            self.ledger.notice(words)
-            return {id: given for id, given in answers.items() if id not in again}
-        which = "the better one" if self.rules.attempt == "best" else "which"
-        words = f"{before.file}: {read.student} comes again in {read.file}, {which} counts"
-        self.ledger.notice(words)
-        return answers
+    def _place(self, read: Submission) -> dict[str, dict[str, Any]]:
+        """Answers by problem and part; the names of what was never asked are remembered."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, given in read.answers.items():
+            spelled = {f"{name}.{part}" if part else name: answer for part, answer in given.items()}
+            for each, answer in (spelled or {name: None}).items():
+                if each in self.targets:
+                    id, part = self.targets[each]
+                    if spelled:
+                        found.setdefault(id, {})[part] = answer
+                elif each not in self.problems or spelled:
+                    self._meet(read, each)
+        return found
 
-    def _kept_shares(self, read: Submission, answers: Mapping[str, Any]) -> dict[str, float]:
+    def _meet(self, read: Submission, name: str) -> None:
+        if self.rules.problems and name.partition(".")[0] not in self.rules.problems:
+            return
+        key = read.table, name[:LONGEST]
+        if key in self.strangers or len(self.strangers) < STRANGERS:
+            self.strangers.setdefault(key, []).append(read.file)
+        else:
+            self.untold += 1
+
+    def _describe_strangers(self) -> Iterator[tuple[str, bool]]:
+        """What is said of each, and whether somebody must look: one that was asked is near."""
+        for (table, name), files in self.strangers.items():
+            place = f"{table}: the column" if table else f"{files[0]}:"
+            if any(f"{name}.".startswith(f"{id}.") for id in self.doubts):
+                yield f"{place} `{name}` is not graded", False
+                continue
+            more = f", nor in {len(files) - 1:,} more" if len(files) > 1 and not table else ""
+            near = get_close_matches(name, {*self.problems, *self.targets}, 1, ALIKE)
+            hint = f"; `{near[0]}` was" if near else ""
+            yield f"{place} `{name}` was not asked{more}{hint}", bool(near)
+        if self.untold:
+            yield f"{self.untold:,} more answers to what was not asked, under other names", False
+
+    def _find_shares(self, read: Submission, answers: Iterable[str]) -> dict[str, float]:
         """The share of the points that is kept of each problem; but for what is refused."""
         due = self.rules.due
+        if due is not None and read.at is None:
+            self.ledger.notice(f"{read.file}: when this was handed in is not known: in time")
         if due is None or read.at is None or read.at <= due:
-            if due is not None and read.at is None:
-                self.ledger.notice(f"{read.file}: when this was handed in is not known: in time")
             return dict.fromkeys(answers, 1.0)
         lost = {id: self.rules.late.get(id, 0.0) for id in answers}
-        refused = [id for id in answers if lost[id] == "refused"]
-        self.ledger.notice(
-            f"{read.file}: {read.student} was late ({read.at:%Y-%m-%d %H:%M})"
-            + (f": {', '.join(refused)} refused" if refused else "")
-        )
-        return {id: 1.0 - float(lost[id]) for id in answers if id not in refused}
+        refused = [id for id, share in lost.items() if share == "refused"]
+        words = f"{read.file}: {read.student} was late ({read.at:%Y-%m-%d %H:%M})"
+        self.ledger.notice(words + (f": {', '.join(refused)} refused" if refused else ""))
+        return {id: 1.0 - float(share) for id, share in lost.items() if share != "refused"}
 
     def _put(
         self,
         student: str,
         called: str,
         read: Submission | None,
-        answers: Mapping[str, Mapping[str, Any]],
-        kept: Mapping[str, float] = NOTHING,
+        answers: Mapping[str, tuple[Mapping[str, Any], float]],
     ) -> None:
-        """Keep a student's answers; what has none is missing."""
+        """Keep a student's answers, and the share that each keeps; what has none is missing."""
         attempt = None
         if read is not None and self.rules.attempt == "best":
             attempt = self.attempts[student] = self.attempts[student] + 1
-        missing: dict[str, Any] = {}
         if student not in self.seen:
             self.ledger.add_student(student, called, read.file if read else "")
-            missing = {id: {} for id in self.problems if id not in answers}
+            missing = [id for id in self.problems if id not in answers]
+            answers = {id: ({}, 1.0) for id in missing} | {**answers}
+        else:
+            missing = []
         if read is not None:
             self.seen[student] = read
-        for id, given in (missing | {**answers}).items():
+        for id, (given, share) in answers.items():
             problem, tried = self.problems[id], None if id in missing else attempt
             parts = {part.name: among(problem, part.name, given) for part in problem.parts}
-            fingerprint, share = self.fingerprint_for(id, student), kept.get(id, 1.0)
-            self.ledger.take(student, id, fingerprint, parts, share, tried)
-
-    def _say_who_is_missing(self) -> None:
-        """On the roster without a submission; in the ledger before, and not in these answers."""
-        absent = [s for s in self.roster.called if s not in self.seen and self._is_wanted(s)]
-        if absent:
-            self.ledger.notice(f"nothing was handed in by {_first_names(absent)}")
-        gone = [] if self.chosen.students or self.chosen.problems else self.ledger.list_departed()
-        if gone:
-            words = "in the ledger before, and not among these answers"
-            self.ledger.notice(f"{words}: {_first_names(gone)}")
-
-
-def place_sources(
-    answers: Mapping[str, Mapping[str, Any]], problems: Mapping[str, Problem]
-) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Answers by problem and part, and the names of what was never asked.
-
-    A bare answer goes to the only part; `problem.part` is one name in a table.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    strangers = []
-    for name, given in answers.items():
-        id, below = (name, "") if name in problems else _split(name, problems)
-        for part, answer in given.items():
-            target = _part(problems.get(id), below or part)
-            if target is None or (below and part):
-                strangers.append(f"{name}.{part}".rstrip("."))
-            else:
-                found.setdefault(id, {})[target] = answer
-        if not given and id not in problems:
-            strangers.append(name)
-    return found, strangers
-
-
-def _split(name: str, problems: Mapping[str, Problem]) -> tuple[str, str]:
-    """`problem.part`, though both may contain dots."""
-    for k, letter in enumerate(name):
-        if letter == "." and name[:k] in problems:
-            return name[:k], name[k + 1 :]
-    return name, ""
-
-
-def _part(problem: Problem | None, name: str) -> str | None:
-    """The part that a name means; the only one needs none."""
-    if problem is None:
-        return None
-    if name == "" and len(problem.parts) == 1:
-        return problem.parts[0].name
-    return name if problem.part(name) else None
+            self.ledger.take(student, id, self.fingerprint_for(id, student), parts, share, tried)
 
 
 def about(problem: Problem) -> dict[str, Any]:
@@ -291,6 +232,5 @@ def _spell_input(entry: Input) -> str:
     return str(np.array(entry.value, dtype=float).tolist())
 
 
-def _first_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
-    return f"{len(names):,}: {'; '.join(names[:NAMED])}{more}"
+def _count_names(names: list[str]) -> str:
+    return f"{len(names):,}: {list_names(names, NAMED, '; ')}"

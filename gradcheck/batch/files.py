@@ -6,7 +6,7 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -72,10 +72,15 @@ def files(paths: Iterable[Path]) -> Iterator[File | Notice]:
         else:
             yield from _one(path, path.name, others)
         if others:
-            named = ", ".join(map(visible, others[:NAMED]))
-            more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
             words = f"not read, for their kind is none of {' '.join(ENDINGS)}"
-            yield Notice(f"{path}: {words}: {named}{more}", grave=False)
+            named = list_names(list(map(visible, others)))
+            yield Notice(f"{path}: {words}: {named}", grave=False)
+
+
+def list_names(names: Sequence[str], most: int = NAMED, between: str = ", ") -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
 
 
 def _below(root: Path, others: list[str]) -> Iterator[File | Notice]:
@@ -113,38 +118,31 @@ def _is_ignored(name: str) -> bool:
     return name.startswith(".") or name in LEFT_BY_SYSTEMS
 
 
-# -- archives --------------------------------------------------------------------------------------
-
-
 def _members(path: Path, others: list[str]) -> Iterator[File | Notice]:
     """The files of an archive, in the order of their names; nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(path) as archive:
             wanted = []
-            for info in filter(_is_visible, archive.infolist()):
-                if PurePosixPath(info.filename).suffix.lower() in ENDINGS:
+            for info in archive.infolist():
+                name = PurePosixPath(info.filename)
+                if info.is_dir() or any(_is_ignored(part) and part != ".." for part in name.parts):
+                    continue
+                if name.suffix.lower() in ENDINGS:
                     wanted.append(info)
                 else:
                     others.append(info.filename)
-            if why := _too_much(wanted):
+            total = sum(info.file_size for info in wanted)
+            if len(wanted) > MEMBERS:
+                why = f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
                 yield Notice(f"{path}: {why} - split it")
-                return
-            for info in sorted(wanted, key=lambda info: info.filename):
-                yield _member(path, archive, info)
+            elif total > EXPANDED:
+                why = f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read"
+                yield Notice(f"{path}: {why} - split it")
+            else:
+                for info in sorted(wanted, key=lambda info: info.filename):
+                    yield _member(path, archive, info)
     except BROKEN as error:
         yield Notice(f"{path}: not readable as a zip archive: {error}")
-
-
-def _is_visible(info: zipfile.ZipInfo) -> bool:
-    parts = PurePosixPath(info.filename).parts
-    return not info.is_dir() and not any(_is_ignored(part) and part != ".." for part in parts)
-
-
-def _too_much(wanted: list[zipfile.ZipInfo]) -> str:
-    total = sum(info.file_size for info in wanted)
-    if len(wanted) > MEMBERS:
-        return f"{len(wanted):,} files in one archive, at most {MEMBERS:,} are read"
-    return f"{total:,} bytes when unpacked, at most {EXPANDED:,} are read" * (total > EXPANDED)
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> File | Notice:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradcheck.batch.cluster import Cluster
-from gradcheck.batch.collect import Chosen, Collector, Rules
+from gradcheck.batch.collect import Collector, Rules
 from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
 from gradcheck.batch.pool import Pool, WorkerLost
 from gradcheck.batch.questions import fingerprint
@@ -109,13 +109,11 @@ class Batch:
             self.askings[found] = replace(self.sources[id], draw=drawn)
         return self.prints[id, drawn]
 
-    def collect(self, reads: Iterable[Read], roster: Roster, chosen: Chosen, rules: Rules) -> None:
+    def collect(self, reads: Iterable[Read], roster: Roster, rules: Rules) -> None:
         """Put who answered what into the ledger."""
-        doubtful = frozenset(self.doubts)
         rules = replace(rules, late=self.late)
-        Collector(
-            self.ledger, self.problems, self.fingerprint_for, doubtful, roster, chosen, rules
-        ).collect(reads, [f"not graded: {why}" for why in self.doubts.values()])
+        known = self.ledger, self.problems, self.fingerprint_for, self.doubts
+        Collector(*known, roster, rules).collect(reads)
 
     def judge(self) -> Iterator[Progress]:
         """Judge what has no judgement yet; the ledger is complete when this ends."""

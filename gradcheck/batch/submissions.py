@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gradcheck.batch.files import BROKEN, File, Notice, files
+from gradcheck.batch.files import BROKEN, File, Notice, files, list_names
 from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.documents import WrittenFloat, read_yaml
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
@@ -19,8 +19,6 @@ from gradcheck.errors import Complaint, GradcheckError, TextError
 BYTES = 1_000_000
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
-NAMED = 5  # names in a notice
-TABLES = (".csv", ".xlsx")
 TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")
 TIMES = frozenset(
     {"time", "timestamp", "completion time", "submitted", "submitted at", "zeitstempel"}
@@ -31,6 +29,7 @@ FORMS = ("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%d.%
 ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
 NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
 """Words in the headers that forms give to the column of who answered."""
+SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def submissions(
             yield file
             continue
         try:
-            if file.ending in TABLES:
+            if file.ending in (".csv", ".xlsx"):
                 yield from _rows(file, mapping)
             else:
                 yield from _one(file, names, roster, asked)
@@ -113,7 +112,7 @@ def submissions(
 def _one(
     file: File, names: re.Pattern[str] | None, roster: Roster, asked: Collection[str]
 ) -> Iterator[Read]:
-    """What a file that is no table holds: one submission."""
+    """What a file that is no table holds: one submission of the student whom its name tells."""
     student, called, owner = None, "", roster.owner(file.stem)
     if names is not None:
         found = names.search(file.path)
@@ -123,18 +122,16 @@ def _one(
             why = "the name does not fit --names, so nobody is graded by it"
             raise NoAnswers(f"{file.name}: {why}")
     if file.ending == ".ipynb":
-        answers = _cells(file)
-        times = Counter(name for name, _ in answers)
-        if twice := [name for name, count in times.items() if count > 1]:
-            more = f" and {len(twice) - NAMED:,} more" if len(twice) > NAMED else ""
-            listed = ", ".join(f"`{name}`" for name in twice[:NAMED])
-            words = f"answered in several cells, of which the last counts: {listed}{more}"
+        cells = _cells(file)
+        times = Counter(name for name, _ in cells)
+        if twice := [f"`{name}`" for name, count in times.items() if count > 1]:
+            words = f"answered in several cells, of which the last counts: {list_names(twice)}"
             yield Notice(f"{file.name}: {words}", grave=False)
-        given: Mapping[str, Any] = {name: {"": text} for name, text in answers}
-        student = student or owner or file.stem
+        inside, given = None, {name: {"": text} for name, text in cells}
     else:
-        student, given = _document(file, student, owner or file.stem, asked)
-    yield _submission(student, given, file.name, called=called)
+        inside, given = _document(file, asked)
+    named = next(n for n in (student, inside, owner, file.stem) if n is not None)
+    yield _submission(named, given, file.name, called=called)
 
 
 def _submission(student: str, answers: Mapping[str, Any], place: str, **more: Any) -> Read:
@@ -145,9 +142,6 @@ def _submission(student: str, answers: Mapping[str, Any], place: str, **more: An
         return Notice(f"{place}: {error}")
 
 
-# -- YAML, JSON and notebooks ----------------------------------------------------------------------
-
-
 def _content(file: File, most: int, cure: str) -> bytes:
     content = file.read(most)
     if len(content) > most:
@@ -155,27 +149,28 @@ def _content(file: File, most: int, cure: str) -> bytes:
     return content
 
 
-def _document(
-    file: File, student: str | None, owner: str, asked: Collection[str]
-) -> tuple[str, Mapping[str, Any]]:
-    """Who answers in a file (the `student` who is given, or its own, or its owner), and what."""
+def _document(file: File, asked: Collection[str]) -> tuple[str | None, dict[str, dict[str, Any]]]:
+    """Whom a YAML or JSON file names, if anybody, and what it answers."""
     content = _content(file, BYTES, " are no answers - split the file")
     value: Any = read_yaml(content, file.name).value
     if isinstance(value, dict) and "answers" not in value and not value.keys().isdisjoint(asked):
-        value = {"answers": value, "student": value.pop("student", owner)}
+        named = {"student": value.pop("student")} if "student" in value else {}
+        value = {"answers": value, **named}
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         cure = "write `answers:`, and under it a line for each problem: `id: answer`"
         raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
-    named = value.get("student", owner) if student is None else student
-    if named is None or isinstance(named, dict | list):
+    student = value.get("student", "")
+    if student is None or isinstance(student, dict | list):
         raise NoAnswers(f"{file.name}: `student:` holds no name - write one, as text")
-    answers: dict[str, Mapping[str, Any]] = {}
-    for problem, given in value["answers"].items():
-        parts = given if isinstance(given, dict) else {"": given}  # the only part: found later
-        answers[_word(problem)] = {_word(part): answer for part, answer in parts.items()}
+    answers = {
+        _word(problem): {_word(part): answer for part, answer in given.items()}
+        if isinstance(given, dict)
+        else {"": given}  # the only part: found later
+        for problem, given in value["answers"].items()
+    }
     if sum(map(len, answers.values())) > MOST:
         raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
-    return _word(named), answers
+    return _word(student) if "student" in value else None, answers
 
 
 def _word(name: Any) -> str:
@@ -239,29 +234,26 @@ def _rows(file: File, mapping: Mapped) -> Iterator[Read]:
         yield Notice(f"{file.name}: {words}", grave=False)
     _, first = next(table.rows, (0, list[str]()))
     headers = [header.strip() for header in first]
-    student, targets = _columns(file, headers, mapping)
-    when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), None)
-    yield from (Notice(why, grave=False) for why in _strange(file, headers, mapping))
+    targets = _columns(file, headers, mapping)
+    asked = tuple(targets.values())
+    when = next((k for k, h in enumerate(headers) if mapping.tells_when(h)), len(headers))
+    for words in _strange(headers, mapping):
+        yield Notice(f"{file.name}:1: {words}", grave=False)
     for line, row in table.rows:
         place = f"{file.name}:{line}"
         if any(cell.strip() for cell in row[len(headers) :]):
-            sign = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[table.delimiter]
             words = f"{len(row)} cells under {len(headers)} headers, so nobody is graded by them"
-            yield Notice(f"{place}: {words} - put an answer with {sign} in quotation marks")
+            cure = f"put an answer with {SIGNS[table.delimiter]} in quotation marks"
+            yield Notice(f"{place}: {words} - {cure}")
         elif any(cell.strip() for cell in row):
-            given = {
-                target: {"": cell.strip()}
-                for k, cell in enumerate(row)
-                if (target := targets.get(k)) and cell.strip()
-            }
-            name = row[student] if student < len(row) else ""
-            at = moment(row[when]) if when is not None and when < len(row) else None
-            asked = tuple(targets.values())
+            cells = dict(enumerate(cell.strip() for cell in row))
+            given = {target: {"": cells[k]} for k, target in targets.items() if cells.get(k)}
+            name, at = cells.get(headers.index(mapping.student), ""), moment(cells.get(when, ""))
             yield _submission(name, given, place, table=file.name, asked=asked, at=at)
 
 
-def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict[int, str]]:
-    """The student's column, and what the others answer; TextError if nobody is named."""
+def _columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
+    """What columns answer; TextError if none names the student."""
     if mapping.student not in headers:
         came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
         names = (h for h in headers if NAMING & set(h.lower().replace("-", "").split()))
@@ -270,36 +262,35 @@ def _columns(file: File, headers: list[str], mapping: Mapped) -> tuple[int, dict
         raise TextError([Complaint(words, cure, file.name, 1)])
     if len(headers) > COLUMNS:
         raise TextError([Complaint(f"{len(headers):,} columns", "split the file", file.name, 1)])
-    found = {k: target for k, header in enumerate(headers) if (target := mapping.target(header))}
-    student = headers.index(mapping.student)
-    found.pop(student, None)
-    return student, {k: t for k, t in found.items() if headers[k] not in mapping.ignore}
+    return {
+        k: target
+        for k, header in enumerate(headers)
+        if k != headers.index(mapping.student) and header not in mapping.ignore
+        if (target := mapping.target(header))
+    }
 
 
-def _strange(file: File, headers: list[str], mapping: Mapped) -> Iterator[str]:
+def _strange(headers: list[str], mapping: Mapped) -> Iterator[str]:
     """What a mapping neither uses nor ignores, and what it names that is not there."""
     for header, times in Counter(headers).items():
         if header and times > 1 and mapping.target(header):
-            words = f"{times} columns are called `{header}`: the last answer in a row counts"
-            yield f"{file.name}:1: {words}"
+            yield f"{times} columns are called `{header}`: the last answer in a row counts"
     if mapping.answers is None:
         return
+    known = {"", mapping.student, *mapping.answers, *mapping.ignore}
     for header in headers:
-        known = header in mapping.answers or header in mapping.ignore
-        if header and header != mapping.student and not (known or mapping.tells_when(header)):
-            yield f"{file.name}:1: the column `{header}` is not in the mapping"
+        if header not in known and not mapping.tells_when(header):
+            yield f"the column `{header}` is not in the mapping"
     for header in mapping.answers:
         if header not in headers:
-            yield f"{file.name}:1: there is no column `{header}`, which the mapping names"
+            yield f"there is no column `{header}`, which the mapping names"
 
 
 def moment(text: str) -> datetime | None:
     """The time that a form wrote, on the clock of where it was; None where it cannot be read."""
     bare = ZONE.sub("", " ".join(text.split()))
-    try:
+    with suppress(ValueError):
         return datetime.fromisoformat(bare).replace(tzinfo=None)
-    except ValueError:
-        pass
     for form in FORMS:
         with suppress(ValueError):
             return datetime.strptime(bare, form)

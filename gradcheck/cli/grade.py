@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
-from gradcheck.batch.collect import Chosen, Rules
+from gradcheck.batch.collect import Rules
 from gradcheck.batch.graded import Change, changes, read_students
 from gradcheck.batch.ledger import NAME, Ledger, trouble
 from gradcheck.batch.lock import only_writer
@@ -166,7 +166,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
             ledger.know("anonymous", "yes" if anonymous else "no")
             ledger.know("title", next((s.title for s in read if s.title), ""))
             handed_in = submissions(answers, pattern, meant, expected, batch.problems)
-            batch.collect(handed_in, expected, Chosen(students, ids), Rules(attempt, due))
+            batch.collect(handed_in, expected, Rules(students, ids, attempt, due))
             for words, _ in ledger.notices():
                 _notice(err, words)
             follow(batch.judge(), err, silent=as_json)
