@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.engine.autograd import grad as _grad
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.recording import Recording
+from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tape import Leaf, reachable
 from gradcheck.ops import TABLE
 from gradcheck.values import Routine, Value
@@ -109,6 +109,7 @@ def _pull(ys: Tensors, xs: Tensors, gs: Tensors) -> Tensors:
     return _grad(outputs, xs, list(seeds), **how)
 
 
+@enable_grad
 def _rows(y: Value, xs: Tensors) -> Tensors:
     """d(y)/d(x) for each x, of y's shape and then x's."""
     line = y.reshape(-1)
@@ -116,16 +117,17 @@ def _rows(y: Value, xs: Tensors) -> Tensors:
     shapes = [(*y.shape, *x.shape) for x in xs]
     if not rows:
         return tuple(tensor(np.zeros(shape)) for shape in shapes)
-    with Recording(True):
-        stacks = [TABLE["stack"](each) for each in zip(*rows, strict=True)]
-        return tuple(map(TABLE["reshape"], stacks, shapes))
+    stacks = [TABLE["stack"](each) for each in zip(*rows, strict=True)]
+    return tuple(map(TABLE["reshape"], stacks, shapes))
 
 
 def _settle(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
+    return tuple(
+        t.detach() if t.requires_grad and _leaves(t._step()) <= mine else t for t in found
+    )
 
-    def is_mine(t: Value) -> bool:
-        return {s for s in reachable([t._step()]) if isinstance(s, Leaf)} <= mine
 
-    return tuple(t.detach() if t.requires_grad and is_mine(t) else t for t in found)
+def _leaves(step: Value) -> set[Value]:
+    return {below for below in reachable([step]) if isinstance(below, Leaf)}

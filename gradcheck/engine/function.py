@@ -4,7 +4,7 @@ On the tape a function is one node. Where it has several outputs, each output ha
 that packs its cotangent into a bundle; bundles that meet at the function's node merge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from weakref import ref
 
@@ -24,12 +24,12 @@ class Context:
     def __init__(self, wanted: tuple[bool, ...]) -> None:
         self.needs_input_grad = wanted
         self._constant: tuple[Value, ...] = ()
-        self._to_save: tuple[Value, ...] = ()
+        self._kept: tuple[Value, ...] = ()
         self._saved: tuple[Callable[[], Value], ...] = ()
 
     def save_for_backward(self, *tensors: Value) -> None:
         """Keep arguments or outputs for backward; writes to them in between are noticed."""
-        self._to_save = tensors
+        self._kept = tensors
 
     @property
     def saved_tensors(self) -> tuple[Value, ...]:
@@ -40,40 +40,37 @@ class Context:
         """Outputs that carry no gradient."""
         self._constant = outputs
 
-    def keep(self, outputs: tuple[Value, ...]) -> bool:
-        """Save what is to be saved, now that the outputs have their nodes; whether there is any."""
-        for i, t in enumerate(self._to_save):
+    def _save(self, outputs: tuple[Value, ...]) -> bool:
+        """Save what is kept, now that the outputs have their nodes; whether there is any."""
+        kept, self._kept, self._constant = self._kept, (), ()
+        for i, t in enumerate(kept):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
-        kept = self._to_save
-        self._saved = tuple(_save(t, any(t is out for out in outputs)) for t in kept)
-        self._to_save = self._constant = ()
+        self._saved = tuple(_reading(t, any(t is out for out in outputs)) for t in kept)
         return any(t is not None for t in kept)
 
 
-def _save(tensor: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]:
+def _reading(t: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]:
     """How to read a saved tensor: an output without its node (or the node would hold itself)."""
-    if tensor is None:
+    if t is None:
         return lambda: None
-    cell, version = tensor._cell, tensor._version
-    maker: Callable[[], Value] = (lambda: None) if tensor._node is None else ref(tensor._node)
-    kept = tensor
-    if is_output:
-        kept = Tensor(tensor._value, tensor._tracked)
-        kept._writes = cell
+    value, tracked, cell, version = t._value, t._tracked, t._cell, t._version
+    maker: Callable[[], Value] = (lambda: None) if t._node is None else ref(t._node)
+    held = None if is_output else t
 
     def read() -> Tensor:
         node = maker()
         if cell[0] != version:
-            name = cell[1] if cell[1] and not is_output else node.name() if node else ""
-            raise RuntimeError(advice.changed(kept, name, cell[0], version))
-        if not is_output:
-            return kept
-        twin = Tensor(kept._value, kept._tracked, node)
-        twin._writes = cell
+            written = "" if is_output else cell[1]
+            name = written or (node.name() if node else "")
+            raise RuntimeError(advice.changed(value, name, cell[0], version))
+        twin = held
+        if twin is None:
+            twin = Tensor(value, tracked, node)
+            twin._writes = cell
         return twin
 
     return read
@@ -133,10 +130,11 @@ class Function:
         values = result if isinstance(result, tuple) else (result,)
         outputs = tuple(_own(out, args) for out in values)
         if MODE.recording and True in ctx.needs_input_grad:
-            constant = set(map(id, ctx._constant))
             live = [
-                isinstance(out, Tensor) and out.dtype.kind == "f" and id(out) not in constant
-                for out in values
+                isinstance(v, Tensor)
+                and v.dtype.kind == "f"
+                and not any(v is each for each in ctx._constant)
+                for v in values
             ]
             _record(cls, ctx, args, outputs, live)
         return outputs if isinstance(result, tuple) else outputs[0]
@@ -157,6 +155,21 @@ def _own(out: Value, args: tuple[Value, ...]) -> Value:
 
 
 # -- the node ------------------------------------------------------------------------------------
+
+
+class CotangentBundle:
+    """Cotangents of several outputs of one function, by position."""
+
+    __slots__ = ("parts",)
+    shape, dtype = (), None
+
+    def __init__(self, parts: dict[int, Value]) -> None:
+        self.parts = parts
+
+    def __add__(self, other: "CotangentBundle") -> "CotangentBundle":
+        both = self.parts.keys() & other.parts.keys()
+        summed = {k: self.parts[k] + other.parts[k] for k in both}
+        return CotangentBundle(self.parts | other.parts | summed)
 
 
 def _record(
@@ -181,26 +194,27 @@ def _record(
     forms = tuple(form(t._value) if isinstance(t, Tensor) else None for t in args)
     node = make_node(row, edges, forms, (), {}, ctx, None)
     for k, out in enumerate(outputs):
-        if live[k]:
-            out._tracked, out._node = True, node
-            if len(outputs) > 1:
-                pick = make_row(
-                    name=OUTPUT,
-                    forward=lambda bundle, index: bundle[index],
-                    function=lambda bundle, index: bundle[index],
-                    vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
-                    params=("index",),
-                )
-                bundle: Value = ((), None)  # the form of what arrives at the function's node
-                out._node = make_node(pick, (node,), (bundle,), (None,), {"index": k}, None, None)
-    if ctx.keep(outputs):
+        if not live[k]:
+            continue
+        out._tracked, out._node = True, node
+        if len(outputs) > 1:
+            pick = make_row(
+                name=OUTPUT,
+                forward=lambda bundle, index: bundle[index],
+                function=lambda bundle, index: bundle[index],
+                vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
+                params=("index",),
+            )
+            arriving: Value = ((), None)  # the form of what arrives at the function's node
+            out._node = make_node(pick, (node,), (arriving,), (None,), {"index": k}, None, None)
+    if ctx._save(outputs):
         node.watch = ()
     if MODE.observe is not None:
         MODE.observe(node, outputs[0], args)
 
 
 def _ask_once(
-    cls: type[Function], ctx: Value, known: tuple[Value, ...], shapes: tuple[Value, ...]
+    cls: type[Function], ctx: Context, known: tuple[Value, ...], shapes: tuple[Value, ...]
 ) -> Routine:
     """The rule for all arguments: runs the user's backward and hands out its answers."""
     answers: list[Value] = []
@@ -208,32 +222,16 @@ def _ask_once(
     def pull(position: int, g: Value) -> Value:
         if not answers:
             parts = g.parts if isinstance(g, CotangentBundle) else {0: g}
-            answers[:] = _gradients(cls, ctx, parts, known, shapes)
+            answers[:] = _answers(cls, ctx, parts, known, shapes)
         return answers[position]
 
     return pull
 
 
-class CotangentBundle:
-    """Cotangents of several outputs of one function, by position."""
-
-    __slots__ = ("dtype", "parts", "shape")
-
-    def __init__(self, parts: dict[int, Value]) -> None:
-        self.parts = parts
-        self.shape, self.dtype = (), None
-
-    def __add__(self, other: "CotangentBundle") -> "CotangentBundle":
-        parts = dict(self.parts)
-        for k, g in other.parts.items():
-            parts[k] = parts[k] + g if k in parts else g
-        return CotangentBundle(parts)
-
-
-def _gradients(
+def _answers(
     cls: type[Function],
     ctx: Context,
-    parts: dict[int, Value],
+    parts: Mapping[int, Value],
     known: tuple[Value, ...],
     shapes: tuple[Value, ...],
 ) -> list[Value]:
@@ -252,23 +250,24 @@ def _gradients(
             f"function {name} returned an incorrect number of gradients (expected {len(shapes)}, "
             f"got {len(answers)})"
         )
-    checked = [
-        _check_gradient(name, i, answers[i], shape) if want and answers[i] is not None else None
-        for i, (shape, want) in enumerate(zip(shapes, ctx.needs_input_grad, strict=True))
-    ]
+    checked = list(answers[: len(shapes)])
+    for i, (shape, want) in enumerate(zip(shapes, ctx.needs_input_grad, strict=True)):
+        if not want:
+            checked[i] = None
+        elif checked[i] is not None:
+            _refuse_unfit(name, i, checked[i], shape)
     return [g if g is None or recorded else g._value for g in checked]
 
 
-def _check_gradient(name: str, i: int, g: Value, shape: tuple[int, ...]) -> Tensor:
-    """A gradient that can be summed to its argument's shape, as PyTorch silently does."""
+def _refuse_unfit(name: str, i: int, g: Value, shape: tuple[int, ...]) -> None:
+    """Gradients that cannot be summed to their argument's shape; others PyTorch silently sums."""
     if not isinstance(g, Tensor):
-        module = type(g).__module__
-        kind = f"{module}." if module != "builtins" else ""
-        raise RuntimeError(f"expected Variable or None (got {kind}{type(g).__name__})")
+        module = type(g).__module__.replace("builtins", "")
+        kind = f"{module}.{type(g).__name__}".lstrip(".")
+        raise RuntimeError(f"expected Variable or None (got {kind})")
     tail = g.shape[g.ndim - len(shape) :] if g.ndim >= len(shape) else ()
     if len(tail) < len(shape) or any(n not in (1, m) for n, m in zip(shape, tail, strict=True)):
         raise RuntimeError(
             f"Function {name} returned an invalid gradient at index {i} - got {list(g.shape)} but "
             f"expected shape compatible with {list(shape)}"
         )
-    return g
