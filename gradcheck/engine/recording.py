@@ -5,11 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import Self
 
-from gradcheck.values import Routine, Value
-
-Observe = Callable[[Value, Value, Value], None]
-Disturb = Callable[[Value, Value], Value]
-Walked = Callable[[Value, Value], None]
+from gradcheck.values import Params, Routine, Value
 
 UNUSUAL: list[None] = []
 """One entry a thread that does not record, or is watched: where it is empty, no mode need be read.
@@ -31,23 +27,23 @@ class Mode(threading.local):
     """
 
     recording: bool = True
-    observe: Observe | None = None
-    disturb: Disturb | None = None
-    walked: Walked | None = None
+    observe: Callable[[Value, Value, Value], None] | None = None
+    disturb: Callable[[Value, Value], Value] | None = None
+    walked: Callable[[Value, Value], None] | None = None
     ledger: Value = None
     usual: bool = True
     taken: int = 0
 
-    def set(self, recording: bool, observe: Observe | None, disturb: Disturb | None) -> None:
-        self.recording, self.observe, self.disturb = recording, observe, disturb
-        before, self.usual = self.usual, recording and observe is None and disturb is None
-        if before and not self.usual:
+    def change(self, **words: Value) -> Params:
+        """Change some of it; what it was before."""
+        before = {word: getattr(self, word) for word in words}
+        vars(self).update(words)
+        was, self.usual = self.usual, self.recording and self.observe is self.disturb is None
+        if was and not self.usual:
             UNUSUAL.append(None)
-        elif self.usual and not before:
+        elif self.usual and not was:
             UNUSUAL.pop()
-
-    def record(self, flag: bool) -> None:
-        self.set(flag, self.observe, self.disturb)
+        return before
 
 
 MODE = Mode()
@@ -59,27 +55,21 @@ class Recording(ContextDecorator):
     def __init__(self, flag: bool, at_once: bool = False) -> None:
         """Remember the flag; `at_once` sets it without waiting for a block."""
         self._flag = flag
-        self._at_once = at_once
-        self._before: list[bool] = [MODE.recording]
-        if at_once:
-            MODE.record(flag)
+        self._begun = MODE.change(recording=flag) if at_once else None
+        self._before: list[Params] = []
 
     def __enter__(self) -> Self:
-        if self._at_once:
-            self._at_once = False
-        else:
-            self._before.append(MODE.recording)
-            MODE.record(self._flag)
+        self._before.append(self._begun or MODE.change(recording=self._flag))
+        self._begun = None
         return self
 
     def __exit__(self, *exc: object) -> None:
-        MODE.record(self._before.pop())
+        MODE.change(**self._before.pop())
 
     def __call__(self, function: Routine) -> Routine:  # type: ignore[override]
         """The function with the flag set while it runs."""
-        if self._at_once:
-            MODE.record(self._before[0])
-            self._at_once = False
+        MODE.change(**self._begun or {})
+        self._begun = None
         return super().__call__(function)
 
 
@@ -129,17 +119,11 @@ def is_grad_enabled() -> bool:
 
 @contextmanager
 def watching(
-    observe: Observe | None = None,
-    disturb: Disturb | None = None,
-    walked: Walked | None = None,
-    ledger: Value = None,
+    observe: Value = None, disturb: Value = None, walked: Value = None, ledger: Value = None
 ) -> Iterator[None]:
     """Let an observer see every node or pass, or a disturbance alter every forward, inside."""
-    before, others = (MODE.observe, MODE.disturb), (MODE.walked, MODE.ledger)
-    MODE.set(MODE.recording, observe, disturb)
-    MODE.walked, MODE.ledger = walked, ledger
+    before = MODE.change(observe=observe, disturb=disturb, walked=walked, ledger=ledger)
     try:
         yield
     finally:
-        MODE.set(MODE.recording, *before)
-        MODE.walked, MODE.ledger = others
+        MODE.change(**before)
