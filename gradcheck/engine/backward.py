@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.state import State, bare, by_ledger, land
-from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk, watched_cells
+from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
@@ -121,7 +121,8 @@ def run(
 def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The saved values as tensors that remember, so that the backward pass is itself recorded."""
     y, operands = read_saved(node)
-    cells = watched_cells(node)
+    watch = node.watch or ()
+    cells = dict(zip(watch[::3], watch[1::3], strict=True))  # -1: of the value
 
     def revived(value: Value, step: Step | None, i: int) -> Value:
         if step is None:

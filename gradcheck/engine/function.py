@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.tape import OUTPUT, form, make_node
+from gradcheck.engine.tape import OUTPUT, make_node, stand_in
 from gradcheck.engine.tensor import Tensor, box, track
 from gradcheck.ops.row import Op
 from gradcheck.values import Routine, Value
@@ -180,7 +180,7 @@ def _record(
     live: list[bool],
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
-    known = tuple(form(out._value) if isinstance(out, Tensor) else None for out in outputs)
+    known = tuple(map(_form, outputs))
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
     make_row = partial(Op, elementwise=False, grad_fn=f"{cls.__name__}Backward")
     row = make_row(
@@ -191,8 +191,7 @@ def _record(
         operands=len(args),
     )
     edges = tuple(t._step() if track(t) else None for t in args)
-    forms = tuple(form(t._value) if isinstance(t, Tensor) else None for t in args)
-    node = make_node(row, edges, forms, (), {}, ctx, None)
+    node = make_node(row, edges, tuple(map(_form, args)), (), {}, ctx, None)
     for k, out in enumerate(outputs):
         if not live[k]:
             continue
@@ -211,6 +210,10 @@ def _record(
         node.watch = ()
     if MODE.observe is not None:
         MODE.observe(node, outputs[0], args)
+
+
+def _form(t: Value) -> Value:
+    return stand_in(t._value)[0] if isinstance(t, Tensor) else None
 
 
 def _ask_once(

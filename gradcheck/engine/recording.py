@@ -38,7 +38,7 @@ class Mode(threading.local):
         """Change some of it; what it was before."""
         before = {word: getattr(self, word) for word in words}
         vars(self).update(words)
-        was, self.usual = self.usual, self.recording and self.observe is self.disturb is None
+        was, self.usual = self.usual, self.recording and not (self.observe or self.disturb)
         if was and not self.usual:
             UNUSUAL.append(None)
         elif self.usual and not was:

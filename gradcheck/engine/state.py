@@ -19,11 +19,10 @@ from gradcheck.engine.tape import (
     Leaf,
     Node,
     Step,
-    blank,
-    form,
     make_leaf,
     make_node,
     outer_step,
+    stand_in,
 )
 from gradcheck.ops.row import Op
 from gradcheck.values import Params, Routine, Value
@@ -176,11 +175,13 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
     """Put the node of `out` on the tape, with just the values that its VJPs will read."""
     keep, keep_y = row.keeps(wanted)
     edges: list[Step | None] = [t._step() if wanted[i] else None for i, t in enumerate(operands)]
-    forms: list[Form] = [form(value) for value in values]
+    forms: list[Form] = []
     watch: list[Value] = []
     for i, t in enumerate(operands):
+        form, blank = stand_in(values[i])
+        forms.append(form)
         if not keep[i]:
-            values[i] = blank(values[i])
+            values[i] = blank
         elif isinstance(t, State):
             watch += i, t._cell, t._cell[0]
     if keep_y:

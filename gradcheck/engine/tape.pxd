@@ -27,19 +27,17 @@ cdef class Waiting:
     cdef Node take(self)
 
 cdef list RECENT
-cdef object NUMBER_TYPE, passed, float64, ndarray
+cdef object float64, ndarray
 
 cpdef Node make_node(
     object op, tuple edges, tuple forms, tuple operands, object params, object y, tuple watch
 )
 cpdef Leaf make_leaf(object variable)
-cpdef tuple read_saved(Node node)
 @cython.locals(watch=tuple, cell=list, k=cython.Py_ssize_t)
-cpdef expect_saved(Node node)
+cpdef tuple read_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)
 
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
-cdef tuple _values(Node node, object read)
 cdef object _rules(Node node, object y, tuple operands)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)

@@ -10,7 +10,6 @@ functions below; a mistake is one of them said wrong at one site.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any
 
@@ -23,7 +22,9 @@ from gradcheck.ops.row import Op, pass_on
 from gradcheck.values import Params, Value
 
 Hook = Callable[[Value], Value]
-Form = tuple[tuple[int, ...], np.dtype[Any]] | None
+Shape = tuple[int, ...]
+Form = tuple[Shape, np.dtype[Any]] | None
+Position = int
 
 MOVES = {
     "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
@@ -32,11 +33,9 @@ MOVES = {
 }  # fmt: skip
 """The rows that give a view; where NumPy gives one for another row (flip), PyTorch copies."""
 
-NUMBER_TYPE = np.dtype(np.float64)
-NUMBER: Form = ((), NUMBER_TYPE)
-
+NUMBER: Form = ((), np.dtype(np.float64))
 RECENT: list[Value] = [None] * native.SPOTS
-"""Form and blank of the float64 arrays seen last, each at its shape's spot."""
+"""What stood in for the arrays seen last, each at its shape's spot."""
 
 
 class Node:
@@ -46,11 +45,6 @@ class Node:
     a constant; `watch` has the operand (-1: the value), its version cell and the version that was
     saved, one operand behind the other, and is None where nothing was saved.
     """
-
-    __slots__ = (
-        "__weakref__", "edges", "forms", "hooks", "keeper", "op", "operands", "order", "params",
-        "span", "watch", "y",
-    )  # fmt: skip
 
     op: Op
     edges: tuple["Step | None", ...]
@@ -66,10 +60,10 @@ class Node:
 
     def name(self) -> str:
         """PyTorch's name of the node, `MulBackward0`."""
-        stand_ins = self.operands
-        if stand_ins is None:
-            stand_ins = tuple(None if known is None else _blank(*known) for known in self.forms)
-        return node_name(self.op, stand_ins, self.params)
+        known = self.operands or tuple(
+            None if form is None else _blank(*form) for form in self.forms
+        )
+        return node_name(self.op, known, self.params)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -77,8 +71,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
         """The nodes that backward visits next, one pair an operand; (None, 0) for a constant."""
-        found = ((None, 0) if e is None else outer_step(e) for e in self.edges)
-        return tuple(found)
+        return tuple([(None, 0) if e is None else outer_step(e) for e in self.edges])
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""
@@ -90,10 +83,8 @@ class Node:
 class Leaf:
     """PyTorch's AccumulateGrad: the end of a path, where a gradient lands in `.grad`."""
 
-    __slots__ = ("__weakref__", "hooks", "order", "variable")
     edges: tuple["Step | None", ...] = ()
     next_functions: tuple[Value, ...] = ()
-
     variable: Value
     hooks: list[Hook] | None
     order: int
@@ -120,13 +111,10 @@ def outer_step(step: Step) -> tuple[Step, int]:
 
 
 def read_saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
-    """The value and the operands that the node kept, if they are still there and unchanged."""
-    expect_saved(node)
-    return node.y, node.operands or ()
+    """The value and the operands that the node kept.
 
-
-def expect_saved(node: Node) -> None:
-    """Raise RuntimeError, in PyTorch's words, where saved values are gone or changed."""
+    Raises RuntimeError, in PyTorch's words, where they are gone or changed.
+    """
     if node.operands is None:
         raise RuntimeError(advice.FREED)
     watch = () if node.watch is None else node.watch
@@ -134,12 +122,7 @@ def expect_saved(node: Node) -> None:
         cell: list[Value] = watch[k + 1]
         if cell[0] != watch[k + 2]:
             raise RuntimeError(_describe_change(node, watch[k], cell, watch[k + 2]))
-
-
-def watched_cells(node: Node) -> dict[int, list[Value]]:
-    """The version cells of the operands that were saved (-1: of the value)."""
-    watch = node.watch or ()
-    return dict(zip(watch[::3], watch[1::3], strict=True))
+    return node.y, node.operands
 
 
 def _describe_change(node: Node, i: Value, cell: list[Value], version: int) -> str:
@@ -185,45 +168,31 @@ def make_leaf(variable: Value) -> Leaf:
     return leaf
 
 
-def form(value: Value) -> Form:
-    """Shape and dtype of an operand; None for a number of the program's text.
+def stand_in(value: Value) -> tuple[Form, Value]:
+    """The form of an operand, and what no VJP reads of it: an array without its memory.
 
     Raises TypeError for complex numbers.
     """
-    if type(value) is np.float64:
-        return NUMBER
-    if type(value) in (int, float):
-        return None
+    if type(value) is ndarray and value.dtype.kind != "c":
+        spot = native.spot(value)
+        known: tuple[Value, Value] | None = RECENT[spot]
+        if known is None or not native.has_form(value, known[0]):
+            known = RECENT[spot] = (value.shape, value.dtype), _blank(value.shape, value.dtype)
+        return known
+    if type(value) is float64:
+        return NUMBER, value
+    if type(value) is float or type(value) is int:
+        return None, value
     if np.iscomplexobj(value):
         raise TypeError(advice.COMPLEX)
-    return (value.shape, value.dtype) if hasattr(value, "dtype") else None
+    return (value.shape, value.dtype) if hasattr(value, "dtype") else None, value
 
 
-def blank(value: Value) -> Value:
-    """A value that no VJP reads, without its memory: only shape and dtype are left of an array."""
-    return _blank(value.shape, value.dtype) if type(value) is ndarray else value
-
-
-def stand_in(value: Value) -> tuple[Form, Value]:
-    """The form of an operand, and its blank."""
-    if not native.of_type(value, NUMBER_TYPE):
-        return form(value), blank(value)
-    spot = native.spot(value)
-    known: tuple[Value, Value] | None = RECENT[spot]
-    if known is None or not native.has_form(value, known[0]):
-        known = RECENT[spot] = form(value), blank(value)
-    return known
-
-
-@lru_cache(maxsize=4096)
-def _blank(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Value:
+def _blank(shape: Shape, dtype: np.dtype[Any]) -> Value:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
 # -- the four verbs -------------------------------------------------------------------------------
-
-Shape = tuple[int, ...]
-Position = int
 
 SUM = np.add.reduce
 
@@ -256,11 +225,8 @@ def unbroadcast(g: Value, shape: Shape) -> Value:
     if extra > 0:
         axes = tuple(range(extra)) if extra > 1 else 0
         g = SUM(g, axes) if type(g) is ndarray else g.sum(axis=axes)
-        extra = 0
-    return g if native.has_shape(g, shape) else _unstretched(g, shape, extra)
-
-
-def _unstretched(g: Value, shape: Shape, extra: int) -> Value:
+    if native.has_shape(g, shape):
+        return g
     if extra < 0 or any(m == 1 != n for n, m in zip(shape, g.shape, strict=True)):
         return np.broadcast_to(g, shape)
     stretched = tuple([k for k, n in enumerate(shape) if n == 1 != g.shape[k]])
@@ -284,8 +250,6 @@ Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 class Waiting:
     """Nodes whose turn will come, the latest first: one stands ahead, the others in a heap."""
-
-    __slots__ = ("ahead", "heap")
 
     def __init__(self) -> None:
         self.ahead: Node | None = None
@@ -341,7 +305,7 @@ def walk(
                 landed[node] = g
             if node not in above:
                 continue
-        y, operands = _values(node, read)
+        y, operands = read_saved(node) if read is None or node.watch is None else read(node)
         rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
             if edge is None or not (wanted is None or edge in wanted):
@@ -365,15 +329,6 @@ def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value
     arrived[step] = g if held is None else verbs.accumulate(step, held, g)
     if held is None and type(step) is Node:
         waiting.put(step)
-
-
-def _values(node: Node, read: Read) -> tuple[Value, tuple[Value, ...]]:
-    """The value and the operands of a node, as they were saved or as they are to be read."""
-    if node.watch is not None:
-        expect_saved(node)
-        if read is not None:
-            return read(node)
-    return node.y, node.operands or ()
 
 
 def _rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:

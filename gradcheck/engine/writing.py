@@ -14,7 +14,7 @@ from gradcheck.engine import advice
 from gradcheck.engine.backward import move_keeper
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.state import State, bare, by_ledger, record
-from gradcheck.engine.tape import MOVES, Node, blank, make_node
+from gradcheck.engine.tape import MOVES, Node, make_node, stand_in
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, add_back, number_entries
 from gradcheck.ops.shapes import is_basic
@@ -103,7 +103,7 @@ class View:
 
 def _derive(row: Op, operands: tuple[State, ...], params: Params, out: State) -> None:
     before = out._node
-    values = [blank(t._value) for t in operands]
+    values = [stand_in(t._value)[1] for t in operands]
     record(row, operands, params, values, tuple([t._tracked for t in operands]), out)
     move_keeper(out, before)
 
