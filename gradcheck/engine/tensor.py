@@ -210,7 +210,6 @@ BARE: set[Routine] = {
 LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 """What makes a buffer of a tensor's shape: a tensor, which other tensors can be written into."""
 
-
 # -- methods of the table of ops ------------------------------------------------------------------
 
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
@@ -258,23 +257,6 @@ def _in_place(row: Op) -> Routine:
     return method
 
 
-def _swapped(quick: Routine) -> Routine:
-    return lambda self, other: quick(other, self)
-
-
-def _comparing(name: str, finish: Routine) -> Routine:
-    plain = getattr(operator, name)
-    return lambda self, other: finish(plain(self._value, bare(other)))
-
-
-def _converting(kind: type) -> Routine:
-    return lambda self: kind(self._number())
-
-
-def _casting(dtype: Value) -> Routine:
-    return lambda self: to(self, dtype)
-
-
 def _calling(function: Routine, read: Routine = lambda t: t) -> Routine:
     return lambda self, *args, **kwargs: function(read(self), *args, **kwargs)
 
@@ -282,8 +264,12 @@ def _calling(function: Routine, read: Routine = lambda t: t) -> Routine:
 def _methods() -> dict[str, Value]:
     """Methods and operators; of two meanings of a name the one that is entered later stays."""
     made: dict[str, Routine] = {f.__name__: _calling(f, bare) for f in PLAIN}
-    made |= {name: _comparing(name, box) for name in COMPARISONS}
-    made |= {name: _casting(dtype) for name, dtype in CASTS.items()}
+    for name in COMPARISONS:
+        plain = getattr(operator, name)
+        made[f"__{name}__"] = lambda self, other, plain=plain: plain(self._value, bare(other))
+        made[name] = lambda self, other, plain=plain: box(plain(self._value, bare(other)))
+    for name, dtype in CASTS.items():
+        made[name] = lambda self, dtype=dtype: to(self, dtype)
     made |= {name: _calling(compound) for name, compound in COMPOUNDS.items()}
     for name, row in TABLE.items():
         for each in (name, *row.school):
@@ -294,15 +280,15 @@ def _methods() -> dict[str, Value]:
     inverse = made["reciprocal"]  # of integers in floats, where np.reciprocal says 0
     made["reciprocal"] = lambda self: inverse(self if self.dtype.kind == "f" else self.double())
     for name, own in OWN.items():
-        made |= dict.fromkeys((name, *TABLE[name].school), in_pytorchs_order(own))
+        spelled = () if name == "transpose" else TABLE[name].school  # `permute` is NumPy's
+        made |= dict.fromkeys((name, *spelled), in_pytorchs_order(own))
     for symbol, name in OPERATIONS.items():
-        quick = QUICKLY[TABLE[name]]
-        made |= {f"__{symbol}__": quick, f"__r{symbol}__": _swapped(quick)}
+        made[f"__{symbol}__"] = quick = QUICKLY[TABLE[name]]
+        made[f"__r{symbol}__"] = lambda self, other, quick=quick: quick(other, self)
         made[f"__i{symbol}__"] = _in_place(TABLE[name])
-    made |= {"__neg__": made["negative"], "__abs__": made["absolute"]}
-    made |= {f"__{name}__": _comparing(name, lambda truths: truths) for name in COMPARISONS}
-    made |= {f"__{kind.__name__}__": _converting(kind) for kind in (float, int, complex)}
-    return {"__slots__": (), **made}
+    for kind in (float, int, complex):
+        made[f"__{kind.__name__}__"] = lambda self, kind=kind: kind(self._number())
+    return made | {"__slots__": (), "__neg__": made["negative"], "__abs__": made["absolute"]}
 
 
 Methods: Value = type("Methods", (), _methods())
