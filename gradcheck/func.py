@@ -124,9 +124,7 @@ def _rows(y: Value, xs: Tensors) -> Tensors:
 def _settle(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
-    return tuple(
-        t.detach() if t.requires_grad and _leaves(t._step()) <= mine else t for t in found
-    )
+    return tuple(t.detach() if t.requires_grad and _leaves(t._step()) <= mine else t for t in found)
 
 
 def _leaves(step: Value) -> set[Value]:

@@ -56,46 +56,41 @@ def backward_from(
     Raises RuntimeError in PyTorch's words: no graph, not a scalar, wrong shape, graph freed.
     """
     plain = gradient is inputs is None and not create_graph and MODE.walked is None
-    if plain and type(self._value) is np.float64:
-        land(walk([(_source(0, self), ONE)], retain=bool(retain_graph)), False)
-        return
-    given = None if gradient is None else [gradient]
-    backward([self], given, retain_graph, create_graph, inputs)
+    if plain and type(self._value) is np.float64 and self.requires_grad:
+        land(walk([(self._step(), ONE)], retain=bool(retain_graph)), False)
+    else:
+        given = None if gradient is None else [gradient]
+        backward([self], given, retain_graph, create_graph, inputs)
 
 
 def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
-    """The steps to start from and their seeds; PyTorch's complaints where there are none."""
+    """The steps to start from and their seeds: 1 for a scalar, or what is given.
+
+    Raises RuntimeError in PyTorch's words.
+    """
     ends = [tensors] if isinstance(tensors, State) else list(tensors)
     given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
-    if gradients is None:
-        given *= len(ends)
+    given *= len(ends) if gradients is None else 1
     if len(given) != len(ends):
         raise RuntimeError(f"got {len(ends)} tensors and {len(given)} gradients")
-    seeds = [_seed(i, t, g) for i, (t, g) in enumerate(zip(ends, given, strict=True))]
-    return [(_source(i, t), g) for i, (t, g) in enumerate(zip(ends, seeds, strict=True))]
-
-
-def _source(index: int, t: State) -> Step:
-    if not t.requires_grad:
-        raise RuntimeError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn"
-        )
-    return t._step()
-
-
-def _seed(index: int, t: State, gradient: Value) -> Value:
-    """The cotangent at an output: 1 for a scalar, or what is given, in the output's dtype."""
-    if gradient is None:
-        if t.requires_grad and t._value.size != 1:
+    seeds: list[Value] = []
+    for k, (t, gradient) in enumerate(zip(ends, given, strict=True)):
+        if gradient is None and t.requires_grad and t._value.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        return np.ones(t.shape, t.dtype)[()]
-    g: Value = gradient if isinstance(gradient, State) else np.asarray(gradient, dtype=t.dtype)[()]
-    if g.shape != t.shape:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of "
-            f"torch.Size({list(g.shape)}) and output[{index}] has a shape of {t.shape}."
-        )
-    return g if g.dtype == t.dtype else g.to(t.dtype)
+        g: Value = np.ones(t.shape) if gradient is None else gradient
+        g = g if isinstance(g, State) else np.asarray(g, dtype=t.dtype)[()]
+        if g.shape != t.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{k}] has a shape of "
+                f"torch.Size({list(g.shape)}) and output[{k}] has a shape of {t.shape}."
+            )
+        seeds.append(g if g.dtype == t.dtype else g.to(t.dtype))
+    for k, t in enumerate(ends):
+        if not t.requires_grad:
+            raise RuntimeError(
+                f"element {k} of tensors does not require grad and does not have a grad_fn"
+            )
+    return [(t._step(), g) for t, g in zip(ends, seeds, strict=True)]
 
 
 def run(
@@ -148,7 +143,6 @@ class Removable:
     """The handle of a hook; `remove()` takes the hook off again, and so does the end of a block."""
 
     def __init__(self, hooks: list[Hook], call: Hook) -> None:
-        """Remember where the hook hangs."""
         self._hooks, self._call = hooks, call
 
     def remove(self) -> None:
@@ -202,8 +196,7 @@ def retain(self: State) -> None:
     if not self.requires_grad:
         raise RuntimeError(advice.NO_RETAINING)
     if self._node is not None and not retains(self):
-        holder = ref(self)  # weakly: the graph keeps no value alive for this
-        self._node.keeper = partial(_keep, holder)
+        self._node.keeper = partial(_keep, ref(self))  # the graph keeps no value alive for this
 
 
 def retains(t: State) -> bool:
@@ -222,7 +215,6 @@ def move_keeper(t: State, before: Node | None) -> None:
 
 
 def _keep(holder: Callable[[], State | None], g: Value) -> None:
-    """Add what arrives at the holder's node to its own `.grad`."""
     t = holder()
     if t is not None:
         by_ledger("kept", t, partial(_add_kept, t, g), g)
