@@ -4,25 +4,28 @@ Answers with the same values have the same explanation, however they are typed: 
 remembered beside what is prepared.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from hashlib import blake2b
 
 import numpy as np
 
-from gradcheck.diagnosis.coefficients import coefficients
-from gradcheck.diagnosis.hypothesis import (
-    Diagnosis,
-    Hypothesis,
-    carries,
-    hypothesis_of,
-    is_single,
-    rank_hypotheses,
-)
-from gradcheck.diagnosis.preparing import Prepared, one_place, two_mistakes
-from gradcheck.diagnosis.remarks import find_unsummed, remarks
-from gradcheck.diagnosis.tables import GivenAnswer, equal, fitting, known_part
+from gradcheck.diagnosis.acts import Made
+from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, rank_hypotheses
+from gradcheck.diagnosis.preparing import Prepared, PreparedTerm
+from gradcheck.diagnosis.remarks import remarks
+from gradcheck.diagnosis.tables import NOTHING_FITS, RELATIVE, GivenAnswer, equal, flatten, ratio
+from gradcheck.mistakes import Mistake, whole_answer
+from gradcheck.mistakes.chain import sign_error
+from gradcheck.mistakes.norms import subsets
 from gradcheck.mistakes.row import VAGUE
-from gradcheck.mistakes.whole_answer import integrated_instead
+from gradcheck.mistakes.sums import (
+    coefficient_slip,
+    constant_added,
+    constant_again,
+    constant_missing,
+    number_slip,
+)
 from gradcheck.values import Array, Value
 
 MOST_PAIRS = 4
@@ -49,12 +52,18 @@ def explain(
     misconception, at every site; a factor of the whole answer or of a term; two mistakes. Of a
     right answer nothing is said.
     """
-    wanted = known_part(answer, slack)
-    if wanted is None:
+    points = [k for k, a in enumerate(answer) if a is not None]
+    shapes = {np.shape(a) for a in answer if a is not None}
+    if len(shapes) != 1:
         return Diagnosis("unnamed")
+    flat, shape = flatten([answer[k] for k in points]), shapes.pop()
+    same = shape == np.shape(prepared.right[0][part])
+    right = prepared.flat[part][points] if same else None
+    wanted = GivenAnswer(points, flat, shape, np.ravel(slack), right)
     with np.errstate(all="ignore"):
         integrated = _is_integral(prepared, part, wanted, slopes)
-        known, key = prepared.explained, (part, integrated, _digest(wanted))
+        digest = blake2b(flat.tobytes() + wanted.slack.tobytes()).digest()
+        known, key = prepared.explained, (part, integrated, *points, shape, digest)
         if key not in known:
             if len(known) >= REMEMBERED:
                 known.clear()
@@ -62,53 +71,46 @@ def explain(
         return known[key]
 
 
-def _digest(wanted: GivenAnswer) -> bytes:
-    """What tells an answer's values from others, in few bytes."""
-    places = repr((wanted.points, wanted.shape, wanted.slack.shape)).encode()
-    return blake2b(places + wanted.flat.tobytes() + wanted.slack.tobytes()).digest()
-
-
 def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool) -> Diagnosis:
     """What gives an answer that is, or is not, an antiderivative."""
-    if _right(prepared, part, wanted):
+    if wanted.is_right:
         return Diagnosis("unnamed")
-    if not np.all(np.isfinite(wanted.flat)):
+    if not np.isfinite(wanted.flat).all():
         return Diagnosis("unnamed", remarks=(NO_NUMBER,))
+    first = prepared.right[wanted.points[0]][part]
     for found in _by_cost(prepared, part, wanted, integrated):
-        told, beneath = rank_hypotheses(found, prepared.scalar)
+        told, beneath = rank_hypotheses(found, prepared.scalar) if found else ((), ())
         if told:
-            said = remarks(prepared, part, wanted, told)
-            if is_single(wanted) or not carries(wanted):
+            said = remarks(wanted, first, told)
+            if wanted.is_single or not wanted.carries():
                 return Diagnosis("torn", told, (*said, CONSISTENT), beneath)
             return Diagnosis("torn" if len(told) > 1 else "unique", told, said, beneath)
-    return Diagnosis("unnamed", remarks=remarks(prepared, part, wanted))
-
-
-def _right(prepared: Prepared, part: str, wanted: GivenAnswer) -> bool:
-    right = prepared.right_at(part, wanted)
-    return right is not None and all(
-        equal(a, r, wanted.slack) for a, r in zip(wanted.flat, right, strict=True)
-    )
+    return Diagnosis("unnamed", remarks=remarks(wanted, first))
 
 
 def _by_cost(
     prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool
-) -> Iterable[Sequence[Hypothesis]]:
+) -> Iterator[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first.
 
     What is vague needs more evidence, as two mistakes do.
     """
-    fits = [prepared.made[n] for n in fitting(prepared.tables[part].get(wanted.shape), wanted)]
-    found = [Hypothesis(integrated_instead, prepared.span)] if integrated else []
-    found += find_unsummed(prepared, part, wanted)
-    yield [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE] + found
-    if not carries(wanted, 2):
+    table = prepared.tables[part].get(wanted.shape, NOTHING_FITS)
+    fits = [prepared.made[n] for n in table.fitting(wanted)]
+    found = [hypothesis_of(made) for made in fits if made.mistake.rank < VAGUE]
+    if integrated:
+        found.append(Hypothesis(whole_answer.integrated_instead, prepared.span))
+    yield found + _find_unsummed(prepared, part, wanted)
+    if not wanted.carries(2):
         return
-    yield one_place(prepared, part, wanted)
+    if wanted.right is not None:  # a mistake and a sign at the same place: one story of two
+        turned = [prepared.made[n] for n in prepared.turned.get(part, NOTHING_FITS).fitting(wanted)]
+        named = [made for made in turned if made.mistake.id != sign_error.id]
+        yield [hypothesis_of(made, Hypothesis(sign_error, made.span)) for made in named]
     slips = [hypothesis_of(made) for made in fits if made.mistake.rank == VAGUE]
-    yield [*coefficients(prepared, part, wanted), *slips]
+    yield [*_find_coefficients(prepared, part, wanted), *slips]
     yield [hypothesis_of(made) for made in fits if made.mistake.rank > VAGUE]
-    pairs = [] if is_single(wanted) else two_mistakes(prepared, part, wanted)
+    pairs = [] if wanted.is_single else _find_pairs(prepared, part, wanted)
     yield pairs if len({h.ids for h in pairs}) <= MOST_PAIRS else []
 
 
@@ -124,3 +126,155 @@ def _is_integral(
         return False
     # of exp the gradient is the program itself
     return not all(equal(g[part], v) for g, v in zip(prepared.right, prepared.values, strict=True))
+
+
+DEEPEST = 4  # axes of an answer: a longer one is nobody's cotangent
+
+
+def _find_unsummed(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
+    """The axes over which the answer has to be summed to be the gradient, where there are any."""
+    if not 0 < len(wanted.shape) <= DEEPEST:
+        return []
+    right = prepared.flat[part][wanted.points]
+    if wanted.flat.shape[1] <= right.shape[1]:
+        return []
+    whole = wanted.flat.reshape(-1, *wanted.shape)
+    for axes in subsets(len(wanted.shape)):
+        made = whole.sum(axis=tuple(k + 1 for k in axes)).reshape(len(whole), -1)
+        if made.shape == right.shape and all(map(equal, made, right)):
+            said = " and ".join(f"axis {k}" for k in axes)
+            return [Hypothesis(whole_answer.not_summed, prepared.span, texts={"c": said})]
+    return []
+
+
+# -- a coefficient ---------------------------------------------------------------------------------
+
+DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 10, 12)  # others are a ratio, not a slip
+LARGEST = 100
+VALUES = 3  # below, any term could be scaled to fit
+Told = Iterator[tuple[Mistake, Mapping[str, str]]]
+
+
+def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[Hypothesis]:
+    """Each term of the sum that, times a number, turns the gradient into the answer.
+
+    The number is a constant of the problem or one over it, or a simple fraction.
+    """
+    right = wanted.right
+    if wanted.flat.size < VALUES or np.any(wanted.slack) or right is None:
+        return
+    excess = wanted.flat - right
+    for term in prepared.terms:
+        share = term.shares[part][wanted.points]
+        if share.any() and np.isfinite(share).all():
+            factor = ratio(excess + share, share, wanted.scale)
+            told = next(_constants(prepared, wanted, term, share), None)
+            told = told or next(_slips(wanted, term, part, share, factor), None)
+            if told and told[1]:
+                yield Hypothesis(told[0], term.span, texts=told[1])
+    if wanted.shape == ():
+        yield from _find_added(prepared, wanted, right)
+
+
+def _constants(prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, share: Array) -> Told:
+    """A constant of the problem that is missing from a term, or there once too often."""
+    for name in sorted(term.names & prepared.constants.keys()):
+        value = prepared.constants[name][wanted.points][:, None]
+        for row, factor in ((constant_missing, 1 / value), (constant_again, value)):
+            made = row.wrong(wanted.right, share, factor)
+            if np.any(np.abs(value) != 1) and wanted.is_made(made):
+                yield row, {"c": name}
+
+
+def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array, factor: float) -> Told:
+    """A whole number in a whole number's place, or a simple fraction before a term.
+
+    Nothing is said of the number that is due.
+    """
+
+    def fits(number: float) -> bool:
+        return wanted.is_made(coefficient_slip.wrong(wanted.right, share, number))
+
+    if not fits(factor):
+        return
+    due = term.coefficient(part)
+    written = None if due is None else round(due * factor)
+    if due and written and abs(written) <= LARGEST and fits(written / due):
+        yield number_slip, {"factor": str(written), "c": str(due)} if written != due else {}
+    simple = _simplify(factor)
+    if simple not in (None, 0, 1) and fits(float(simple or 0)):
+        yield coefficient_slip, {"factor": str(simple)}
+
+
+def _simplify(number: float) -> Fraction | None:
+    """A fraction that somebody may write, if the number is one."""
+    simple = Fraction(number).limit_denominator(max(DENOMINATORS))
+    fits = abs(number - simple) <= RELATIVE * abs(simple) and abs(simple) <= LARGEST
+    return simple if fits and simple.denominator in DENOMINATORS else None
+
+
+def _find_added(prepared: Prepared, wanted: GivenAnswer, right: Array) -> Iterator[Hypothesis]:
+    """A constant of the problem, or a simple number, added to the derivative everywhere."""
+    tried: list[tuple[str, Value]] = []
+    for name, values in prepared.constants.items():
+        value = values[wanted.points][:, None]
+        tried += [(f"plus {name}", value), (f"minus {name}", -value)]
+    number = float((wanted.flat - right)[np.argmin(wanted.scale), 0])
+    simple = _simplify(number) if wanted.is_made(right + number) else None
+    if simple:
+        tried.append((f"{'plus' if simple > 0 else 'minus'} {abs(simple)}", float(simple)))
+    for said, constant in tried:
+        if np.any(constant) and wanted.is_made(constant_added.wrong(right, constant)):
+            yield Hypothesis(constant_added, prepared.span, texts={"factor": said})
+            return
+
+
+# -- two mistakes ----------------------------------------------------------------------------------
+
+FEWEST = 2  # values: fewer never carry two mistakes
+OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
+FACTORS = (
+    (-1.0, whole_answer.whole_sign),
+    (2.0, whole_answer.factor_two),
+    (0.5, whole_answer.factor_two),
+)
+
+
+def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
+    """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
+    if np.any(wanted.slack) or wanted.flat.size < FEWEST:
+        return []
+    x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
+    least = USUAL if wanted.is_monomial(np.array(x)) else 0.0
+    found = []
+    for pair in (*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)):
+        # one of the two is seen often: two rare ones give whatever one likes
+        both = sorted(pair, key=lambda made: (-made.mistake.common, made.mistake.id))
+        often, rare = (made.mistake.common for made in both)
+        if often >= OFTEN and rare >= least and min(made.mistake.rank for made in both) < VAGUE:
+            found.append(hypothesis_of(both[0], hypothesis_of(both[1])))
+    return sorted(found, key=lambda h: -h.common)
+
+
+def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
+    """Two wrong rules at two nodes, from the prepared table."""
+    if wanted.right is not None:
+        found = prepared.pairs.get(part, NOTHING_FITS).fitting(wanted)
+        for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):
+            yield prepared.made[i], prepared.made[j]
+
+
+def _one_and_the_whole(
+    prepared: Prepared, part: str, wanted: GivenAnswer
+) -> Iterator[tuple[Made, Made]]:
+    """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
+    answers = [(row, wanted.shape, wanted.flat / factor) for factor, row in FACTORS]
+    if len(wanted.shape) == 2:
+        turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
+        answers.append((whole_answer.transposed, wanted.shape[::-1], turned))
+    for row, shape, flat in answers:
+        table = prepared.tables[part].get(shape, NOTHING_FITS)
+        for made in (prepared.made[n] for n in table.fitting(wanted, flat)):
+            own = made.mistake
+            if own.family != "whole" and own.id != row.id and own.rank < VAGUE:
+                yield made, Made(row, prepared.span, made.at)

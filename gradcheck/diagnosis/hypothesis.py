@@ -4,15 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import lru_cache
 from itertools import accumulate
 
-import numpy as np
-
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.line import Span
-from gradcheck.diagnosis.tables import RELATIVE, GivenAnswer
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.row import COVERING, TELLING
 from gradcheck.values import Params, Value
@@ -55,6 +51,21 @@ class Hypothesis:
         here = self.mistake.common * (HABIT if self.everywhere else 1.0)
         return here * (self.with_.common if self.with_ else 1.0)
 
+    def is_preferred(self, scalar: bool) -> bool:
+        """Whether it is in the words that suit the problem."""
+        own = self.mistake.family in PREFERRED[scalar]
+        return own and (self.with_ is None or self.with_.is_preferred(scalar))
+
+    def is_covered(self, other: "Hypothesis") -> bool:
+        """Whether it was made in what the other one's place is made of, and that one covers.
+
+        Of the whole answer nothing else needs to be said; at every site one rule covers another.
+        """
+        if not other.mistake.rank == COVERING < self.mistake.rank or self.ids[1:] != other.ids[1:]:
+            return False
+        everything = other.mistake.verb == "answer" or (self.everywhere and other.everywhere)
+        return everything or bool(self.nodes & other.below)
+
 
 def hypothesis_of(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
     """That a mistake was made, perhaps with a second one."""
@@ -63,9 +74,7 @@ def hypothesis_of(made: Made, with_: Hypothesis | None = None) -> Hypothesis:
         for k in made.rule.place.ks:
             nodes |= 1 << k
             below |= made.line.above[k]
-    return Hypothesis(
-        made.mistake, made.span, made.everywhere, made.texts, with_, nodes=nodes, below=below
-    )
+    return Hypothesis(made.mistake, made.span, made.everywhere, made.texts, with_, nodes, below)
 
 
 @dataclass(frozen=True)
@@ -94,96 +103,34 @@ def rank_hypotheses(
     def order(h: Hypothesis) -> tuple[Value, ...]:
         """Of one id: the preferred family, at a site, at the largest site, the commonest."""
         width = h.span[-1] - h.span[-2] if h.span is not None else -1
-        return (not _preference(h, scalar), h.rank, h.everywhere, -width, -h.mistake.common)
+        return (not h.is_preferred(scalar), h.rank, h.everywhere, -width, -h.mistake.common)
 
     best: dict[tuple[str, ...], Hypothesis] = {}
     for each in sorted(found, key=order):
         best.setdefault(each.ids, each)
     ordered = sorted(best.values(), key=lambda h: -h.common)
-    own = [h for h in ordered if _preference(h, scalar)] or ordered
+    own = [h for h in ordered if h.is_preferred(scalar)] or ordered
     least = max(min((h.rank for h in own), default=0), TELLING)
     told = [h for h in own if h.rank <= least]
-    told = [h for h in told if not any(_is_covered(h, other) for other in told)]
+    told = [h for h in told if not any(map(h.is_covered, told))]
     return tuple(told), tuple(h for h in ordered if h not in told)
 
 
-def _is_covered(h: Hypothesis, other: Hypothesis) -> bool:
-    """Whether a mistake was made in what the other one's place is made of, and that one covers.
-
-    Of the whole answer nothing else needs to be said; at every site one rule covers another.
-    """
-    if not (other.mistake.rank == COVERING < h.mistake.rank and h.ids[1:] == other.ids[1:]):
-        return False
-    everything = other.mistake.verb == "answer" or (h.everywhere and other.everywhere)
-    return everything or bool(h.nodes & other.below)
-
-
-def _preference(h: Hypothesis, scalar: bool) -> bool:
-    own = h.mistake.family in PREFERRED[scalar]
-    return own and (h.with_ is None or _preference(h.with_, scalar))
-
-
-NUMBERS, DIGITS = 2, 3
-
-
-def carries(wanted: GivenAnswer, mistakes: int = 1) -> bool:
-    """Whether an answer is evidence enough for so many mistakes."""
-    typed = numbers(wanted)
-    digits = sum(_digits(a) for a in typed)
-    return len(typed) >= NUMBERS * mistakes or digits >= DIGITS * mistakes
-
-
-def is_single(wanted: GivenAnswer) -> bool:
-    """Whether an answer is one number, at one point or everywhere."""
-    return len(numbers(wanted)) < NUMBERS
-
-
-def is_monomial(wanted: GivenAnswer, x: Value) -> bool:
-    """Whether an answer is c x^p at all points: two numbers, which never carry two mistakes."""
-    a = wanted.flat[:, 0]
-    if wanted.shape or len(x) != len(a) or x.ndim > 1 or len(a) < NUMBERS + 1:
-        return False
-    with np.errstate(all="ignore"):
-        steps = np.diff(np.log(np.abs(a))), np.diff(np.log(np.abs(x)))
-    powers = steps[0] / steps[1]
-    return bool(np.ptp(powers) <= RELATIVE * (1 + np.max(np.abs(powers))))
-
-
-def numbers(wanted: GivenAnswer) -> list[float]:
-    """The different numbers of an answer that are not zero; of a constant there is one."""
-    return list({f"{a:.10g}": float(a) for a in wanted.flat.flat if a}.values())
-
-
-def _digits(a: float) -> int:
-    """How many digits a number was typed with; a formula's float has them all."""
-    short = float(f"{a:.9g}")
-    known = short if abs(short - a) <= RELATIVE * abs(a) else a
-    return len(Decimal(repr(known)).normalize().as_tuple().digits)
-
+# -- words -----------------------------------------------------------------------------------------
 
 # `u = u` and `v = v` say nothing: they stand where the arguments have no short text.
 NOTHING_SAID = re.compile(r"(,? with u = u(?:, v = v)?(?=[.,:])|, v = v(?=[.,:]))")
 QUOTED = frozenset({"text", "whole", "typed", "sign"})  # as it was typed
+READY = frozenset({"stage", "cure"})  # in words already
 BESIDE = re.compile(r"(?<=\d) ?\* ?(?=[a-zA-Z]\b(?!\())")  # between a number and a letter
 LONGEST = 48  # characters of a program in a sentence
 MARKED = "the marked expression"
 EVERYWHERE = " It happened at every such place."
 PLAIN = {
-    "text": "the expression",
-    "whole": "the sum",
-    "u": "u",
-    "v": "v",
-    "w": "the inside",
-    "du": "u'",
-    "dv": "v'",
-    "dw": "its derivative",
-    "c": "the constant",
-    "factor": "a constant",
-    "typed": "1/(2x)",
-    "sign": "bracket",
-    "cure": "with another one",
-    "h": "the other letter",
-}
+    "text": "the expression", "whole": "the sum", "u": "u", "v": "v", "w": "the inside",
+    "du": "u'", "dv": "v'", "dw": "its derivative", "c": "the constant", "factor": "a constant",
+    "typed": "1/(2x)", "sign": "bracket", "cure": "with another one", "h": "the other letter",
+}  # fmt: skip
 # What PLAIN's words make of a sentence that was written for an expression.
 SMOOTHED = {
     "`the expression`": "the expression",
@@ -208,10 +155,10 @@ def words(hypothesis: Hypothesis, source: str = "") -> str:
     quoted = QUOTED | ({"u"} if hypothesis.mistake.family == "backprop" else set())
     place = {} if hypothesis.span is None else {"text": hypothesis.span}
     for name, text in {**hypothesis.texts, **place}.items():
-        said = _read(text, source)
-        if said:
-            short = _short(said) if name in quoted else by_hand(said)
-            texts[name] = said if name in ("stage", "cure") else short
+        said = source[text[-2] : text[-1]] if isinstance(text, tuple) else text
+        if said and name not in READY:
+            said = _shorten(said) if name in quoted else by_hand(said)
+        texts[name] = said or texts[name]
     sentence = _smooth(hypothesis.mistake.says.format_map(texts))
     sentence += EVERYWHERE if hypothesis.everywhere else ""
     sentence += hypothesis.texts.get("stage", "")
@@ -230,19 +177,11 @@ def _smooth(sentence: str) -> str:
 @lru_cache(maxsize=1_000)
 def by_hand(text: str) -> str:
     """A formula of a program as it is written by hand: `-2*a*x**2` as -2a x^2."""
-    text = BESIDE.sub("", text.replace("**", "^"))
-    return re.sub(r" ?\* ?", " ", text)
+    return re.sub(r" ?\* ?", " ", BESIDE.sub("", text.replace("**", "^")))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """A piece of a program; a long one, or one cut out of brackets, is read where it is marked."""
     depths = [*accumulate((c in "([") - (c in ")]") for c in text)]
     whole = not depths or (min(depths) >= 0 and not depths[-1])
     return text if whole and len(text) <= LONGEST and "\n" not in text else MARKED
-
-
-def _read(text: Value, source: str) -> str:
-    """A span of the source, or words that are ready."""
-    if isinstance(text, tuple):
-        return source[text[-2] : text[-1]]
-    return text or ""

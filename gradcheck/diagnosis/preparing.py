@@ -1,19 +1,19 @@
 """Make every mistake on purpose, at every site and at every diagnostic point."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from gradcheck.diagnosis import calculus, tables
+from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.acts import Made, collect, fingerprint, invisible, width
-from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, is_monomial
+from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.line import Gradients, ScalarLine, Span
 from gradcheck.diagnosis.places import shift
-from gradcheck.diagnosis.tables import GivenAnswer, MistakeTable, fitting, scale_of
-from gradcheck.mistakes import CATALOGUE, Mistake, whole_answer
-from gradcheck.mistakes.chain import sign_error
+from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
+from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.row import GENERIC, VAGUE
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions.opinion import Case
@@ -69,43 +69,52 @@ class Prepared:
 
     @cached_property
     def tables(self) -> dict[str, dict[tuple[int, ...], MistakeTable]]:
-        """The made gradients of each part, by shape, ready to be compared."""
-        return {
-            part: tables.by_shape([[g[part] for g in m.at] for m in self.made], scale_of(right))
-            for part, right in self.flat.items()
-        }
+        """The made gradients of each part, by shape; one of mixed shapes is left out."""
+        found: dict[str, dict[tuple[int, ...], MistakeTable]] = {}
+        for part, right in self.flat.items():
+            rows: dict[tuple[int, ...], dict[int, Array]] = defaultdict(dict)
+            for n, made in enumerate(self.made):
+                shapes = {np.shape(g[part]) for g in made.at}
+                if len(shapes) == 1:
+                    rows[shapes.pop()][n] = flatten([g[part] for g in made.at])
+            found[part] = {
+                shape: MistakeTable.of(list(some), np.array(list(some.values())), scale_of(right))
+                for shape, some in rows.items()
+            }
+        return found
 
     @cached_property
     def flat(self) -> dict[str, Array]:
         """The right gradients of each part (point, entry)."""
-        return {part: tables.flat([g[part] for g in self.right]) for part in self.right[0]}
-
-    def right_at(self, part: str, wanted: GivenAnswer) -> Array | None:
-        """The same where an answer is known; None where that has another shape."""
-        same = np.shape(self.right[0][part]) == wanted.shape
-        return self.flat[part][wanted.points] if same else None
+        return {part: flatten([g[part] for g in self.right]) for part in self.right[0]}
 
     @cached_property
     def pairs(self) -> Mapping[str, MistakeTable]:
         """Two acts, by their numbers in `made`, and their gradients; of a small program."""
-        return self._combine(_pairs_of)
+        return self._combine(_make_pairs)
 
     @cached_property
     def turned(self) -> Mapping[str, MistakeTable]:
         """The gradients of each mistake of calculus made together with a sign at its place."""
-        return self._combine(_turned_of)
+        return self._combine(_turn)
 
     def _combine(
-        self, make: Callable[[Sequence[Made], ScalarLine], tuple[Array, Array]]
+        self, make: "Callable[[Sequence[Rule], ScalarLine], tuple[Value, Value]]"
     ) -> Mapping[str, MistakeTable]:
         """Tables of what is made of the acts on each line; made where no one act is enough."""
         found: dict[str, MistakeTable] = {}
         with np.errstate(all="ignore"):
             for line in self.alone:
-                who, rows = make(self.made, line)
+                rules = [
+                    (n, made.rule)
+                    for n, made in enumerate(self.made)
+                    if made.line is line and made.mistake.verb == "derivative"
+                    if made.rule and made.rule.place and not made.rule.place.chained
+                ]
+                who, rows = make(rules, line)
                 for name, part in line.slices.items() if len(who) else ():
                     scale = scale_of(self.flat[name])
-                    found[name] = tables.table(who, rows[:, :, part], scale)
+                    found[name] = MistakeTable.of(who, np.array(rows)[:, :, part], scale)
         return found
 
 
@@ -117,9 +126,9 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     """
     with np.errstate(all="ignore"):
         acts = collect(cases, catalogue)
-        made = distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
-        one = acts.paths[0][1] if len(acts.paths) == 1 else None
-        line = one if one is not None and len(acts.paths[0][0]) == len(cases) else None
+        made = _distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
+        whole = len(acts.paths) == 1 and len(acts.paths[0][0]) == len(cases)
+        line = acts.paths[0][1] if whole else None
         floats = [case.floats() for case in cases]
         given = [n for n, v in floats[0].items() if n not in cases[0].wrt and np.shape(v) == ()]
         prepared = Prepared(
@@ -136,7 +145,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         return prepared
 
 
-def distinct(found: Sequence[Made]) -> list[Made]:
+def _distinct(found: Sequence[Made]) -> list[Made]:
     """One act for each mistake and set of numbers: at one site, the largest, what tells most."""
     kept: dict[Value, Made] = {}
 
@@ -149,30 +158,25 @@ def distinct(found: Sequence[Made]) -> list[Made]:
     return list(kept.values())
 
 
-def _turned_of(made: Sequence[Made], line: ScalarLine) -> tuple[Array, Array]:
+Rule = tuple[int, calculus.WrongRule]  # an act's number among all that are made, and its rule
+
+
+def _turn(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
     """The numbers of the mistakes on a line, and the derivatives (B, P, size) with a sign more."""
     rows, who = [], []
-    for n, each in enumerate(made):
-        rule = each.rule if each.line is line else None
-        row = each.mistake  # of a term that is lost, the sign cannot be off too
-        derived = row.verb == "derivative" and row.rank < GENERIC and row.operand is None
-        if rule and rule.place and not rule.place.chained and derived:
+    for n, rule in rules:  # of a term that is lost, the sign cannot be off too
+        if rule.place and rule.mistake.rank < GENERIC and rule.mistake.operand is None:
             who.append(n)
             rows.append(2 * shift(line, rule.place, lambda s: 0 * s.right) - rule.flat)
-    return np.array(who), np.array(rows)
+    return who, rows
 
 
-def _pairs_of(made: Sequence[Made], line: ScalarLine) -> tuple[Array, Array]:
+def _make_pairs(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
     """The numbers of two of the mistakes made on a line, and derivatives (B, P, size)."""
-    at = [
-        (n, each.rule)
-        for n, each in enumerate(made)
-        if each.line is line and each.rule and each.rule.place and not each.rule.place.chained
-        if each.mistake.verb == "derivative" and each.mistake.rank <= VAGUE
-    ]
-    table = calculus.pairs(line, [act for _, act in at], PAIRED)
+    at = [(n, rule) for n, rule in rules if rule.mistake.rank <= VAGUE]
+    table = calculus.pairs(line, [rule for _, rule in at], PAIRED)
     if table is None:
-        return np.empty((0, 2)), np.empty(0)
+        return (), ()
     first, second = np.nonzero(np.any(np.all(np.isfinite(table), axis=2), axis=2))
     numbers = np.array([n for n, _ in at])
     return np.stack([numbers[first], numbers[second]], axis=1), table[first, second]
@@ -180,77 +184,15 @@ def _pairs_of(made: Sequence[Made], line: ScalarLine) -> tuple[Array, Array]:
 
 def _terms(line: ScalarLine) -> Iterator[PreparedTerm]:
     """What each term of the sum at the root adds."""
-    for k in _summands(line, len(line.nodes) - 1):
-        d = line.tangents[k]
-        if d is not None:
+    left = [len(line.nodes) - 1]
+    while left:
+        k = left.pop()
+        row, d = line.rows[k], line.tangents[k]
+        if row is not None and row.name in ("add", "subtract"):
+            left += [a for a in reversed(line.args[k]) if a is not None]
+        elif d is not None:
             flat = line.adjoints[k][:, None] * d
             parts = line.above[k] | 1 << k
             names = {str(node.atom) for m, node in enumerate(line.nodes) if parts >> m & 1}
             shares = {name: flat[:, part] for name, part in line.slices.items()}
             yield PreparedTerm(line.spans[k], shares, frozenset(names), line.nodes[k])
-
-
-def _summands(line: ScalarLine, k: int) -> Iterator[int]:
-    row = line.rows[k]
-    if row is None or row.name not in ("add", "subtract"):
-        yield k
-    else:
-        yield from (m for a in line.args[k] if a is not None for m in _summands(line, a))
-
-
-VALUES = 2  # fewer never carry two mistakes
-OFTEN, USUAL = 0.4, 0.65  # how common one of two is to be; both, of an answer that says little
-FACTORS = (
-    (-1.0, whole_answer.whole_sign),
-    (2.0, whole_answer.factor_two),
-    (0.5, whole_answer.factor_two),
-)
-
-
-def two_mistakes(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
-    """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
-    if np.any(wanted.slack) or wanted.flat.size < VALUES:
-        return []
-    x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
-    least = USUAL if is_monomial(wanted, np.array(x)) else 0.0
-    found = []
-    for pair in (*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)):
-        # one of the two is seen often: two rare ones give whatever one likes
-        both = sorted(pair, key=lambda made: (-made.mistake.common, made.mistake.id))
-        often, rare = (made.mistake.common for made in both)
-        if often >= OFTEN and rare >= least and min(made.mistake.rank for made in both) < VAGUE:
-            found.append(hypothesis_of(both[0], hypothesis_of(both[1])))
-    return sorted(found, key=lambda h: -h.common)
-
-
-def one_place(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypothesis]:
-    """A mistake and a sign at the same place: one story of two."""
-    found = prepared.turned.get(part)
-    if found is None or wanted.shape != np.shape(prepared.right[0][part]):
-        return []
-    fits = [prepared.made[n] for n in fitting(found, wanted)]
-    named = [made for made in fits if made.mistake.id != sign_error.id]
-    return [hypothesis_of(made, Hypothesis(sign_error, made.span)) for made in named]
-
-
-def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
-    """Two wrong rules at two nodes, from the prepared table."""
-    if np.shape(prepared.right[0][part]) == wanted.shape:
-        found = fitting(prepared.pairs.get(part), wanted)
-        for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):
-            yield prepared.made[i], prepared.made[j]
-
-
-def _one_and_the_whole(
-    prepared: Prepared, part: str, wanted: GivenAnswer
-) -> Iterator[tuple[Made, Made]]:
-    """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
-    answers = [(row, wanted.shape, wanted.flat / factor) for factor, row in FACTORS]
-    if len(wanted.shape) == 2:
-        turned = wanted.flat.reshape(-1, *wanted.shape).swapaxes(1, 2).reshape(len(wanted.flat), -1)
-        answers.append((whole_answer.transposed, wanted.shape[::-1], turned))
-    for row, shape, flat in answers:
-        for n in fitting(prepared.tables[part].get(shape), wanted, flat):
-            made, each = prepared.made[n], prepared.made[n].mistake
-            if each.family != "whole" and each.id != row.id and each.rank < VAGUE:
-                yield made, Made(row, prepared.span, made.at)

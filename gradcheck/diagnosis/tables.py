@@ -1,8 +1,9 @@
-"""Which of many prepared gradients an answer is equal to, all compared at once."""
+"""An answer beside the right gradient, and which of many prepared gradients it is equal to."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from gradcheck.values import Array, Value
 RELATIVE = 1e-8  # of the entry: two floats that were computed in different ways
 ABSOLUTE = 1e-11  # of the largest entry at the point: what is left where large terms cancel
 CANCELLED = 1e-14  # of the right gradient: what is left of it where a mistake takes it all away
+NUMBERS, DIGITS = 2, 3  # an answer's, that carry one mistake
 
 
 def equal(a: Value, b: Value, slack: Value = 0.0) -> bool:
@@ -42,74 +44,112 @@ def ratio(a: Value, b: Value, scale: Value) -> float:
     weight = np.where(scale == 0, 1.0, scale)[:, None]
     a, b = a / weight, b / weight
     with np.errstate(all="ignore"):
-        return float(np.nan_to_num(np.vdot(b, a) / np.vdot(b, b)))
+        k = float(np.vdot(b, a) / np.vdot(b, b))
+    return k if np.isfinite(k) else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class MistakeTable:
-    """Gradients of one shape, one row each: (row, point, entry), with what rounding may do."""
-
-    who: Array
-    flat: Array
-    allowed: Array
-
-
-def table(who: Array, rows: Array, scale: Array) -> MistakeTable:
-    """Rows and their tolerance at each point, where the right gradient has this `scale` (P,).
-
-    A row with an entry that is no number fits nothing.
-    """
-    rows = np.where(np.isfinite(rows), rows, np.nan)
-    return MistakeTable(who, rows, room(rows, scale))
-
-
-def by_shape(
-    arrays: Sequence[Sequence[Value]], scale: Array
-) -> dict[tuple[int, ...], MistakeTable]:
-    """Rows of arrays (one a point) in tables by their shape; a row of mixed shapes is left out."""
-    rows: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for n, row in enumerate(arrays):
-        shapes = {np.shape(a) for a in row}
-        if len(shapes) == 1:
-            rows[shapes.pop()].append(n)
-    return {
-        shape: table(np.array(who), np.array([flat(arrays[n]) for n in who]), scale)
-        for shape, who in rows.items()
-    }
-
-
-def flat(arrays: Sequence[Value]) -> Array:
+def flatten(arrays: Sequence[Value]) -> Array:
     """Arrays of one shape as (point, entry)."""
-    return np.array([np.ravel(a) for a in arrays])
+    return np.array([np.ravel(np.asarray(a, dtype=float)) for a in arrays])
 
 
 @dataclass(frozen=True, eq=False)
 class GivenAnswer:
-    """An answer at the points where it is known, with the slack of typed digits, entry by entry."""
+    """An answer where it is known (point, entry), and the right gradient if its shape is that.
+
+    `points` are the numbers of the points, `slack` half a unit of the digits typed for an entry.
+    """
 
     points: list[int]
     flat: Array
     shape: tuple[int, ...]
     slack: Array
+    right: Array | None
+
+    @cached_property
+    def scale(self) -> Array:
+        """What is usual at each point."""
+        size: Array = scale_of(self.flat)
+        return size if self.right is None else np.maximum(size, scale_of(self.right))
+
+    @cached_property
+    def allowed(self) -> Array:
+        """What rounding may have done to it."""
+        found: Array = room(self.flat, self.scale)
+        return found
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is the gradient at every known point, but for rounding."""
+        if self.right is None:
+            return False
+        allowed = RELATIVE * np.abs(self.right) + ABSOLUTE * scale_of(self.right)[:, None]
+        return bool((np.abs(self.flat - self.right) <= allowed + self.slack).all())
+
+    def is_made(self, other: Value) -> bool:
+        """Whether another way gives just this answer."""
+        return bool((np.abs(other - self.flat) <= self.allowed).all())
+
+    @cached_property
+    def numbers(self) -> list[float]:
+        """Its different numbers that are not zero; of a constant there is one."""
+        return list({f"{a:.10g}": a for a in self.flat.ravel().tolist() if a}.values())
+
+    def carries(self, mistakes: int = 1) -> bool:
+        """Whether it is evidence enough for so many mistakes."""
+        if len(self.numbers) >= NUMBERS * mistakes:
+            return True
+        return sum(map(_digits, self.numbers)) >= DIGITS * mistakes
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one number, at one point or everywhere."""
+        return len(self.numbers) < NUMBERS
+
+    def is_monomial(self, x: Array) -> bool:
+        """Whether it is c x^p at all points: two numbers, which never carry two mistakes."""
+        a = self.flat[:, 0]
+        if self.shape or len(x) != len(a) or x.ndim > 1 or len(a) < NUMBERS + 1:
+            return False
+        with np.errstate(all="ignore"):
+            powers = np.diff(np.log(np.abs(a))) / np.diff(np.log(np.abs(x)))
+        return bool(np.ptp(powers) <= RELATIVE * (1 + np.max(np.abs(powers))))
 
 
-def known_part(answer: Sequence[Value], slack: Value) -> GivenAnswer | None:
-    """The known part of an answer; None where nothing is known, or shapes differ between points."""
-    points = [k for k, a in enumerate(answer) if a is not None]
-    shapes = {np.shape(answer[k]) for k in points}
-    if len(shapes) != 1:
-        return None
-    flat = np.array([np.ravel(np.asarray(answer[k], dtype=float)) for k in points])
-    return GivenAnswer(points, flat, shapes.pop(), np.ravel(slack))
+def _digits(a: float) -> int:
+    """How many digits a number was typed with; a formula's float has them all."""
+    short = float(f"{a:.9g}")
+    known = short if abs(short - a) <= RELATIVE * abs(a) else a
+    return len(Decimal(repr(known)).normalize().as_tuple().digits)
 
 
-def fitting(found: MistakeTable | None, wanted: GivenAnswer, flat: Array | None = None) -> Array:
-    """Numbers of the rows that are equal to the answer at every known point."""
-    if found is None or not found.flat.size:
-        return np.array([], dtype=int)
-    flat = wanted.flat if flat is None else flat
-    who, rows, allowed = found.who, found.flat, found.allowed
-    for n, k in enumerate(wanted.points):  # after the first point hardly any are left
-        fits = (np.abs(rows[:, k] - flat[n]) <= allowed[:, k] + wanted.slack).all(axis=1)
-        who, rows, allowed = who[fits], rows[fits], allowed[fits]
-    return who
+@dataclass(frozen=True, eq=False)
+class MistakeTable:
+    """Gradients of one shape, one row each: (row, point, entry), with what rounding may do.
+
+    A row with an entry that is no number fits nothing.
+    """
+
+    who: Array
+    flat: Array
+    allowed: Array
+
+    @classmethod
+    def of(cls, who: Value, rows: Value, scale: Array) -> "MistakeTable":
+        """Rows at each point, where the right gradient has this `scale` (P,)."""
+        rows = np.where(np.isfinite(rows), rows, np.nan)
+        return cls(np.array(who), rows, room(rows, scale))
+
+    def fitting(self, wanted: GivenAnswer, flat: Array | None = None) -> Array:
+        """Numbers of the rows that are equal to the answer at every known point."""
+        flat = wanted.flat if flat is None else flat
+        who, rows, allowed = self.who, self.flat, self.allowed
+        for n, k in enumerate(wanted.points):  # after the first point hardly any are left
+            if not len(who):
+                break
+            fits = (np.abs(rows[:, k] - flat[n]) <= allowed[:, k] + wanted.slack).all(axis=1)
+            who, rows, allowed = who[fits], rows[fits], allowed[fits]
+        return who
+
+
+NOTHING_FITS = MistakeTable(np.empty(0, dtype=int), np.empty((0, 0, 0)), np.empty((0, 0, 0)))

@@ -133,7 +133,9 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
     for line in ready.lines:
         hidden = [step for step in line.steps.values() if _unseen(step.name)]
-        for spot in spots if hidden else ():
+        for spot in spots:
+            if not hidden:
+                break
             with precision(BITS):
                 values = line.values(spot.arbs(BITS), BITS)
             hidden = [
