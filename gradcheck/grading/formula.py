@@ -224,25 +224,27 @@ class Line:
         return at
 
     def _add(self, node: ast.expr) -> int:
-        match node:
-            case ast.Name(name):
-                if name in CONSTANTS and name not in self.shapes:
-                    return self._slot(name, self.numbers, name)
-                return self._leaf(name, ())
-            case ast.Constant(int() | Fraction() as value) if not isinstance(value, bool):
-                return self._number(Fraction(value))
-            case ast.Subscript(ast.Name(name), index):
-                parts = index.elts if isinstance(index, ast.Tuple) else [index]
-                return self._leaf(name, tuple(map(_index, parts)))
+        if isinstance(node, ast.Name):
+            if node.id in CONSTANTS and node.id not in self.shapes:
+                return self._slot(node.id, self.numbers, node.id)
+            return self._leaf(node.id, ())
+        if isinstance(node, ast.Constant):
+            return self._number(node.value)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+            index = node.slice
+            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            return self._leaf(node.value.id, tuple(map(_index, parts)))
         name, operands = operation(node)
         args = tuple([self.add(operand) for operand in operands])
         if self.tests or name in SIGNS:
             return self._test(node, name, args)
         return self._apply(node, name, args)
 
-    def _number(self, value: Fraction) -> int:
+    def _number(self, value: Value) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | Fraction):
+            raise _Beyond(value)
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
-        return self._slot(key, self.numbers, value)
+        return self._slot(key, self.numbers, Fraction(value))
 
     def _slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
         at = self.found.get(key)
