@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
-from gradcheck.report.scripts import script_line, script_report
+from gradcheck.report.passes import script_line, script_report
 from gradcheck.scripts import judge, run_file
 
 AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3

@@ -208,7 +208,7 @@ def _forms(problem: Problem, point: Point, verdict: Verdict) -> Formulas:
 
 def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) -> Solved:
     """A program that goes back by itself: its events and its ledger."""
-    from gradcheck.report.training import training_line, training_report, verdict_of  # noqa: PLC0415
+    from gradcheck.report.passes import training_line, training_report, verdict_of  # noqa: PLC0415
     from gradcheck.training.preparing import run_and_judge  # noqa: PLC0415
 
     reference = run_and_judge(problem)
@@ -216,7 +216,7 @@ def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) ->
         shown: RenderableType = training_line(problem, reference)
     else:
         shown = training_report(problem, reference, with_steps)
-    said = verdict_of(reference)
+    said = verdict_of(reference, reference.trace.error)
     if not drawn:
         return said, shown, ()
     from gradcheck.plots import of_training  # noqa: PLC0415
