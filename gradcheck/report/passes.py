@@ -61,7 +61,7 @@ def _short(value: Any, digits: int = 6) -> str:
     if value.size > SHOWN_ENTRIES:
         return f"{'x'.join(map(str, value.shape))}, norm {plain(float(np.linalg.norm(value)), 6)}"
     if value.shape:
-        return _short([_short(row) for row in value])
+        return _short([_short(row) for row in np.asarray(value)])
     return plain(float(value), digits)
 
 
