@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import isqrt, prod
 from operator import index
-from typing import NamedTuple
 
 from gradcheck.errors import PROGRAM_EXPONENT, OutOfBudget
 from gradcheck.language.vocabulary import words
@@ -33,10 +32,6 @@ def shape_of(value: Value) -> Shape:
     return shape if isinstance(shape, tuple) else ()
 
 
-def size_of(value: Value) -> int:
-    return prod(shape_of(value))
-
-
 def shape_as_array(value: Value) -> Shape:
     """The shape that a value has or, being lists in lists, would have as an array."""
     shape: Shape = ()
@@ -46,38 +41,13 @@ def shape_as_array(value: Value) -> Shape:
     return shape + shape_of(value)
 
 
-class NestedCount(NamedTuple):
-    entries: int
-    elements: int
-
-
-def count_nested(value: Value, most: NestedCount) -> NestedCount:
-    """What is in lists in lists; stops beyond the most, for a list may hold itself."""
-    if not isinstance(value, list | tuple | dict):
-        return NestedCount(0, size_of(value))
-    entries, extra, left = len(value), 0, [value]
-    while left and entries <= most.entries and entries + extra <= most.elements:
-        inner = left.pop()
-        for each in inner.values() if isinstance(inner, dict) else inner:
-            if isinstance(each, list | tuple | dict):
-                entries += len(each)
-                left.append(each)
-            elif type(each) is not float and type(each) is not int:
-                extra += size_of(each) - 1
-    return NestedCount(entries, entries + extra)
-
-
 def broadcast(*shapes: Shape) -> Shape:
     """The shape that shapes broadcast to; () where they do not fit, for then nothing is made."""
     longest = max(map(len, shapes), default=0)
     padded = [(1,) * (longest - len(shape)) + shape for shape in shapes]
-    result = []
-    for sizes in zip(*padded, strict=True):
-        wide = {size for size in sizes if size != 1}
-        if len(wide) > 1:
-            return ()
-        result.append(wide.pop() if wide else 1)
-    return tuple(result)
+    columns = [{size for size in sizes if size != 1} for sizes in zip(*padded, strict=True)]
+    fits = all(len(wide) <= 1 for wide in columns)
+    return tuple(wide.pop() if wide else 1 for wide in columns) if fits else ()
 
 
 def about_to_make(name: str, args: Collection[Value]) -> int:
@@ -120,7 +90,7 @@ def multiplications(args: Collection[Value], made: Value) -> int:
     first, second = (*sizes, 1)[:2]
     if second == 1:  # an inverse, a determinant
         return isqrt(first) ** 3
-    return isqrt(first * second * max(size_of(made), 1))
+    return isqrt(first * second * max(prod(shape_of(made)), 1))
 
 
 # -- budgets ---------------------------------------------------------------------------------------
@@ -141,74 +111,70 @@ class Budget:
     exponent: int = PROGRAM_EXPONENT  # of a power, where it is an integer
 
 
-@dataclass
+LIMITS = {
+    "steps": ("steps (turns of loops, and calls)", "use fewer turns"),
+    "depth": ("calls inside calls", "write a loop"),
+    "elements": ("elements in one array", "make it smaller"),
+    "entries": ("entries in one list", "make it shorter"),
+    "total": ("elements made altogether", "use fewer turns or smaller arrays"),
+    "products": ("multiplications of matrix entries", "multiply smaller matrices"),
+    "bits": ("bits in one integer", "write a decimal number: `10.0**n`"),
+    "exponent": ("as the exponent of a power", "choose a smaller exponent"),
+}
+"""What there is too much of, and what to do."""
+
+
 class Meter:
-    budget: Budget
-    steps: int = 0
-    depth: int = 0
-    total: int = 0
-    products: int = 0
+    """Refuses what is beyond a budget's limits; `spent` is what adds up over the run."""
 
-    def step(self) -> None:
-        self.steps += 1
-        if self.steps > self.budget.steps:
-            raise over("steps (turns of loops, and calls)", self.budget.steps, "use fewer turns")
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.spent = budget, {"steps": 0, "depth": 0, "total": 0, "products": 0}
 
-    def expect(self, elements: int) -> None:
-        if elements > self.budget.elements:
-            raise over("elements in one array", self.budget.elements, "make it smaller")
+    def expect(self, limit: str, amount: int) -> None:
+        if amount > getattr(self.budget, limit):
+            what, cure = LIMITS[limit]
+            raise over(what, getattr(self.budget, limit), cure)
 
-    def work(self, products: int) -> None:
-        self.products += products
-        if self.products > self.budget.products:
-            cure = "multiply smaller matrices"
-            raise over("multiplications of matrix entries", self.budget.products, cure)
+    def spend(self, limit: str, amount: int = 1) -> None:
+        self.spent[limit] += amount
+        self.expect(limit, self.spent[limit])
 
     def charge(self, made: Value) -> None:
         if isinstance(made, list | tuple):
-            self.list_items(len(made))
+            self.charge_list(len(made))
             return
-        size = size_of(made)
-        self.spend(size)
-        if size > self.budget.elements:
-            self.expect(size)
+        size = prod(shape_of(made))
+        self.spend("total", size)
+        self.expect("elements", size)
 
-    def list_items(self, entries: int) -> None:
-        self.room(entries)
-        self.spend(LIST_ENTRY * entries)
-
-    def room(self, entries: int) -> None:
-        if entries > self.budget.entries:
-            raise over("entries in one list", self.budget.entries, "make it shorter")
-
-    def spend(self, elements: int) -> None:
-        self.total += elements
-        if self.total > self.budget.total:
-            raise over(
-                "elements made altogether", self.budget.total, "use fewer turns or smaller arrays"
-            )
+    def charge_list(self, entries: int) -> None:
+        self.expect("entries", entries)
+        self.spend("total", LIST_ENTRY * entries)
 
     def measure(self, value: Value) -> None:
-        """Count the entries of lists in lists; refused if those or their arrays are many."""
-        most = NestedCount(self.budget.entries, self.budget.elements)
-        count = count_nested(value, most)
-        self.list_items(count.entries)
-        self.expect(count.elements)
-
-    def integer(self, bits: int) -> None:
-        if bits > self.budget.bits:
-            limit = self.budget.bits
-            raise over("bits in one integer", limit, "write a decimal number: `10.0**n`")
+        """Charge for lists in lists; looking stops at the limits, for a list may hold itself."""
+        if not isinstance(value, list | tuple | dict):
+            self.expect("elements", prod(shape_of(value)))
+            return
+        entries, extra, left = len(value), 0, [value]
+        while left and entries <= self.budget.entries and entries + extra <= self.budget.elements:
+            inner = left.pop()
+            for each in inner.values() if isinstance(inner, dict) else inner:
+                if isinstance(each, list | tuple | dict):
+                    entries += len(each)
+                    left.append(each)
+                elif type(each) is not float and type(each) is not int:
+                    extra += prod(shape_of(each)) - 1
+        self.charge_list(entries)
+        self.expect("elements", entries + extra)
 
     def called(self, function: Routine, args: Value, kwargs: Value) -> Value:
-        self.step()
-        if self.depth >= self.budget.depth:
-            raise over("calls inside calls", self.budget.depth, "write a loop")
-        self.depth += 1
+        self.spend("steps")
+        self.spend("depth")
         try:
             return function(*args, **kwargs)
         finally:
-            self.depth -= 1
+            self.spent["depth"] -= 1
 
 
 def over(what: str, limit: int, cure: str) -> OutOfBudget:

@@ -37,10 +37,27 @@ EXPONENT = Refusal(f"an exponent beyond {PROGRAM_EXPONENT:,}", "choose a smaller
 NESTED_DEF = Refusal("a `def` inside a block", "define it at the top level of the program")
 DECORATOR = Refusal("a decorator", "leave it out, or write `with no_grad():` inside")
 DEFAULT = Refusal("a default that is no plain number", "write a number, `True` or `None`")
+TYPE_PARAMETER = Refusal("a type parameter", "leave it out")
+STARRED = Refusal("a parameter with `*` or `/`", PLAIN_DEF)
+LOOP_NAME = Refusal("a loop variable that is no plain name", "write `for name in values:`")
+ENTRY = Refusal("an entry of what has no name", "give it one: `y = ...`, then `y[0] = 1`")
 IMPORTED = "leave it out: `np`, `torch` and every function are already there"
 AS = Refusal("an `as` after `with`", "leave it out: `with no_grad():`")
-TESTED: dict[type[ast.AST], str] = {ast.While: "turn", ast.If: "truth", ast.IfExp: "truth"}
-"""The guard of a test: a loop counts its turns, and a branch is taken in the test's place."""
+CONSTANTS: dict[type, Refusal] = {
+    str: TEXT, bytes: TEXT, complex: IMAGINARY, type(...): DOTS,
+}  # fmt: skip
+REBUILT: dict[type[ast.AST], str] = {
+    **dict.fromkeys((ast.Expr, ast.Return, ast.Pass, ast.Break, ast.Continue), ""),
+    **dict.fromkeys((ast.UnaryOp, ast.BoolOp, ast.Tuple, ast.List), ""),
+    ast.While: "turn",
+    ast.If: "truth",
+    ast.IfExp: "truth",
+}
+"""Nodes that stay with what is inside translated, and the guard of a test.
+
+A loop counts its turns, a branch is taken in the test's place; where `break` may stand, Python
+knows.
+"""
 
 
 def remade(node: NODE, **parts: Value) -> NODE:
@@ -48,67 +65,61 @@ def remade(node: NODE, **parts: Value) -> NODE:
 
 
 class Walk(NameWalk):
-    def rebuild(self, node: ast.AST) -> Value:
-        """A plain kind of node; where `break` may stand, Python's compiler knows."""
+    def generic_visit(self, node: ast.AST) -> Value:
+        if type(node) not in REBUILT:
+            return super().generic_visit(node)
         parts = dict(ast.iter_fields(node))
         for name, held in parts.items():
             if isinstance(held, list):
                 parts[name] = self.all(held)
             elif isinstance(held, ast.expr | ast.stmt):
                 parts[name] = self.visit(held)
-        made = ast.copy_location(type(node)(**parts), node)
-        if type(node) in TESTED:
-            made.test = call_at(made.test, f"guard.{TESTED[type(node)]}", made.test)  # type: ignore[attr-defined]
-        return made
-
-    visit_Expr = visit_If = visit_While = visit_Return = visit_Pass = visit_Break = rebuild
-    visit_Continue = visit_UnaryOp = visit_BoolOp = visit_IfExp = visit_Tuple = visit_List = rebuild
+        if guard := REBUILT[type(node)]:
+            parts["test"] = call_at(parts["test"], f"guard.{guard}", parts["test"])
+        return remade(node, **parts)
 
     # -- expressions
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
         """A number, `True`, `False` or `None`; the number kind makes a decimal from its value."""
         value: object = node.value
-        match value:
-            case Fraction():
-                self.literals.append(value)
-                return name_at(node, f"literal.{len(self.literals) - 1}")
-            case None | int():
-                pass
-            case str() | bytes():
-                self.refuse(node, TEXT)
-            case complex():
-                self.refuse(node, IMAGINARY)
-            case _:
-                self.refuse(node, DOTS if value is ... else OTHERWISE)
+        if isinstance(value, Fraction):
+            self.literals.append(value)
+            return name_at(node, f"literal.{len(self.literals) - 1}")
+        if value is not None and not isinstance(value, int):
+            self.refuse(node, CONSTANTS.get(type(value), OTHERWISE))
         return node
+
+    def operator(self, node: ast.AST, op: ast.AST) -> str:
+        """The name of an operator among the guards; refused at a node where it is none."""
+        if type(op) not in GUARD:
+            self.refuse(node, OPERATORS.get(type(op), OTHERWISE))
+        return GUARD.get(type(op), "")
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """`a + b` is guard.add(a, b)."""
-        if type(node.op) not in GUARD:
-            self.refuse(_sign(node), OPERATORS.get(type(node.op), OTHERWISE))
+        name = self.operator(_sign(node), node.op)
         if isinstance(node.op, ast.Pow) and _magnitude(node.right) > PROGRAM_EXPONENT:
             self.refuse(node.right, EXPONENT)
-        return call_at(node, _guard_of(node.op), *self.all((node.left, node.right)))
+        return call_at(node, f"guard.{name}", *self.all((node.left, node.right)))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """`a < b` is guard.less(a, b); a chain stops where Python would; `is` only with None."""
-        sides = [node.left, *node.comparators]
+        sides, names = [node.left, *node.comparators], list[str]()
         identity = isinstance(node.ops[0], ast.Is | ast.IsNot)
         for op, pair in zip(node.ops, pairwise(sides), strict=True):
             if isinstance(op, ast.Is | ast.IsNot):
                 none = [isinstance(side, ast.Constant) and side.value is None for side in pair]
                 if len(node.ops) > 1 or not any(none):
                     self.refuse(node, IDENTITY)
-            elif type(op) not in GUARD:
-                self.refuse(node, OPERATORS.get(type(op), OTHERWISE))
+            else:
+                names.append(self.operator(node, op))
         made = self.all(sides)
         if identity:
             return remade(node, left=made[0], comparators=made[1:])
-        if len(node.ops) == 1:
-            return call_at(node, _guard_of(node.ops[0]), *made)
-        names = tuple(GUARD.get(type(op), "") for op in node.ops)
-        return call_at(node, "guard.chain", ast.Constant(names), *made)  # type: ignore[arg-type]
+        if len(names) == 1:
+            return call_at(node, f"guard.{names[0]}", *made)
+        return call_at(node, "guard.chain", ast.Constant(tuple(names)), *made)  # type: ignore[arg-type]
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return call_at(node, "guard.item", self.visit(node.value), self.key(node.slice))
@@ -178,10 +189,8 @@ class Walk(NameWalk):
         return remade(node, targets=targets, value=value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        if type(node.op) not in GUARD:
-            self.refuse(node, OPERATORS.get(type(node.op), OTHERWISE))
+        op = ast.Constant(self.operator(node, node.op))
         value = self.visit(node.value)
-        op = ast.Constant(GUARD.get(type(node.op), ""))
         match self.target(node.target):
             case ast.Name(id=name) as target:
                 changed = call_at(node, "guard.in_place", op, name_at(node, name), value)
@@ -206,8 +215,7 @@ class Walk(NameWalk):
                 while isinstance(base, ast.Attribute | ast.Subscript):
                     base = base.value
                 if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
-                    cure = "give it one: `y = ...`, then `y[0] = 1`"
-                    self.say(base, "an entry of what has no name", cure)
+                    self.refuse(base, ENTRY)
                 return remade(node, value=owner, slice=call_at(key, "guard.index", owner, key))
             case ast.Attribute():
                 owner, assignable = self.visit(node.value), self.vocabulary.assignable
@@ -220,21 +228,20 @@ class Walk(NameWalk):
                 self.visit(node)
         return node
 
+    def plain_target(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Tuple | ast.List):
+            return remade(node, elts=[self.plain_target(each) for each in node.elts])
+        if isinstance(node, ast.Name):
+            self.good_name(node, node.id)
+        else:
+            self.refuse(node, LOOP_NAME)
+        return node
+
     def visit_For(self, node: ast.For) -> ast.stmt:
-        values = self.visit(node.iter)
-        target = self.plain_target(node.target)
+        values, target = self.visit(node.iter), self.plain_target(node.target)
         body, orelse = self.all(node.body), self.all(node.orelse)
         each = call_at(values, "guard.each", values)
         return remade(node, target=target, iter=each, body=body, orelse=orelse)
-
-    def plain_target(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.Name):
-            self.good_name(node, node.id)
-        elif isinstance(node, ast.Tuple | ast.List):
-            return remade(node, elts=[self.plain_target(each) for each in node.elts])
-        else:
-            self.say(node, "a loop variable that is no plain name", "write `for name in values:`")
-        return node
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         items = []
@@ -269,20 +276,18 @@ class Walk(NameWalk):
         for decorator in node.decorator_list:
             self.refuse(decorator, DECORATOR)
         for parameter in getattr(node, "type_params", []):
-            self.say(parameter, "a type parameter", "leave it out")
-        args = self._parameters(node.args)
-        match node.body:
-            case [ast.Expr(value=ast.Constant(value=str())) as purpose, *body]:
-                body = body or [ast.copy_location(ast.Pass(), purpose)]
-            case body:
-                pass
+            self.refuse(parameter, TYPE_PARAMETER)
+        args, body = self._parameters(node.args), node.body
+        match body:
+            case [ast.Expr(value=ast.Constant(value=str())) as purpose, *rest]:
+                body = rest or [ast.copy_location(ast.Pass(), purpose)]
         with self.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
             return remade(node, args=args, body=self.all(body), returns=None)
 
     def _parameters(self, args: ast.arguments) -> ast.arguments:
         for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
             if extra:
-                self.say(extra, "a parameter with `*` or `/`", PLAIN_DEF)
+                self.refuse(extra, STARRED)
         for each in args.args:
             self.good_name(each, each.arg)
         defaults = []
@@ -296,10 +301,6 @@ class Walk(NameWalk):
         return remade(args, args=names, defaults=defaults)
 
 
-def _guard_of(op: ast.AST) -> str:
-    return f"guard.{GUARD.get(type(op), '')}"
-
-
 def _sign(node: ast.BinOp) -> ast.AST:
     """What stands between two operands: of several signs each has a place of its own."""
     left, right = node.left, node.right
@@ -311,8 +312,8 @@ def _sign(node: ast.BinOp) -> ast.AST:
 
 def _magnitude(node: ast.expr) -> Fraction:
     """The absolute value of a decimal literal with any sign, else zero."""
-    if isinstance(node, ast.UnaryOp):
-        return _magnitude(node.operand)
+    while isinstance(node, ast.UnaryOp):
+        node = node.operand
     found = node.value if isinstance(node, ast.Constant) else 0
     return abs(found) if isinstance(found, Fraction) else Fraction(0)
 
@@ -360,12 +361,11 @@ def translate(
     ]
     if walk.complaints:
         raise TextError(walk.complaints)
-    for k in reversed(range(len(body))):
-        if isinstance(tree.body[k], ast.Expr):
-            last = call_at(body[k], "guard.last", body[k].value)
-            kept = ast.Assign([ast.Name(LAST, ast.Store())], last)
-            body[k] = ast.copy_location(kept, body[k])
-            break
+    last = max((k for k, n in enumerate(tree.body) if isinstance(n, ast.Expr)), default=None)
+    if last is not None:
+        value = call_at(body[last], "guard.last", body[last].value)
+        kept = ast.Assign([ast.Name(LAST, ast.Store())], value)
+        body[last] = ast.copy_location(kept, body[last])
     made = ast.fix_missing_locations(ast.Module(body, []))
     names = (node.id for node in ast.walk(made) if isinstance(node, ast.Name))
     dotted = (tuple(name.split(".")) for name in names if "." in name and name != LAST)

@@ -22,7 +22,6 @@ from gradcheck.language.budget import (
     Meter,
     about_to_make,
     multiplications,
-    over,
     shape_as_array,
     shape_of,
 )
@@ -31,7 +30,7 @@ from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.arithmetic import OPERATIONS as NAMED
 from gradcheck.ops.pytorch import OF_METHODS
 from gradcheck.ops.row import join
-from gradcheck.values import Routine, Value
+from gradcheck.values import Params, Routine, Value
 
 OPERATIONS: dict[str, tuple[Routine, Routine]] = {
     **{row: (getattr(operator, w), getattr(operator, f"i{w}")) for w, row in NAMED.items()},
@@ -45,10 +44,11 @@ SEQUENCES = (list, tuple, range)
 FLOATS = frozenset({float, np.float64})
 GROWING = frozenset({"add", "subtract", "multiply", "matmul", "power"})
 EXACT_WHOLES = 2.0**53  # smaller whole numbers are the same in every kind of number
-
-
 # What may be assigned on a tensor; which of them a program may is for its vocabulary to say.
 ASSIGNABLE = frozenset({"grad", "requires_grad", "data"})
+TO_A_LIST = "what is added to a list has to be a list - write `list(...)`"
+TO_EXTEND = "what extends a list has to be a list - write `list(...)`"
+OF_WHOLES = "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ class Guards:
     literal: Callable[[Fraction], Value]
     find: Callable[[str], Routine]
 
-    def operation(self, name: str) -> Routine:
+    def look_up(self, name: str) -> Routine:
+        if name not in OPERATIONS:
+            return getattr(self, name)  # type: ignore[no-any-return]
         plain = OPERATIONS[name][0]
 
         def guarded(a: Value, b: Value) -> Value:
@@ -76,12 +78,9 @@ class Guards:
         """An operator between two values; in place of the first where `place` is 1."""
         if isinstance(a, int) and isinstance(b, int):
             return self.integers(name, a, b)
-        if (
-            name == "add"
-            and isinstance(a, list)
-            and not (isinstance(b, list | tuple) or shape_of(b))
-        ):
-            raise TypeError("what is added to a list has to be a list - write `list(...)`")
+        added = name == "add" and isinstance(a, list)
+        if added and not (isinstance(b, list | tuple) or shape_of(b)):
+            raise TypeError(TO_A_LIST)
         if (isinstance(a, list) and shape_of(b)) or (isinstance(b, list) and shape_of(a)):
             self.meter.measure(a)  # a list beside an array is one, as NumPy has it
             self.meter.measure(b)
@@ -91,9 +90,10 @@ class Guards:
             if isinstance(a, SEQUENCES) or isinstance(b, SEQUENCES):
                 self._sequences(name, a, b)
         elif name == "matmul":
-            self.meter.expect(prod(first[:-1]) * prod(second[-1:] if len(second) > 1 else ()))
+            columns = prod(second[-1:] if len(second) > 1 else ())
+            self.meter.expect("elements", prod(first[:-1]) * columns)
         elif first != second:
-            self.meter.expect(about_to_make(name, (a, b)))
+            self.meter.expect("elements", about_to_make(name, (a, b)))
         if name == "power":
             self._exponent(b)
         if not place:
@@ -103,7 +103,7 @@ class Guards:
             raise ValueError("a negative number to a fractional power is not real")
         self.meter.charge(made)
         if name == "matmul":
-            self.meter.work(multiplications((a, b), made))
+            self.meter.spend("products", multiplications((a, b), made))
         return made
 
     def integers(self, name: str, a: int, b: int) -> Value:
@@ -114,37 +114,36 @@ class Guards:
             return self.literal(Fraction(a, b))
         if name == "power":
             self._exponent(b)
-            self.meter.integer(abs(a).bit_length() * abs(b))
+            self.meter.expect("bits", abs(a).bit_length() * abs(b))
             if b < 0 and a == 0:
                 raise ZeroDivisionError("zero to a negative power")
             return self.literal(Fraction(a) ** b) if b < 0 else a**b
-        self.meter.integer(abs(a).bit_length() + abs(b).bit_length())
+        self.meter.expect("bits", abs(a).bit_length() + abs(b).bit_length())
         return OPERATIONS[name][0](a, b)
 
     def _of_the_kind(self, name: str, a: Value, b: Value) -> Value:
         """The first operand; of this kind where NumPy's whole numbers would not be exact."""
         one = self.literal(Fraction(1))
-        if name == "divide" and _plain(a) and _plain(b) and np.all(b):
+        if name == "divide" and _is_plain(a) and _is_plain(b) and np.all(b):
             return a if isinstance(one, float) else a * one  # `(x <= 0) / 5`, `ones(3) / 3`
-        return a if not (whole(a) and whole(b)) or _stays_exact(name, a, b) else a * one
+        return a if not (is_whole(a) and is_whole(b)) or _stays_exact(name, a, b) else a * one
 
     def _exponent(self, exponent: Value) -> None:
-        limit = self.meter.budget.exponent
-        if isinstance(exponent, int) and abs(exponent) > limit:
-            raise over("as the exponent of a power", limit, "choose a smaller exponent")
+        if isinstance(exponent, int):
+            self.meter.expect("exponent", abs(exponent))
 
     def _sequences(self, name: str, a: Value, b: Value) -> None:
         if not (isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES)):
             refuse_texts(name, [each for each in (a, b) if isinstance(each, list | tuple)])
         if name == "multiply" and (isinstance(a, int) or isinstance(b, int)):
             many, times = (b, a) if isinstance(a, int) else (a, b)
-            self.meter.room(len(many) * max(times, 0))
+            self.meter.expect("entries", len(many) * max(times, 0))
         elif name == "add":
-            self.meter.room(sum(shape_as_array(each)[0] for each in (a, b) if shape_as_array(each)))
+            self.meter.expect("entries", sum(sum(shape_as_array(each)[:1]) for each in (a, b)))
         else:
             self.meter.measure(a)
             self.meter.measure(b)
-        self.meter.expect(about_to_make(name, (a, b)))
+        self.meter.expect("elements", about_to_make(name, (a, b)))
 
     def chain(self, names: tuple[str, ...], *sides: Value) -> Value:
         result: Value = True
@@ -158,9 +157,6 @@ class Guards:
         return self.operate(name, a, b, place=1)
 
     # -- items, loops, calls ---------------------------------------------------------------------
-
-    def look_up(self, name: str) -> Routine:
-        return self.operation(name) if name in OPERATIONS else getattr(self, name)
 
     def attribute_in_place(self, name: str, owner: Value, attribute: str, b: Value) -> None:
         if attribute not in ASSIGNABLE:
@@ -178,10 +174,8 @@ class Guards:
 
     def put(self, owner: Value, key: Value, value: Value) -> None:
         """`x[i] = y`; NumPy would cut off what stands behind the point in whole numbers."""
-        if isinstance(owner, np.ndarray) and whole(owner) and not whole(value):
-            raise TypeError(
-                "an array of whole numbers cannot hold this - begin with `array([0.0, 0.0])`"
-            )
+        if isinstance(owner, np.ndarray) and is_whole(owner) and not is_whole(value):
+            raise TypeError(OF_WHOLES)
         self.meter.measure(value)
         owner[self.index(owner, key)] = value
 
@@ -192,12 +186,8 @@ class Guards:
 
     def each(self, values: Iterable[Value]) -> Iterator[Value]:
         """The items of a loop, counted; what is no list fails here, in its place."""
-        return self._turns(iter(values))
-
-    def _turns(self, values: Iterator[Value]) -> Iterator[Value]:
-        for value in values:
-            self.meter.step()
-            yield value
+        found = iter(values)
+        return (value for value in found if self.turn(True))
 
     def last(self, value: Value) -> Value:
         """The value of the program, for whoever will look at all of it."""
@@ -205,7 +195,7 @@ class Guards:
         return value
 
     def turn(self, test: Value) -> bool:
-        self.meter.step()
+        self.meter.spend("steps")
         return bool(test)
 
     def call(self, callee: Value, /, *args: Value, **kwargs: Value) -> Value:
@@ -218,14 +208,15 @@ class Guards:
     def method(self, owner: Value, name: str, /, *args: Value, **kwargs: Value) -> Value:
         if isinstance(owner, list):
             if name == "extend" and not all(isinstance(each, list | tuple) for each in args):
-                raise TypeError("what extends a list has to be a list - write `list(...)`")
+                raise TypeError(TO_EXTEND)
             for each in args:
                 self.meter.measure(each)
-            self.meter.room(len(owner) + sum(prod(shape_as_array(each)[:1]) for each in args))
+            more = sum(prod(shape_as_array(each)[:1]) for each in args)
+            self.meter.expect("entries", len(owner) + more)
         else:
             self.fits(name, (owner, *args), kwargs)
             if name == "tolist":
-                self.meter.list_items(prod(shape_of(owner)))
+                self.meter.charge_list(prod(shape_of(owner)))
         return self.count_call(getattr(owner, name), args, kwargs)
 
     slice = staticmethod(slice)
@@ -260,22 +251,21 @@ class Guards:
             self.fits(name, args, kwargs)
             made = self.count_call(plain, args, kwargs)
             if name in MULTIPLIERS:
-                self.meter.work(multiplications((*args, *kwargs.values()), made))
+                self.meter.spend("products", multiplications((*args, *kwargs.values()), made))
             return made
 
         return guarded
 
-    def fits(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
-        refuse_texts(name, (*args, *kwargs.values()))
-        for each in (*args, *kwargs.values()):
+    def fits(self, name: str, args: tuple[Value, ...], kwargs: Params) -> None:
+        given = (*args, *kwargs.values())
+        refuse_texts(name, given)
+        for each in given:
             if isinstance(each, list | tuple):
                 self.meter.measure(each)
-        self.meter.expect(about_to_make(name, (*args, *kwargs.values())))
+        self.meter.expect("elements", about_to_make(name, given))
 
-    def count_call(
-        self, plain: Routine, args: tuple[Value, ...], kwargs: dict[str, Value]
-    ) -> Value:
-        self.meter.step()
+    def count_call(self, plain: Routine, args: tuple[Value, ...], kwargs: Params) -> Value:
+        self.meter.spend("steps")
         made = plain(*args, **kwargs)
         self.meter.charge(made)
         return made
@@ -286,14 +276,14 @@ class Guards:
         plain = BUILTIN[name]
 
         def counted(*args: Value, **kwargs: Value) -> Value:
-            self.meter.step()
+            self.meter.spend("steps")
             return plain(self, *args, **kwargs)
 
         return counted
 
     def numbers(self, *bounds: Value) -> range:
         made = range(*map(index, bounds))
-        self.meter.expect((made.stop - made.start) // made.step)
+        self.meter.expect("elements", (made.stop - made.start) // made.step)
         return made
 
     def list_items(self, values: Iterable[Value] = ()) -> list[Value]:
@@ -315,7 +305,7 @@ class Guards:
         items = [*start, *self.list_items(values)]
         return reduce(partial(self.operate, "add"), items) if items else 0
 
-    def extreme(self, name: str, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+    def extreme(self, name: str, *args: Value, **kwargs: Value) -> Value:
         plain, pairwise = EXTREMES[name]
         if kwargs or (len(args) == 1 and not _is_listing(args[0])):
             return self.find(name)(*args, **kwargs)
@@ -328,21 +318,20 @@ class Guards:
 
     def whole(self, value: Value = 0) -> int:
         made = int(value)
-        self.meter.integer(made.bit_length())
+        self.meter.expect("bits", made.bit_length())
         return made
 
     def real(self, value: Value = 0) -> Value:
-        is_integer = isinstance(value, int)
-        return self.literal(Fraction(value)) if is_integer else float(value)
+        return self.literal(Fraction(value)) if isinstance(value, int) else float(value)
 
 
-def _plain(value: Value) -> bool:
+def _is_plain(value: Value) -> bool:
     if isinstance(value, np.ndarray | np.generic):
         return value.dtype.kind in "biuf"
     return isinstance(value, int)
 
 
-def whole(value: Value) -> bool:
+def is_whole(value: Value) -> bool:
     return isinstance(value, int) or getattr(value, "dtype", np.dtype(object)).kind in "bi"
 
 
@@ -361,13 +350,13 @@ def refuse_texts(function: str, values: Value) -> None:
     for each in values:
         if isinstance(each, str) and each not in WORDS and function != "einsum":
             raise TypeError(f"a text is no argument of `{function}` - give it numbers")
-        if isinstance(each, list | tuple) and any_text(each):
+        if isinstance(each, list | tuple) and has_text(each):
             raise TypeError(
                 f"a text among the numbers of `{function}`, or a type - give it numbers"
             )
 
 
-def any_text(values: Value) -> bool:
+def has_text(values: Value) -> bool:
     """Whether a text, a dict or a type stands in lists in lists; each is looked into once.
 
     A type in a tuple is a dtype whose every entry is an array: `(int, (1000, 1000))`.
@@ -404,8 +393,8 @@ BUILTIN: dict[str, Routine] = {
     "enumerate": lambda own, *args, **kwargs: enumerate(*args, **kwargs),
     "zip": lambda own, *lists, strict=False: zip(*lists, strict=strict),
     "abs": Guards.absolute,
-    "min": lambda own, *args, **kwargs: own.extreme("min", args, kwargs),
-    "max": lambda own, *args, **kwargs: own.extreme("max", args, kwargs),
+    "min": lambda own, *args, **kwargs: own.extreme("min", *args, **kwargs),
+    "max": lambda own, *args, **kwargs: own.extreme("max", *args, **kwargs),
     "sum": Guards.total,
     "int": Guards.whole,
     "float": Guards.real,

@@ -42,6 +42,7 @@ from gradcheck.values import Value
 COMPLAINTS = 20
 LONGEST_NAME = 64
 SUBSCRIPTS = re.compile(r"[A-Za-z.,\-> ]{0,100}")
+NAMELESS = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
 GUARDS = {
     "size": "lengths", "numel": "count", "dim": "rank", "eq": "equal", "ne": "not_equal",
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "float": "floats",
@@ -49,48 +50,65 @@ GUARDS = {
 }  # fmt: skip
 """Methods of PyTorch that are an operator, tell the shape, or make floats."""
 PYTORCHS = frozenset({"torch", "nn", "F"})
+FUNCTION = Refusal("`{path}` is a function", "call it: `{path}(...)`")
+CONTEXT = Refusal("`{name}` is no value", "write `with {name}():`")
+MODULE = Refusal("`{name}` is no value", "write `{name}.sin(x)`, `sin(x)`")
+METHOD = Refusal("`.{name}` without parentheses", "call it: `.{name}(...)`")
+MISPLACED = {
+    False: {
+        "function": FUNCTION, "builtin": FUNCTION, "helper": FUNCTION, "context": CONTEXT,
+        "module": MODULE, "method": METHOD, "postfix": METHOD, "guard": METHOD,
+    },
+    True: {
+        "context": CONTEXT, "module": MODULE,
+        "constant": Refusal("`{path}` is a number, not a function",
+                            "write the multiplication: `{path} * (...)`"),
+        "attribute": Refusal("`.{name}` is no function", "read it without parentheses"),
+        "hidden": Refusal("`{name}` is a variable here",
+                          "write `np.{name}(...)` for the function, or rename the variable"),
+    },
+}  # fmt: skip
+"""What is said of a name's role where it is not called, and where it is."""
 
 
-class Callee(NamedTuple):
-    """What a call calls, and what it begins with (translated), if that is a value.
-
-    Of role `function` (`np.sin(x)`), `postfix` (`x.sin()`), `builtin`, `method`, `guard`
-    (`x.size()`), or `call` of what a variable holds.
-    """
+class Meaning(NamedTuple):
+    """A name's role, its own name among the number kind's functions, and before which dot."""
 
     role: str
     name: str = ""
     owner: ast.expr | None = None
 
 
+def call_at(place: ast.AST, function: str, *args: ast.expr) -> ast.Call:
+    name = ast.copy_location(ast.Name(function, ast.Load()), place)
+    return ast.copy_location(ast.Call(name, list(args), []), place)
+
+
+def name_at(place: ast.AST, name: str) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Load()), place)
+
+
 def dotted_name(node: ast.AST) -> str:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and (before := dotted_name(node.value)):
-        return f"{before}.{node.attr}"
-    return ""
-
-
-def name_at(node: ast.AST, identifier: str) -> ast.Name:
-    return ast.copy_location(ast.Name(identifier, ast.Load()), node)
-
-
-def call_at(node: ast.AST, called: str, *args: ast.expr) -> ast.Call:
-    return ast.copy_location(ast.Call(name_at(node, called), list(args), []), node)
+    """`np.linalg.norm` for an attribute of an attribute of a name, else nothing."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
 @dataclass
 class NameWalk(ast.NodeVisitor):
-    """The walk over a program: each node is refused, or gives what it is in plain calls.
+    """`scopes` are the variables, the inner ones last; `helpers` the functions of the program.
 
-    Here are the names; `grammar` has the operators and statements.
+    `layers` are variables that surely hold what may be called.
     """
 
     passage: Passage
     vocabulary: Vocabulary
     scopes: list[frozenset[str]]
     helpers: frozenset[str] = frozenset()
-    layers: frozenset[str] = frozenset()  # variables that surely hold what may be called
+    layers: frozenset[str] = frozenset()
     complaints: list[Complaint] = field(default_factory=list)
     literals: list[Fraction] = field(default_factory=list)
 
@@ -124,8 +142,6 @@ class NameWalk(ast.NodeVisitor):
         yield
         self.scopes.pop()
 
-    # -- names: variables first, then the vocabulary; anything else gets advice
-
     def good_name(self, node: ast.AST, identifier: str) -> bool:
         """Refuse what begins with `_` (but for `_` itself) or is too long."""
         if identifier.startswith("_") and identifier != "_":
@@ -138,189 +154,156 @@ class NameWalk(ast.NodeVisitor):
             return True
         return False
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if self.good_name(node, node.id) and not self.is_variable(node.id):
-            if node.id in self.vocabulary.constants:
-                return name_at(node, f"constant.{node.id}")
-            self.unknown(node, node.id)
-        return node
+    # -- what a name means: variables first, then the vocabulary; anything else gets advice
 
-    def unknown(self, node: ast.AST, identifier: str) -> None:
-        callables = self.vocabulary.callables() | self.helpers
-        if identifier in NAMES and identifier not in callables:
-            self.refuse(node, NAMES[identifier])
-        elif identifier in callables:
-            self.say(node, f"`{identifier}` is a function", f"call it: `{identifier}(...)`")
-        elif identifier in self.vocabulary.contexts:
-            self.say(node, f"`{identifier}` is no value", f"write `with {identifier}():`")
-        elif identifier in ROOTS:
-            self.say(node, f"`{identifier}` is no value", f"write `{identifier}.sin(x)`, `sin(x)`")
+    def look_up(self, node: ast.Name | ast.Attribute, called: bool) -> Meaning | None:
+        """The meaning of a name in its place; refused and None where it has none there."""
+        prefix, owner = "", None
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        if isinstance(node, ast.Attribute):
+            prefix = self.prefix(node.value)
+            if prefix and prefix not in PREFIXES:
+                random = "give random numbers as inputs: `{shape: [...]}`"
+                cure = random if "random" in prefix else "call functions by their bare names"
+                self.say(node, f"`{prefix}` is not offered", cure)
+                return None
+            owner = None if prefix else self.visit(node.value)
+        if not self.good_name(node, name):
+            return None
+        if isinstance(node, ast.Name):
+            path, found = name, self._role_of_name(name, called)
+        elif prefix:
+            path, found = f"{prefix}.{name}", self._role_of_member(prefix, name)
         else:
-            variables = frozenset().union(*self.scopes)
-            known = variables | self.vocabulary.constants | callables
-            there = f"known here: {listing(variables)}" if variables else ""
-            self.no_such(
-                node, f"`{identifier}` is not known here", identifier, known,
-                there or "declare it among the inputs",
-            )  # fmt: skip
+            path, found = f".{name}", self._role_of_method(name, called)
+        if found is None:
+            self._find_nearest(node, path)
+            return None
+        if found.role in MISPLACED[called]:
+            what, cure = MISPLACED[called][found.role]
+            said = {"name": name, "path": path}
+            self.say(node, what.format_map(said), cure.format_map(said))
+            return None
+        return found._replace(owner=owner)
 
-    def no_such(
-        self, node: ast.AST, what: str, name: str, known: Collection[str], otherwise: str
-    ) -> None:
-        self.say(node, what, INSTEAD.get(name) or nearest(name, known) or otherwise)
+    def _role_of_name(self, name: str, called: bool) -> Meaning | None:
+        vocabulary = self.vocabulary
+        if self.is_variable(name):
+            hides = called and name in vocabulary.callables() and name not in self.layers
+            return Meaning("hidden" if hides else "variable")
+        if name not in self.helpers | BUILTINS and (own := vocabulary.function(name)):
+            return Meaning("function", own)
+        roles = {
+            "helper": self.helpers,
+            "builtin": BUILTINS,
+            "constant": vocabulary.constants,
+            "context": vocabulary.contexts,
+            "module": ROOTS,
+        }
+        return next((Meaning(role, name) for role, names in roles.items() if name in names), None)
+
+    def _role_of_member(self, prefix: str, name: str) -> Meaning | None:
+        """`np.sin`, `torch.pi`, `torch.no_grad`."""
+        vocabulary = self.vocabulary
+        if own := vocabulary.function(_pytorchs_word(prefix, name)):
+            return Meaning("function", _method_of(prefix, own))
+        if name in vocabulary.constants or name == "newaxis":
+            return Meaning("constant", name)
+        return Meaning("context", name) if name in vocabulary.contexts else None
+
+    def _role_of_method(self, name: str, called: bool) -> Meaning | None:
+        """`x.T`, `x.backward()`, `x.sin()`: read, what may be read comes first."""
+        vocabulary = self.vocabulary
+        found = Meaning("attribute", name) if name in vocabulary.attributes else None
+        if found and not called:
+            return found
+        if vocabulary.methods and name in GUARDS:
+            return Meaning("guard", GUARDS[name])
+        if name in vocabulary.methods:
+            return Meaning("method", name)
+        own = vocabulary.function(name)
+        return Meaning("postfix", own) if own else found
+
+    def _find_nearest(self, node: ast.AST, spelled: str) -> None:
+        """Refuse a name that means nothing here, with the one that may have been meant."""
+        vocabulary, name = self.vocabulary, spelled.rpartition(".")[2]
+        callables = vocabulary.callables() | self.helpers
+        if "." not in spelled and name in NAMES and name not in callables:
+            self.refuse(node, NAMES[name])
+            return
+        variables = frozenset().union(*self.scopes)
+        known: Collection[str]
+        if "." not in spelled:
+            known = variables | vocabulary.constants | callables
+            what, there = f"`{name}` is not known here", f"known here: {listing(variables)}"
+            otherwise = there if variables else "declare it among the inputs"
+        elif spelled[0] == ".":
+            known = vocabulary.attributes | vocabulary.methods | vocabulary.functions
+            known |= vocabulary.aliases.keys()
+            what = f"`{spelled}` is not offered"
+            otherwise = f"what may be read: {listing(vocabulary.attributes)}"
+        else:
+            known = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
+            what, otherwise = f"`{spelled}` is not offered", "`gradcheck ops` lists what is"
+        instead = "" if spelled[0] == "." else INSTEAD.get(name, "")
+        self.say(node, what, instead or nearest(name, known) or otherwise)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self.look_up(node, called=False)
+        constant = found is not None and found.role == "constant"
+        return name_at(node, f"constant.{node.id}") if constant else node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        prefix, vocabulary = self.prefix(node.value), self.vocabulary
-        if prefix:
-            return self._constant_of(node, prefix)
-        owner = self.visit(node.value)
-        if not self.good_name(node, node.attr):
+        found = self.look_up(node, called=False)
+        if found is None:
             return node
-        if node.attr in vocabulary.attributes:
-            return ast.copy_location(ast.Attribute(owner, node.attr, ast.Load()), node)
-        if node.attr in vocabulary.methods or vocabulary.function(node.attr):
-            self.say(node, f"`.{node.attr}` without parentheses", f"call it: `.{node.attr}(...)`")
-        else:
-            self.no_such_attribute(node)
-        return node
-
-    def no_such_attribute(self, node: ast.Attribute) -> None:
-        vocabulary = self.vocabulary
-        offered = vocabulary.attributes | vocabulary.methods | vocabulary.functions
-        known, what = offered | vocabulary.aliases.keys(), f"`.{node.attr}` is not offered"
-        cure = nearest(node.attr, known) or f"what may be read: {listing(vocabulary.attributes)}"
-        self.say(node, what, cure)
-
-    def _constant_of(self, node: ast.Attribute, prefix: str) -> ast.expr:
-        if not self._is_member(node, prefix):
-            return node
-        if node.attr == "newaxis":
-            return ast.copy_location(ast.Constant(None), node)
-        if node.attr in self.vocabulary.constants:
-            return name_at(node, f"constant.{node.attr}")
-        path = f"{prefix}.{node.attr}"
-        if self.vocabulary.function(node.attr):
-            self.say(node, f"`{path}` is a function", f"call it: `{path}(...)`")
-        else:
-            self._no_such_member(node, prefix)
-        return node
-
-    def _is_member(self, node: ast.Attribute, prefix: str) -> bool:
-        """Refuse `np.random`, `np.os` and their like before a dot, and names that are none."""
-        if prefix in PREFIXES:
-            return self.good_name(node, node.attr)
-        random = "give random numbers as inputs: `{shape: [...]}`" if "random" in prefix else ""
-        cure = random or "call functions by their bare names"
-        self.say(node, f"`{prefix}` is not offered", cure)
-        return False
-
-    def _no_such_member(self, node: ast.Attribute, prefix: str) -> None:
-        vocabulary = self.vocabulary
-        if node.attr in vocabulary.contexts:
-            self.say(node, f"`{node.attr}` is no value", f"write `with {node.attr}():`")
-            return
-        offered = vocabulary.functions | vocabulary.constants | vocabulary.aliases.keys()
-        what = f"`{prefix}.{node.attr}` is not offered"
-        self.no_such(node, what, node.attr, offered, "`gradcheck ops` lists what is")
+        if found.role == "constant":
+            none = ast.copy_location(ast.Constant(None), node)
+            return none if node.attr == "newaxis" else name_at(node, f"constant.{node.attr}")
+        return ast.copy_location(ast.Attribute(found.owner, node.attr, ast.Load()), node)  # type: ignore[arg-type]
 
     # -- calls
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        own = self._pytorchs_own(node)
-        callee = self._callee(node.func)
-        if callee is None:
-            self._arguments(node, Callee("call"))
+        own, func, found = self._pytorchs_own(node), node.func, Meaning("nothing")
+        if isinstance(func, ast.Name | ast.Attribute):
+            found = self.look_up(func, called=True) or found
+        else:
+            made = self.visit(func) if isinstance(func, ast.Call) else func
+            layer = dotted_name(getattr(made, "func", made)).removeprefix("fn.")
+            if layer in self.vocabulary.layers:  # `MSELoss()(y, target)`: called as it is made
+                found = Meaning("variable", owner=made)
+            else:
+                self.say(func, "a call of what has no name", NAMELESS)
+        role, name = found.role, own or found.name
+        args = [*([found.owner] if found.owner else []), *self._positional(node, found, name)]
+        keywords = self._keywords(node, role)
+        if role == "nothing":
             return node
-        callee = callee._replace(name=own or callee.name)
-        args, keywords = self._arguments(node, callee)
-        role, name, owner = callee
-        if role == "postfix":
-            name = OF_METHODS + name if name in OWN else name
-        if owner is not None:
-            args.insert(0, owner)
-        if role == "method":
+        if role in ("variable", "helper"):
+            name = "guard.call"
+            args = args if found.owner else [func, *args]
+        elif role == "method":
             args.insert(1, ast.Constant(name))
-        called = {"method": "guard.method", "call": "guard.call", "guard": f"guard.{name}"}
-        func = called.get(role) or (f"builtin.{name}" if role == "builtin" else f"fn.{name}")
-        if role in ("function", "postfix", "builtin"):
+            name = "guard.method"
+        elif role == "guard":
+            name = f"guard.{name}"
+        else:
+            turned = OF_METHODS + name if role == "postfix" and name in OWN else name
+            name = f"builtin.{name}" if role == "builtin" else f"fn.{turned}"
             for keyword in keywords:  # `dim` is `axis`
                 known = self.vocabulary.keyword_aliases
                 keyword.arg = known.get(keyword.arg or "", keyword.arg)
-        made = call_at(node, func, *args)
-        made.keywords = keywords
-        return made
+        call = call_at(node, name, *args)
+        call.keywords = keywords
+        return call
 
-    def _callee(self, func: ast.expr) -> Callee | None:
-        if isinstance(func, ast.Name):
-            return self._by_name(func)
-        if isinstance(func, ast.Attribute):
-            return self._by_attribute(func)
-        if isinstance(func, ast.Call):  # `MSELoss()(y, target)`: a layer, called as it is made
-            made = self.visit(func)
-            if dotted_name(made.func).removeprefix("fn.") in self.vocabulary.layers:
-                return Callee("call", owner=made)
-        cure = "write `*` between factors, or give a function a name: `f = ...`, then `f(x)`"
-        self.say(func, "a call of what has no name", cure)
-        return None
+    def _positional(self, node: ast.Call, callee: Meaning, name: str) -> list[ast.expr]:
+        first, place = int(callee.role == "postfix"), WORD_POSITIONS.get(name)
+        pairs = enumerate(node.args, first)
+        return [self._argument(v, callee.role, name, at == place) for at, v in pairs]
 
-    def _by_name(self, func: ast.Name) -> Callee | None:
-        """A variable, a helper, a function: in this order."""
-        spelled, vocabulary = func.id, self.vocabulary
-        if not self.good_name(func, spelled):
-            return None
-        if self.is_variable(spelled):
-            if spelled in vocabulary.callables() and spelled not in self.layers:
-                cure = f"write `np.{spelled}(...)` for the function, or rename the variable"
-                self.say(func, f"`{spelled}` is a variable here", cure)
-                return None
-            return Callee("call", owner=func)
-        if spelled in self.helpers:
-            return Callee("call", owner=func)
-        if spelled in BUILTINS:
-            return Callee("builtin", spelled)
-        if known := vocabulary.function(spelled):
-            return Callee("function", known)
-        if spelled in vocabulary.constants:
-            cure = f"write the multiplication: `{spelled} * (...)`"
-            self.say(func, f"`{spelled}` is a number, not a function", cure)
-        else:
-            self.unknown(func, spelled)
-        return None
-
-    def _by_attribute(self, func: ast.Attribute) -> Callee | None:
-        """`np.sin(x)`, `x.backward()`, `x.sin()`: in this order."""
-        prefix, vocabulary = self.prefix(func.value), self.vocabulary
-        if prefix:
-            if not self._is_member(func, prefix):
-                return None
-            if known := vocabulary.function(_pytorchs_word(prefix, func.attr)):
-                return Callee("function", _method_of(prefix, known))
-            self._no_such_member(func, prefix)
-            return None
-        owner = self.visit(func.value)
-        if not self.good_name(func, func.attr):
-            return None
-        if vocabulary.methods and func.attr in GUARDS:
-            return Callee("guard", GUARDS[func.attr], owner)
-        if func.attr in vocabulary.methods:
-            return Callee("method", func.attr, owner)
-        if known := vocabulary.function(func.attr):
-            return Callee("postfix", known, owner)
-        if func.attr in vocabulary.attributes:
-            self.say(func, f"`.{func.attr}` is no function", "read it without parentheses")
-        else:
-            self.no_such_attribute(func)
-        return None
-
-    def _arguments(
-        self, node: ast.Call, callee: Callee
-    ) -> tuple[list[ast.expr], list[ast.keyword]]:
-        first = 1 if callee.role == "postfix" else 0
-        place = WORD_POSITIONS.get(callee.name)
-        args = [
-            self._argument(value, callee, position == place)
-            for position, value in enumerate(node.args, first)
-        ]
+    def _keywords(self, node: ast.Call, role: str) -> list[ast.keyword]:
         keywords = []
         for keyword in node.keywords:
             if keyword.arg is None:
@@ -328,26 +311,28 @@ class NameWalk(ast.NodeVisitor):
             elif self.good_name(keyword, keyword.arg):
                 known = self.vocabulary.dtypes if keyword.arg == "dtype" else WORDS
                 may_be_word = keyword.arg in WORD_KEYWORDS
-                value = self._argument(keyword.value, callee, may_be_word, known)
+                value = self._argument(keyword.value, role, "", may_be_word, known)
                 keywords.append(ast.copy_location(ast.keyword(keyword.arg, value), keyword))
-        return args, keywords
+        return keywords
 
     def _argument(
         self,
         value: ast.expr,
-        callee: Callee,
+        role: str,
+        name: str,
         may_be_word: bool,
         known: frozenset[str] = WORDS,
     ) -> ast.expr:
-        is_function = callee.role in ("function", "postfix")
-        if is_function and isinstance(value, ast.Constant) and isinstance(value.value, str):
-            word = value.value
-            is_word = SUBSCRIPTS.fullmatch(word) if callee.name == "einsum" else word in known
-            if not (may_be_word and is_word):
-                self.refuse(value, TEXT)
-            return value
-        if is_function and (name := self._type(value)):
-            return name_at(value, f"type.{name}")
+        """A value; of a function's arguments a word or a type may be one too."""
+        if role in ("function", "postfix"):
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                word = value.value
+                is_word = SUBSCRIPTS.fullmatch(word) if name == "einsum" else word in known
+                if not (may_be_word and is_word):
+                    self.refuse(value, TEXT)
+                return value
+            if kind := self._type(value):
+                return name_at(value, f"type.{kind}")
         return self.visit(value)  # type: ignore[no-any-return]
 
     def _type(self, value: ast.expr) -> str:
@@ -355,16 +340,13 @@ class NameWalk(ast.NodeVisitor):
         dtypes = self.vocabulary.dtypes
         if isinstance(value, ast.Name) and not self.is_variable(value.id):
             return value.id if value.id in TYPES | dtypes else ""
-        if isinstance(value, ast.Attribute) and self.prefix(value.value) in (
-            "torch",
-            "np",
-            "numpy",
-        ):
+        homes = ("torch", "np", "numpy")
+        if isinstance(value, ast.Attribute) and self.prefix(value.value) in homes:
             return value.attr if value.attr in dtypes else ""
         return ""
 
     def _pytorchs_own(self, call: ast.Call) -> str:
-        """What a call is here that names PyTorch's function where NumPy's is another, "" elsewhere.
+        """What a call is here that names PyTorch's function where NumPy's is another, else "".
 
         PyTorch is meant under `torch.`, `nn.` and `F.`, and by methods that NumPy's arrays do not
         have or whose `dim=` they do not take. Where there is no such function here, that is said.
@@ -383,12 +365,12 @@ class NameWalk(ast.NodeVisitor):
         if not prefix:
             found = METHODS.get(name)
         named = {keyword.arg or "": _literal(keyword.value) for keyword in call.keywords}
-        if found and found.meant(args[1:] if prefix else args, named):
-            if found.here:
-                return found.here
+        if not found or not found.meant(args[1:] if prefix else args, named):
+            return ""
+        if not found.here:
             spelled = dotted_name(call.func) or f".{name}"
             self.say(call.func, f"`{spelled}`, by which PyTorch means another thing", found.cure)
-        return ""
+        return found.here
 
 
 def _pytorchs_word(prefix: str, name: str) -> str:

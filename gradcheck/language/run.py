@@ -110,7 +110,7 @@ def run(
         kept = TextError([_complaint(program, error)])
         if not keep_error:
             raise kept from error
-    return RunOutcome(namespace.get(LAST), _variables(namespace), meter.steps, kept)
+    return RunOutcome(namespace.get(LAST), _variables(namespace), meter.spent["steps"], kept)
 
 
 def _namespace(

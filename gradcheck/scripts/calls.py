@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,41 +39,40 @@ class ScriptJudgement:
 class LeafNames:
     """Finds names among the variables that a line of the script can see, the nearest first."""
 
-    def __init__(self, *scopes: Params) -> None:
-        self.scopes = scopes
-        self.known: dict[int, str] = {}
-        self.given: Counter[str] = Counter()
+    def __init__(self, scopes: Sequence[Params]) -> None:
+        self.scopes, self.given = scopes, Counter[str]()
 
     def of(self, step: Step) -> str:
         """The name of a leaf; of what nobody holds a number."""
-        if not self.known:
-            for scope in self.scopes:
-                self._look_through(scope)
         leaf = isinstance(step, Leaf)
         held = step.variable if isinstance(step, Leaf) else step
         name = self.known.get(id(held), "a leaf" if leaf else "a value")
         self.given[name] += 1
         return name if self.given[name] == 1 else f"{name} ({self.given[name]})"
 
-    def _look_through(self, scope: Params) -> None:
-        left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
-        for path, value, _ in left:  # `net.weight` says more than the `p` of a loop
-            if isinstance(value, Module):
-                for name, held in _inside(path, value):
-                    self.known.setdefault(id(held), name)
-        for path, value, depth in left:
-            if isinstance(value, Tensor):
-                self.known.setdefault(id(value), path)
-                if value._node is not None:
-                    self.known.setdefault(id(value._node), path)
-            elif depth < DEEPEST and len(left) < MANY:
-                left += [(n, v, depth + 1) for n, v in _inside(path, value)]
+    @cached_property
+    def known(self) -> dict[int, str]:
+        """Paths by the identities of tensors, and of what made them."""
+        found: dict[int, str] = {}
+        for scope in self.scopes:
+            left = [(n, v, 0) for n, v in scope.items() if not n.startswith("_")]
+            # `net.weight` says more than the `p` of a loop
+            left.sort(key=lambda each: not isinstance(each[1], Module))
+            for path, value, depth in left:
+                if isinstance(value, Tensor):
+                    found.setdefault(id(value), path)
+                    if value._node is not None:
+                        found.setdefault(id(value._node), path)
+                elif isinstance(value, Module):
+                    for name, held in value.named_parameters(path):
+                        found.setdefault(id(held), name)
+                elif depth < DEEPEST and len(left) < MANY:
+                    left += [(n, v, depth + 1) for n, v in _inside(path, value)]
+        return found
 
 
 def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
-    if isinstance(value, Module):
-        yield from ((f"{path}.{name}", p) for name, p in value.named_parameters())
-    elif isinstance(value, list | tuple):
+    if isinstance(value, list | tuple):
         yield from ((f"{path}[{k}]", each) for k, each in enumerate(value[:MANY]))
     elif isinstance(value, dict):
         yield from ((f"{path}[{key!r}]", each) for key, each in list(value.items())[:MANY])
@@ -80,32 +80,28 @@ def _inside(path: str, value: Value) -> Iterator[tuple[str, Value]]:
         yield from ((f"{path}.{name}", each) for name, each in vars(value).items())
 
 
-@dataclass
 class PassRecorder:
-    """Follows a script while it runs, and keeps the passes that are to be judged."""
+    """Follows a script while it runs, and keeps the passes that are to be judged.
 
-    where: Callable[[], tuple[int, LeafNames]]
-    observer: Observer = field(default_factory=Observer)
-    kept: list[BackwardPass] = field(default_factory=list)
-    calls: Counter[int] = field(default_factory=Counter)
-    missed: Counter[int] = field(default_factory=Counter)
+    `where` says which line runs, and what it sees.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(self, where: Callable[[], tuple[int, Sequence[Params]]]) -> None:
+        self.where, self.observer = where, Observer()
+        self.kept, self.calls, self.missed = list[BackwardPass](), Counter[int](), Counter[int]()
         self.watching = watching(self.observer.observe, None, self.walked)
 
     def walked(self, roots: Sequence[tuple[Step, Value]], landed: Mapping[Step, Value]) -> None:
         """One pass back is over, and nothing has been added to a `.grad`."""
-        line, names = self.where()
+        (line, scopes), observer = self.where(), self.observer
         self.calls[line] += 1
-        observer = self.observer
-        enough = self.calls[line] - self.missed[line] > A_LINE or len(self.kept) >= ALTOGETHER
-        if enough:
+        if self.calls[line] - self.missed[line] > A_LINE or len(self.kept) >= ALTOGETHER:
             observer.idle = observer.idle or observer.copied > IN_VAIN
         elif observer.idle:  # this pass was not followed: the next of its line may be
             self.missed[line] += 1
             observer.idle = False
         else:
-            observer.copied = 0
+            observer.copied, names = 0, LeafNames(scopes)
             arrived = {step: np.array(bare(g), dtype=np.float64) for step, g in landed.items()}
             records = tuple((observer.record(step), bare(g)) for step, g in roots)
             named = {step: names.of(step) for step in arrived}

@@ -1,79 +1,68 @@
 """`torch.nn`, `torch.optim` and `torch.utils.data` as scripts use them beside what is offered."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import signature
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
-from gradcheck.engine.layers import LAYERS
+from gradcheck.engine.layers import LAYERS, Held, Layer, enter
 from gradcheck.engine.modules import Module, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
-from gradcheck.ops.pytorch import pytorchs
+from gradcheck.ops.formula import everything
 from gradcheck.values import Params, Value
 
 # -- modules ---------------------------------------------------------------------------------------
 
-
-def _recurrent(cell: type[Value]) -> type[Module]:
-    """`RNN`, `LSTM`, `GRU`: cells, one a layer, applied step after step; one direction."""
-
-    class Recurrent(Module):
-        def __init__(
-            self,
-            input_size: int,
-            hidden_size: int,
-            num_layers: int = 1,
-            bias: bool = True,
-            batch_first: bool = False,
-        ) -> None:
-            self.hidden_size, self.num_layers = hidden_size, num_layers
-            self.batch_first = batch_first
-            usual = {"num_layers": (num_layers, 1), "bias": (bias, True)}
-            usual["batch_first"] = batch_first, False
-            said = [f"{k}={value}" for k, (value, due) in usual.items() if value != due]
-            self.said = ", ".join([f"{input_size}, {hidden_size}", *said])
-            sizes = [input_size, *[hidden_size] * (num_layers - 1)]
-            self.cells = [cell(size, hidden_size, bias) for size in sizes]
-            for k, each in enumerate(self.cells):
-                for name in each.held:
-                    setattr(self, f"{name}_l{k}", getattr(each, name))
-
-        def forward(self, x: Value, state: Value = None) -> Value:
-            """All values of the last layer, and the last state of each."""
-            stack, turned = TABLE["stack"], self.batch_first and x.ndim == 3
-            values, last = list(x.transpose(0, 1) if turned else x), []
-            for k, each in enumerate(self.cells):
-                held: Value = state
-                if state is not None:
-                    held = tuple(s[k] for s in state) if isinstance(state, tuple) else state[k]
-                for n, step in enumerate(values):
-                    held = each(step, held)
-                    values[n] = held[0] if isinstance(held, tuple) else held
-                last.append(held)
-            out = stack(values).transpose(0, 1) if turned else stack(values)
-            if isinstance(last[0], tuple):
-                return out, tuple(map(stack, zip(*last, strict=True)))
-            return out, stack(last)
-
-        def __repr__(self) -> str:
-            return f"{cell.__name__.removesuffix('Cell')}({self.said})"
-
-    return Recurrent
+NN: dict[str, type[Module]] = {}
+enter(NN, "NLLLoss", "nll_loss", printed="", weight=None, ignore_index=-100, reduction="mean")  # type: ignore[arg-type]
+WIDTHS = ("input_size", "hidden_size", "bias")
 
 
-class NLLLoss(Module):
-    """`F.nll_loss` as a module."""
+def _hold_stack(cell: type[Layer], num_layers: int, batch_first: bool, **sizes: Value) -> Held:
+    held: Held = {}
+    for k in range(num_layers):
+        held |= {f"{name}_l{k}": plan for name, plan in cell.holds(**sizes).items()}
+        sizes["input_size"] = sizes["hidden_size"]
+    return held
 
-    def __init__(self, **named: Value) -> None:
-        self.named = named
 
-    def forward(self, x: Value, y: Value) -> Value:
-        return pytorchs("nll_loss")(x, y, **self.named)  # type: ignore[misc]
+def _say_stack(input_size: int, hidden_size: int, **rest: Value) -> str:
+    usual = {"num_layers": 1, "bias": True, "batch_first": False}
+    shown = [f"{name}={value}" for name, value in rest.items() if value != usual[name]]
+    return ", ".join([f"{input_size}, {hidden_size}", *shown])
+
+
+def _run_stack(self: Value, x: Value, state: Value = None) -> Value:
+    """Cells, one a layer, step after step: all values of the last, the last state of each."""
+    cell, stack = LAYERS[f"{type(self).__name__}Cell"], TABLE["stack"]
+    turned = self.batch_first and x.ndim == 3
+    values, last = list(x.transpose(0, 1) if turned else x), []
+    zero = np.zeros((*values[0].shape[:-1], self.hidden_size))
+    pair = type(self).__name__ == "LSTM"
+    for k in range(self.num_layers):
+        weights = [getattr(self, f"{name}_l{k}") for name in cell.held]
+        held: Value = (zero, zero) if pair else zero
+        if state is not None:
+            held = tuple(each[k] for each in state) if pair else state[k]
+        for n, step in enumerate(values):
+            held = everything()[cell.row](step, held, *weights)
+            values[n] = held[0] if pair else held
+        last.append(held)
+    out = stack(values).transpose(0, 1) if turned else stack(values)
+    return out, tuple(map(stack, zip(*last, strict=True))) if pair else stack(last)
+
+
+for name in ("RNN", "GRU", "LSTM"):
+    made = enter(
+        NN, name, "", holds=partial(_hold_stack, LAYERS[f"{name}Cell"]), printed=_say_stack,  # type: ignore[arg-type]
+        draws=True, input_size=..., hidden_size=..., num_layers=1, bias=True, batch_first=False,
+    )  # fmt: skip
+    made.forward = _run_stack  # type: ignore[method-assign]
 
 
 class Uninitialized:
@@ -104,10 +93,14 @@ class Lazy(Module):
 
     def __repr__(self) -> str:
         args, named = vars(self)["given"]
-        bound = signature(self.kind).bind(0, *args, **named)
+        bound = self.kind.__signature__.bind(0, *args, **named)
         bound.apply_defaults()
         chosen = {name: bound.arguments[name] for name in self.kind.settings}
         return f"Lazy{self.kind.spell(chosen)}"
+
+
+for name, axis in {"BatchNorm1d": 1, "BatchNorm2d": 1, "Conv2d": 1, "Linear": -1}.items():
+    NN[f"Lazy{name}"] = type(f"Lazy{name}", (Lazy,), {"kind": LAYERS[name], "axis": axis})
 
 
 class ParameterDict(Module):
@@ -145,19 +138,8 @@ class ParameterList(ParameterDict):
         return getattr(self, str(range(len(self))[place]))
 
 
-LAZY = {"BatchNorm1d": 1, "BatchNorm2d": 1, "Conv2d": 1, "Linear": -1}
-NN: Params = {
-    **{
-        f"Lazy{name}": type(f"Lazy{name}", (Lazy,), {"kind": LAYERS[name], "axis": axis})
-        for name, axis in LAZY.items()
-    },
-    "GRU": _recurrent(LAYERS["GRUCell"]),
-    "LSTM": _recurrent(LAYERS["LSTMCell"]),
-    "NLLLoss": NLLLoss,
-    "ParameterDict": ParameterDict,
-    "ParameterList": ParameterList,
-    "RNN": _recurrent(LAYERS["RNNCell"]),
-}
+NN |= {"ParameterDict": ParameterDict, "ParameterList": ParameterList}
+LOAD = Module.load_state_dict
 
 
 def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
@@ -170,9 +152,6 @@ def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
 
 def _register(self: Module, name: str, value: Value, persistent: bool = True) -> None:
     setattr(self, name, value)
-
-
-LOAD = Module.load_state_dict
 
 
 def _load(self: Module, state_dict: Params) -> None:
@@ -253,7 +232,7 @@ class StepLR:
         return [self.optimizer.lr]
 
 
-class _Group(dict[str, Value]):
+class ParameterGroup(dict[str, Value]):
     """`optimizer.param_groups[0]["lr"]`: all parameters are of one group."""
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -272,7 +251,7 @@ def _restore(self: Optimizer, state_dict: Params) -> None:
 
 OPTIM: Params = {"AdamW": AdamW, "RMSprop": RMSprop}
 OPTIMIZERS: Params = {
-    "param_groups": property(lambda self: [_Group(self)]),
+    "param_groups": property(lambda self: [ParameterGroup(self)]),
     "state_dict": lambda self: {"state": dict(self.state), "lr": self.lr},
     "load_state_dict": _restore,
 }
@@ -306,7 +285,7 @@ class TensorDataset(Dataset):
 
 
 class DataLoader:
-    """Examples in batches, in their order or shuffled anew at each turn."""
+    """Examples in batches, in their order or shuffled anew; `num_workers` and its like are idle."""
 
     def __init__(  # noqa: PLR0917 - PyTorch's signature
         self,
@@ -318,7 +297,6 @@ class DataLoader:
         generator: Value = None,
         **silent: Value,
     ) -> None:
-        """`num_workers` and their like say nothing here."""
         self.dataset, self.batch_size = dataset, batch_size
         self.shuffle, self.drop_last = shuffle, drop_last
         self.collate_fn, self.generator = collate_fn or collate, generator

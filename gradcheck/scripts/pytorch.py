@@ -21,6 +21,7 @@ from gradcheck.values import Params, Value
 LIBRARY = "torch"
 VARIABLE = {"Variable": tensors.variable}
 INIT = {name[:-1]: getattr(init, name) for name in dir(init) if name.endswith(("l_", "m_"))}
+NO_MPS: Params = {"is_available": lambda: False, "is_built": lambda: False}
 MODULES: Mapping[str, tuple[str, Params]] = {
     "torch": ("gradcheck", tensors.TORCH),
     "torch.nn": ("gradcheck.nn", modules.NN),
@@ -42,11 +43,16 @@ MODULES: Mapping[str, tuple[str, Params]] = {
     "torch.utils.data": ("", modules.DATA),
     "torch.cuda": ("", tensors.CUDA),
     "torch.backends": ("", {}),
-    "torch.backends.mps": ("", {"is_available": lambda: False, "is_built": lambda: False}),
+    "torch.backends.mps": ("", NO_MPS),
     "torch.backends.cudnn": ("", {"deterministic": True, "benchmark": False}),
     "torch.accelerator": ("", tensors.CUDA),
 }
 """What each module of PyTorch is here, and what is added to that."""
+METHODS: tuple[tuple[type, Params], ...] = (
+    (Tensor, tensors.METHODS),
+    (Module, modules.METHODS),
+    (Optimizer, modules.OPTIMIZERS),
+)
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("compile", "jit"), "call the function itself"),
     "Transformer": "write it with `scaled_dot_product_attention`, `Linear` and `LayerNorm`",
@@ -68,7 +74,7 @@ class Library(ModuleType):
         home = MODULES[self.__name__][0]
         found = getattr(import_module(home), name, None) if home else None
         if found is None:
-            raise AttributeError(missing(self.__name__, name))
+            raise AttributeError(_missing(self.__name__, name, dir(self)))
         is_op = self.__name__ == LIBRARY and BY_SPELLING.get(name, name) in TABLE
         return tensors.writing(found) if is_op else found
 
@@ -80,12 +86,7 @@ class Library(ModuleType):
 
 def install() -> None:
     """From here on `import torch` means gradcheck in this process, whose classes get methods."""
-    extended: tuple[tuple[type, Params], ...] = (
-        (Tensor, tensors.METHODS),
-        (Module, modules.METHODS),
-        (Optimizer, modules.OPTIMIZERS),
-    )
-    for kind, methods in extended:
+    for kind, methods in METHODS:
         for name, method in methods.items():
             setattr(kind, name, method)
     sys.modules.update({path: Library(path) for path in MODULES})
@@ -96,27 +97,28 @@ def install() -> None:
     sys.modules[LIBRARY].__dict__["__version__"] = version("gradcheck")
 
 
-def missing(module: str, name: str) -> str:
-    offered = [each for each in dir(sys.modules[module]) if not each.startswith("_")]
-    close = get_close_matches(name, offered, n=1)
-    instead = INSTEAD.get(name) or (f"did you mean `{close[0]}`?" if close else "")
-    where = "`gradcheck ops` lists the functions" if module == LIBRARY else _list_names(offered)
-    return f"`{module}.{name}` is not offered by gradcheck - {instead or where}"
+def _missing(owner: str, name: str, names: Iterable[str]) -> str:
+    """A sentence on a name that is PyTorch's and not here, and on what is."""
+    offered = [each for each in names if not each.startswith("_")]
+    close, dot = get_close_matches(name, offered, n=1), "." * (owner == "Tensor")
+    cure = INSTEAD.get(name) or (f"did you mean `{dot}{close[0]}`?" if close else "")
+    if not cure and owner in (LIBRARY, "Tensor"):
+        cure = f"`gradcheck ops` lists the {'methods' if dot else 'functions'}"
+    return f"`{owner}.{name}` is not offered by gradcheck - {cure or _list_names(offered)}"
 
 
-def _list_names(offered: Iterable[str]) -> str:
-    names = list(offered)
+def _list_names(names: list[str]) -> str:
     return f"what is: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
 
 
 def advice(error: BaseException) -> str:
     """A sentence on an import or an attribute that is PyTorch's and not here; else nothing."""
     if isinstance(error, AttributeError) and isinstance(error.obj, Tensor):
-        return tensors.missing(error.name or "")
+        return _missing("Tensor", error.name or "", dir(Tensor))
     if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):
         known = _list_names(sorted(MODULES.keys() - {LIBRARY}))
         return f"`{error.name}` is not offered by gradcheck - {known}"
-    name = str(error).partition("cannot import name '")[2].partition("'")[0]
-    return missing(error.name or LIBRARY, name) if name else ""
+    name, owner = str(error).partition("cannot import name '")[2].partition("'")[0], error.name
+    return _missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""

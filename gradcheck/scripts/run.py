@@ -15,7 +15,7 @@ from types import CodeType, FrameType, ModuleType
 import numpy as np
 
 from gradcheck.errors import Complaint, TextError
-from gradcheck.scripts.calls import LeafNames, PassRecorder
+from gradcheck.scripts.calls import PassRecorder
 from gradcheck.scripts.pytorch import advice, install
 from gradcheck.values import Params
 
@@ -62,11 +62,11 @@ def run_file(file: Path) -> Ran:
     return Ran(tuple(line.rstrip("\n") for line in linecache.getlines(name)), recorder, error)
 
 
-def _run(codes: list[tuple[CodeType, bool]], names: Params, file: str) -> Ended | None:
+def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:
     try:
-        for code, shows in codes:
+        for code in codes:
             value = eval(code, names)  # type: ignore[arg-type]  # noqa: S307  # the user's own file
-            if shows and value is not None:
+            if value is not None:  # the last expression of a notebook's cell
                 print(repr(value))
     except SystemExit as stop:
         return Ended(f"SystemExit: {stop.code}", 0) if stop.code not in (None, 0) else None
@@ -81,25 +81,22 @@ def _run(codes: list[tuple[CodeType, bool]], names: Params, file: str) -> Ended 
     return None
 
 
-def _where(file: str) -> tuple[int, LeafNames]:
+def _where(file: str) -> tuple[int, list[Params]]:
     """The line of the script that is being run, and the variables that it sees."""
     frame: FrameType | None = sys._getframe(1)
-    line, scopes = 0, []
+    own: list[FrameType] = []
     while frame is not None:
-        if frame.f_code.co_filename == file:
-            line = line or frame.f_lineno
-            scopes.append(frame.f_locals)
+        own += [frame] if frame.f_code.co_filename == file else []
         frame = frame.f_back
-    return line, LeafNames(*scopes)
+    return own[0].f_lineno if own else 0, [each.f_locals for each in own]
 
 
-def _compile(file: Path) -> list[tuple[CodeType, bool]]:
-    """The code of a file; of a notebook's cells the last expression is shown."""
+def _compile(file: Path) -> list[CodeType]:
     name = str(file)
     try:
         text = file.read_text(encoding="utf-8-sig")
         if file.suffix == ".py":
-            return [(compile(text, name, "exec", dont_inherit=True), False)]
+            return [compile(text, name, "exec", dont_inherit=True)]
         return list(_compile_cells(name, json.loads(text)))
     except UnicodeDecodeError:
         raise TextError([Complaint("not a text in UTF-8", "save it as one", name)]) from None
@@ -111,27 +108,26 @@ def _compile(file: Path) -> list[tuple[CodeType, bool]]:
         raise TextError([Complaint(str(error), "save it again", name)]) from None
 
 
-def _compile_cells(file: str, notebook: object) -> Iterator[tuple[CodeType, bool]]:
+def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
     """The code cells of a notebook, one behind the other as lines of one text.
 
-    Magic commands and shell lines are left out.
+    Magic commands and shell lines are left out; the last expression of a cell has a value.
     """
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
         raise ValueError("not a notebook: there are no cells")
     lines = list[str]()
-    for cell in cells:
-        if cell.get("cell_type") != "code":
-            continue
+    for cell in (cell for cell in cells if cell.get("cell_type") == "code"):
         start, own = len(lines), "".join(cell.get("source", "")).split("\n")
         lines += ["pass" if line.lstrip().startswith(("%", "!")) else line for line in own]
         tree = ast.parse("\n" * start + "\n".join(lines[start:]), file)
-        last = tree.body.pop() if tree.body else ast.Pass(lineno=1, col_offset=0)
-        shown = isinstance(last, ast.Expr) and not lines[-1].rstrip().endswith(";")
-        if not shown:
-            tree.body.append(last)
-        yield compile(tree, file, "exec", dont_inherit=True), False
-        if shown and isinstance(last, ast.Expr):
-            yield compile(ast.Expression(last.value), file, "eval", dont_inherit=True), True
+        match tree.body:
+            case [*_, ast.Expr(value=last)] if not lines[-1].rstrip().endswith(";"):
+                tree.body.pop()
+                shown = [ast.Expression(last)]
+            case _:
+                shown = []
+        yield compile(tree, file, "exec", dont_inherit=True)
+        yield from (compile(each, file, "eval", dont_inherit=True) for each in shown)
     whole = [f"{line}\n" for line in lines]
     linecache.cache[file] = sum(map(len, whole)), None, whole, file

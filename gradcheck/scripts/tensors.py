@@ -2,7 +2,6 @@
 
 import pickle
 from contextlib import nullcontext
-from difflib import get_close_matches
 from functools import partial, wraps
 from math import e, inf, nan, pi
 from typing import Any
@@ -73,12 +72,7 @@ def as_dtype(dtype: Value) -> Value:
 
 
 def tensor(
-    data: Value,
-    *,
-    dtype: Value = None,
-    requires_grad: bool = False,
-    device: Value = None,
-    pin_memory: bool = False,
+    data: Value, *, dtype: Value = None, requires_grad: bool = False, **silent: Value
 ) -> Tensor:
     made = plain_tensor(data.detach() if isinstance(data, Tensor) else bare(data), as_dtype(dtype))
     made = cast(made, FLOAT) if made.dtype.kind == "f" else made
@@ -138,7 +132,7 @@ def multinomial(
     return plain_tensor(np.array(rows).reshape(*np.shape(bare(p))[:-1], num_samples))
 
 
-# -- functions -------------------------------------------------------------------------------------
+# -- functions, most of them methods too -----------------------------------------------------------
 
 
 def save(value: Value, file: Value, **named: Value) -> None:
@@ -189,7 +183,7 @@ def _picking(name: str) -> Routine:
     return pick
 
 
-def _spread(name: str) -> Routine:
+def _spreading(name: str) -> Routine:
     """`x.std()`, `x.var(0, unbiased=False)`: divided by n - 1 where nothing else is said."""
 
     def spread(
@@ -202,28 +196,27 @@ def _spread(name: str) -> Routine:
     return spread
 
 
-def _transpose(x: Tensor, *dims: int, dim0: int = 0, dim1: int = 1) -> Tensor:
-    return x.swapaxes(*(dims or (dim0, dim1)))  # type: ignore[no-any-return]
+def _comparing(name: str) -> Routine:
+    """`x == y`; what is compared with None is another thing."""
+    plain = _boxing(COMPARISONS[name])
+    alone = name in ("eq", "ne")
+    return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
 
 COMPARISONS = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
 ASKED = """argmax argmin argsort any all isnan isinf isfinite isclose logical_and logical_or
 logical_not unique"""
 BOTH: Params = {
     **{name: _boxing(getattr(np, name)) for name in ASKED.split()},
     **{name: _boxing(function) for name, function in COMPARISONS.items()},
     **{name: _picking(name) for name in ("max", "min", "sort", "topk", "median")},
-    **{name: _spread(name) for name in ("std", "var")},
+    **{name: _spreading(name) for name in ("std", "var")},
     "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
     "multinomial": multinomial,
-    "transpose": _transpose,
+    "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
 }
 """Functions that are methods of tensors too."""
 TORCH: dict[str, Value] = {
@@ -249,21 +242,17 @@ TORCH: dict[str, Value] = {
     "numel": lambda x: int(np.size(bare(x))),
     "pi": pi,
     "save": save,
-    "set_default_dtype": lambda dtype: None,
-    "set_default_tensor_type": lambda kind: None,
+    **dict.fromkeys(("set_default_dtype", "set_default_tensor_type"), lambda kind: None),
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    "DoubleTensor": partial(_typed_tensor, FLOAT),
-    "FloatTensor": partial(_typed_tensor, FLOAT),
+    **dict.fromkeys(("DoubleTensor", "FloatTensor"), partial(_typed_tensor, FLOAT)),
     "LongTensor": partial(_typed_tensor, DTYPES["long"]),
 }
 CUDA: Params = {
     "is_available": lambda: False,
     "device_count": lambda: 0,
-    "manual_seed": lambda seed: None,
-    "manual_seed_all": lambda seed: None,
-    "current_accelerator": lambda: None,
-    "empty_cache": lambda: None,
+    **dict.fromkeys(("manual_seed", "manual_seed_all"), lambda seed: None),
+    **dict.fromkeys(("current_accelerator", "empty_cache"), lambda: None),
 }
 
 # -- methods of tensors ----------------------------------------------------------------------------
@@ -289,6 +278,8 @@ def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
 
 
 def _filling(draw: Routine) -> Routine:
+    """`x.normal_(0, 2)`: drawn in the place of what is held."""
+
     def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Value:
         made = draw((generator or GENERATOR).rng, self.shape, *args, **named)
         return copy_(self, Tensor(np.asarray(made, dtype=self.dtype)))
@@ -304,20 +295,9 @@ def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
     return self
 
 
-def _comparison(name: str) -> Routine:
-    """`x == y`; what is compared with None is another thing."""
-
-    def compare(self: Tensor, other: Value) -> Value:
-        if other is None and name in ("eq", "ne"):
-            return name == "ne"
-        return BOTH[name](self, other)
-
-    return compare
-
-
 METHODS: Params = {
     **BOTH,
-    **{f"__{name}__": _comparison(name) for name in COMPARISONS},
+    **{f"__{name}__": _comparing(name) for name in COMPARISONS},
     **{f"new_{n}": lambda self, *a, _n=n, **how: TORCH[_n](*a, **how)
        for n in ("empty", "full", "ones", "tensor", "zeros")},
     "__float__": lambda self: float(self.item()),
@@ -325,8 +305,7 @@ METHODS: Params = {
     "__and__": lambda self, other: box(self._value & bare(other)),
     "__or__": lambda self, other: box(self._value | bare(other)),
     "__invert__": lambda self: box(~self._value),
-    "cpu": lambda self, *args, **named: self,
-    "cuda": lambda self, *args, **named: self,
+    **dict.fromkeys(("cpu", "cuda"), lambda self, *args, **named: self),
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
@@ -336,10 +315,3 @@ METHODS: Params = {
     "type": _type,
     "uniform_": _filling(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
 }  # fmt: skip
-
-
-def missing(name: str) -> str:
-    """A sentence on a method that tensors do not have."""
-    close = get_close_matches(name, [each for each in dir(Tensor) if each[:1] != "_"], n=1)
-    cure = f"did you mean `.{close[0]}`?" if close else "`gradcheck ops` lists the methods"
-    return f"`Tensor.{name}` is not offered by gradcheck - {cure}"
