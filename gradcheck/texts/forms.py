@@ -25,31 +25,31 @@ from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import Formulas
-from gradcheck.texts.algebra import (
-    ADD,
+from gradcheck.texts.entries import (
     ATOM,
-    MATRIX,
-    Atom,
+    ONE,
     AxisLength,
+    Entry,
     Form,
+    Named,
     NoText,
     Shape,
-    Whole,
-    add_up,
-    broadcast,
+    delta,
     expand_terms,
     factor_terms,
     is_symmetric,
+    leaf,
     length_text,
+    letter,
+    letters,
     number,
-    of_atom,
     pick_entries,
     turn_round,
-    write,
 )
 from gradcheck.texts.notation import TEX, Notation, sizes_in
-from gradcheck.texts.rules import PullSite, axes_of, eye, fit_form, pull_form, value
+from gradcheck.texts.rules import PullSite, add_up, fit_form, pull_form, value
 from gradcheck.texts.trees import PREFIX, parse_formula
+from gradcheck.texts.writer import ADD, count_text, write
 from gradcheck.values import Array, Params, Value
 
 LONGEST = 400  # characters; a longer text is not read by anybody
@@ -67,7 +67,6 @@ FAULTS = (
     SyntaxError,
 )
 COTANGENT = "cotangent"
-KEEPING = ("sum", "mean", "max", "min", "var", "std", "norm", "logsumexp", "prod")
 ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
               ast.Div: operator.truediv}  # fmt: skip
 
@@ -95,18 +94,24 @@ def record_run(problem: Problem, point: Point) -> RecordedRun:
     if tape is None:
         raise NoText("a value that depends on no input")
     variables = outcomes[-1].names
-    given = {name: problem.in_numpy(name, value) for name, value in point.items()}
-    values = {n: _plain(v) for n, v in variables.items()}
-    known = {n: v for n, v in values.items() if v is not None} | given
+    plain = {n: np.array(bare(v)) if isinstance(v, Tensor) else v for n, v in variables.items()}
+    known = {n: v for n, v in plain.items() if isinstance(v, np.ndarray | np.number | float | int)}
+    known |= {name: problem.in_numpy(name, value) for name, value in point.items()}
     if problem.cotangent is not None:
         known[COTANGENT] = np.array(problem.cotangent, dtype=np.float64)
     return RecordedRun(problem, tape, variables, known)
 
 
-def _plain(value: Value) -> Value:
-    if isinstance(value, Tensor):
-        return np.array(bare(value))
-    return value if isinstance(value, np.ndarray | np.number | float | int) else None
+def _attempt(shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
+    try:
+        return make(*given)
+    except FAULTS:
+        return Form(None, shape)
+
+
+def leaf_named(name: str, shape: Shape, **more: Value) -> Form:
+    """An array whose sizes are said by its name."""
+    return leaf(name, [AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape)], **more)
 
 
 @dataclass
@@ -116,62 +121,45 @@ class Writing:
     run: RecordedRun
     forms: dict[Step, Form] = field(default_factory=dict)
     named: dict[Step, str] = field(default_factory=dict)
-    meanings: list[tuple[sympy.Expr, Atom]] = field(default_factory=list)
+    meanings: list[tuple[Value, Value]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         tape = self.run.tape
-        for name, leaf in tape.leaves.items():
-            whole = (leaf.ndim - 1, sympy.S.One) if self._adds_to_one(name, leaf) else None
-            self.forms[leaf._step()] = of_atom(name, axes_named(name, leaf.shape), whole=whole)
+        for name, each in tape.leaves.items():
+            whole = (each.ndim - 1, ONE) if self._adds_to_one(name, each) else None
+            self.forms[each._step()] = leaf_named(name, each.shape, whole=whole)
         for name, each in self.run.variables.items():
             if isinstance(each, Tensor) and each.requires_grad and name not in tape.leaves:
                 self.named.setdefault(each._step(), name)
-        for node in tape.nodes:
-            self.forms[node] = self._value(node)
-            if node is tape.root:
-                break
+        for node in tape.nodes[: tape.nodes.index(tape.root) + 1]:
+            shape = np.shape(tape.given[node].value)
+            found = _attempt(shape, lambda n=node, s=shape: value(n, s, self.operands(n)))
+            self.forms[node] = self._with_name(self.named.get(node), found)
 
-    def _adds_to_one(self, name: str, leaf: Tensor) -> bool:
+    def _adds_to_one(self, name: str, given: Tensor) -> bool:
         """Whether an input is a constant of the problem, and its rows are shares: labels."""
-        given = self.run.problem.inputs[name]
-        if given.requires_grad or given.value is None or not leaf.shape:
+        entry = self.run.problem.inputs[name]
+        if entry.requires_grad or entry.value is None or not given.shape:
             return False
-        rows = np.asarray(given.value)
+        rows = np.asarray(entry.value)
         return bool(np.all(rows >= 0) and np.all(np.sum(rows, axis=-1) == 1))
 
-    def _value(self, node: Node) -> Form:
-        operands = self.operands(node)
-        shape = self._sizes(node, np.shape(self.run.tape.given[node].value), operands)
-        try:
-            found = value(node, shape, operands)
-        except FAULTS:
-            found = Form(None, shape)
-        name = self.named.get(node)
-        if name is None:
-            return found
-        symmetric = found.expr is not None and is_symmetric(found)
-        whole = None if found.expr is None else _whole_along(found)
-        made = of_atom(name, shape, symmetric=symmetric, whole=whole)
-        if found.expr is not None and not found.expr.is_Add and not found.expr.is_number:
+    def _with_name(self, name: str | None, found: Form) -> Form:
+        """A value by its name, and what that means: products, and the odds of a sigmoid."""
+        if name is None or found.expr is None:
+            return found if name is None else leaf(name, found.shape)
+        whole = None
+        for axis in range(len(found.shape)):  # of what is divided by its sum, or centred
+            with suppress(*FAULTS):
+                total = add_up(found, [axis]).expr
+                whole = whole or ((axis, total) if total.is_number else None)
+        made = leaf(name, found.shape, symmetric=is_symmetric(found), whole=whole)
+        if not found.expr.is_Add and not found.expr.is_number:
             self.meanings.append((found.expr, made.expr))
             odds = 1 / found.expr - 1
-            if isinstance(odds, Atom) and odds.head == "exp":  # of a sigmoid that is written out
+            if str(odds.func) == "exp":  # of a sigmoid that is written out
                 self.meanings.append((odds, 1 / made.expr - 1))
         return made
-
-    def _sizes(self, node: Node, out: Shape, operands: tuple[Form, ...]) -> Shape:
-        """What the sizes of a value are called: as those of the operands that they come from."""
-        if node.op.elementwise or node.op.name == "where":
-            found = broadcast(*(x.shape for x in operands))
-            return found if tuple(found) == tuple(out) else out
-        given = list(operands[0].shape) if operands else []
-        if node.op.name in KEEPING:
-            axes = axes_of(node.params.get("axis"), len(given))
-            given = [n for k, n in enumerate(given) if k not in axes or len(out) == len(given)]
-        elif node.op.name == "matmul" and len(out) and len(operands[1].shape) > 1:
-            given = [*given[:-1], operands[1].shape[-1]]
-        left = [n for n in given if n != 1]
-        return tuple(left.pop(left.index(n)) if n in left else n for n in out)
 
     def operands(self, node: Node) -> tuple[Form, ...]:
         known = self.run.tape.given[node].operands
@@ -182,17 +170,16 @@ class Writing:
 
     def _constant(self, node: Node, i: int, value: Value) -> Form:
         """A number, or an array by its name, by its text in the program, or by what is in it."""
-        array = np.asarray(value)
-        text = self._text(node, i)
+        array, text = np.asarray(value), self._text(node, i)
         if array.ndim == 0:
             return self._number(array.item(), text)
-        same = [n for n, v in self.run.variables.items() if _is(v, array)]
+        same = [n for n, v in self.run.values.items() if np.array_equal(v, array)]
         if same:
-            name = text if text in same else same[0]
-            return of_atom(name, axes_named(name, array.shape))
-        if array.ndim == MATRIX and np.array_equal(array, np.eye(len(array))):
-            size = text.partition("eye(")[2].removesuffix(")")
-            return eye(AxisLength(len(array), size) if ".shape[" in size else len(array))
+            return leaf_named(text if text in same else same[0], array.shape)
+        if array.ndim == 2 and np.array_equal(array, np.eye(len(array))):
+            said = text.partition("eye(")[2].removesuffix(")")
+            n = AxisLength(len(array), said) if ".shape[" in said else len(array)
+            return Form(delta(n, letter(1), letter(0)), (n, n))
         if array.size and np.all(array == array.flat[0]):
             return number(_fraction(array.flat[0].item()), array.shape)
         return as_typed(text, array.shape) if text else Form(None, array.shape)
@@ -209,32 +196,27 @@ class Writing:
         return number(_fraction(plain))
 
     def _text(self, node: Node, i: int) -> str:
-        if node.span is None:
+        """An operand as it is typed, where that is no number and stands for one value alone."""
+        source, sides = self.run.problem.program.source, list[ast.expr]()
+        with suppress(SyntaxError):
+            match parse_formula(source[slice(*node.span or (0, 0))].strip()):
+                case ast.BinOp(left=left, right=right):
+                    sides = [left, right]
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+                    sides = args if BY_SPELLING.get(name, name) == node.op.name else []
+        if i >= len(sides) or isinstance(sides[i], ast.Constant):
             return ""
-        try:
-            tree = parse_formula(self.run.problem.program.source[slice(*node.span)].strip())
-        except SyntaxError:
-            return ""
-        match tree:
-            case ast.BinOp(left=left, right=right):
-                sides = [left, right]
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
-                sides = args if BY_SPELLING.get(name, name) == node.op.name else []
-            case _:
-                return ""
-        side = sides[i] if i < len(sides) else ast.Constant("")
-        again = any(isinstance(n, ast.Name) and n.id in self.changing for n in ast.walk(side))
-        return "" if again or isinstance(side, ast.Constant) else ast.unparse(side)
+        names = {n.id for n in ast.walk(sides[i]) if isinstance(n, ast.Name)}
+        return "" if names & self.changing else ast.unparse(sides[i])
 
     @cached_property
     def changing(self) -> frozenset[str]:
         """Names that stand for several values in turn."""
         nodes = list(ast.walk(self.run.problem.program.tree))
-        targets = [n for each in nodes if isinstance(each, ast.For) for n in ast.walk(each.target)]
-        turns = {n.id for n in targets if isinstance(n, ast.Name)}
+        turns = [n for each in nodes if isinstance(each, ast.For) for n in ast.walk(each.target)]
         names = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         again = {n for n in names if names.count(n) > 1 or n in self.run.tape.leaves}
-        return frozenset(again | turns)
+        return frozenset(again | {n.id for n in turns if isinstance(n, ast.Name)})
 
     # -- back --------------------------------------------------------------------------------------
 
@@ -243,96 +225,77 @@ class Writing:
         found: dict[str, Form] = {}
         done: dict[Step, Form] = {}
 
-        def arrived(step: Step, g: Form) -> Form:
+        def arrive(step: Step, g: Form) -> Form:
             if step not in done:
                 name = "" if step is self.run.tape.root else self.named.get(step, "")
-                done[step] = g = self._with_names(g) if g.expr is not None else g
+                done[step] = g = self._with_names(g)
                 if name and g.expr is not None:
                     found[name] = g
-                    done[step] = of_atom(PREFIX + name, g.shape) if by_name else g
+                    done[step] = leaf(PREFIX + name, g.shape) if by_name else g
             return done[step]
 
-        landed = self.run.tape.back(self._verbs(arrived))
-        for name, leaf in self.run.tape.leaves.items():
-            if (g := landed.get(leaf._step())) is not None and g.expr is not None:
-                found[name] = self._with_names(g)
+        def pull(node: Node, i: int, g: Form, y: Value, operands: tuple[Value, ...]) -> Form:
+            def make() -> Form:
+                at = PullSite(i, arrive(node, g), self.forms[node])
+                return pull_form(at, node, self.operands(node))
+
+            wide = node if node.op.elementwise else node.edges[i]
+            return _attempt(self.forms[wide].shape if wide else (), make)
+
+        def fit(node: Node, i: int, g: Form) -> Form:
+            shape = next(self.forms[e].shape for e in node.edges[i : i + 1] if e)
+            return _attempt(shape, fit_form, g, shape)
+
+        def accumulate(step: Step, held: Form, g: Form) -> Form:
+            return _attempt(g.shape, operator.add, held, g)
+
+        shape = self.forms[self.run.tape.root].shape
+        weighted = self.run.problem.cotangent is not None
+        start = leaf(COTANGENT, shape) if weighted else number(1, shape)
+        landed = self.run.tape.back(Verbs(lambda step, g: start, pull, fit, accumulate))
+        for name, each in self.run.tape.leaves.items():
+            g = _attempt((), self._with_names, landed.get(each._step(), Form(None)))
+            found |= {name: g} if g.expr is not None else {}
         return found
 
     def _with_names(self, g: Form) -> Form:
-        """With the program's names for products that have one."""
         ways = []
-        for way in (factor_terms, expand_terms):
+        for way in (factor_terms, expand_terms) if g.expr is not None else ():
             plain = way(g.expr)
-            named = plain.subs(self.meanings)
-            found = Form(pick_entries(way(named)), g.shape)
-            if found.expr != plain and (way is factor_terms or len(found.text) < len(g.text)):
+            found = pick_entries(way(plain.subs(self.meanings)))
+            if found != plain and (way is factor_terms or count_text(found) < count_text(g.expr)):
                 ways.append(found)
-        return min(ways, key=lambda form: len(form.text), default=g)
-
-    def _verbs(self, say: Callable[[Step, Form], Form]) -> Verbs:
-        shape = self.forms[self.run.tape.root].shape
-        weighted = self.run.problem.cotangent is not None
-        start = of_atom(COTANGENT, shape) if weighted else number(1, shape)
-
-        def attempt(shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
-            try:
-                return make(*given)
-            except FAULTS:
-                return Form(None, shape)
-
-        def pull(node: Node, i: int, g: Form, y: Value, operands: tuple[Value, ...]) -> Form:
-            given, value = self.operands(node), self.forms[node]
-            shape = value.shape if node.op.elementwise else given[i].shape
-            return attempt(shape, lambda: pull_form(PullSite(i, say(node, g), value), node, given))
-
-        def fit(node: Node, i: int, g: Form) -> Form:
-            edge = node.edges[i]
-            shape = self.forms[edge].shape if edge in self.forms else ()
-            return attempt(shape, fit_form, g, shape)
-
-        def accumulate(step: Step, held: Form, g: Form) -> Form:
-            return attempt(g.shape, operator.add, held, g)
-
-        return Verbs(seed=lambda step, g: start, pull=pull, fit=fit, accumulate=accumulate)
+        return replace(g, expr=min(ways, key=count_text, default=g.expr))
 
     def text(self, name: str, form: Form) -> str:
         """A formula's shortest text, of the shape that the value of that name has."""
         shape = np.shape(self.run.values[name])
-        if form.is_zero:
+        if form.expr == 0:
             return f"zeros_like({name})" if shape else "0"
-        if tuple(form.natural) != shape:
-            form = form * of_atom(f"ones_like({name})", shape)
-        ways = [form.expr, factor_terms(form.expr), turn_round(factor_terms(form.expr))]
-        text = min((self._with_sizes(way) for way in ways), key=len)
-        opened = expand_terms(form.expr)
-        opened = min((self._with_sizes(way) for way in (opened, factor_terms(opened))), key=len)
-        return opened if len(opened) + OPENED <= len(text) else text
+        if not letters(form.expr) >= {place for place in form.places if place}:
+            form *= leaf(f"ones_like({name})", shape)
+        factored, opened = factor_terms(form.expr), expand_terms(form.expr)
+        short, other = (
+            min((self._with_sizes(way, form.places) for way in ways), key=len)
+            for ways in (
+                [form.expr, factored, turn_round(factored)],
+                [opened, factor_terms(opened)],
+            )
+        )
+        return other if len(other) + OPENED <= len(short) else short
 
-    def _with_sizes(self, expr: sympy.Expr) -> str:
+    def _with_sizes(self, expr: Value, order: tuple[Value, ...]) -> str:
         """The text, with `Y.size` for the product of the sizes of Y."""
         plain = expr
-        named = [f for f in self.forms.values() if len(f.shape) > 1 and str(f.expr).isidentifier()]
         lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
-        for form in reversed(named):
-            left = {a: lengths[a.name] for a in expr.atoms(Atom) if a.name in lengths}
-            found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
-            if None not in found and len({*found}) == len(found):
-                expr = expr.subs(sympy.Mul(*found), of_atom(f"{form.text}.size").expr)
-        return write(expr if expr == plain else factor_terms(expr))[0]
-
-
-def _whole_along(form: Form) -> Whole | None:
-    """The axis along which entries add to a number: of what is divided by its sum, or centred."""
-    for axis in range(len(form.shape)):
-        with suppress(*FAULTS):
-            total = add_up(form, [axis]).expr
-            if total.is_number and form.shape[axis] != 1:
-                return axis, total
-    return None
-
-
-def axes_named(name: str, shape: Shape) -> Shape:
-    return tuple(AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape))
+        for form in reversed(self.forms.values()):
+            if isinstance(form.expr, Entry) and len(form.shape) > 1:
+                left = {a: lengths[a.name] for a in expr.atoms(Named) if a.name in lengths}
+                found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
+                name = form.expr.args[0].name
+                if None not in found and len({*found}) == len(found) and name.isidentifier():
+                    expr = expr.subs(sympy.Mul(*found), Named(f"{name}.size"))
+        return write(expr if expr == plain else factor_terms(expr), order).text
 
 
 def typed_number(tree: ast.expr) -> Form:
@@ -351,12 +314,7 @@ def typed_number(tree: ast.expr) -> Form:
 def as_typed(text: str, shape: Shape) -> Form:
     """A text of the program as one factor."""
     tight = isinstance(parse_formula(text), ast.Name | ast.Call | ast.Attribute | ast.Subscript)
-    return of_atom(text, shape, ATOM if tight else ADD)
-
-
-def _is(value: Value, array: Array) -> bool:
-    value = np.asarray(bare(value)) if isinstance(value, Tensor | np.ndarray) else None
-    return value is not None and value.shape == array.shape and bool(np.array_equal(value, array))
+    return leaf(text, shape, binding=ATOM if tight else ADD)
 
 
 def _fraction(value: float) -> Fraction:
@@ -377,26 +335,18 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
     axes = {name: array.ndim for name, array in arrays.items()}
     sizes = sizes_named(texts.values(), {name: array.shape for name, array in arrays.items()})
 
-    def kept(notation: Notation) -> dict[str, str]:
-        written = {part: notation.write(text) for part, text in texts.items()}
-        read = {part: _understood(text, arrays) for part, text in written.items()}
-        return {
-            part: text
-            for part, text in written.items()
-            if read[part] == texts[part] or (read[part] and gives(read[part], arrays, judged[part]))
-        }
+    def keep(notation: Notation) -> dict[str, str]:
+        kept = {}
+        for part, text in texts.items():
+            written = notation.write(text)
+            with suppress(TextError):  # not read at all
+                read = read_formula(written, names=arrays, functions=FORMULAS.functions).understood
+                if read == text or gives(read, arrays, judged[part]):
+                    kept[part] = written
+        return kept
 
-    return Formulas(
-        texts, kept(Notation(axes, sizes)), kept(Notation(axes, spelling=TEX)), axes, sizes
-    )
-
-
-def _understood(text: str, names: Mapping[str, Array]) -> str:
-    """What is read in an answer, as NumPy text; nothing where it is not read."""
-    try:
-        return read_formula(text, names=names, functions=FORMULAS.functions).understood
-    except TextError:
-        return ""
+    signs, latex = keep(Notation(axes, sizes)), keep(Notation(axes, spelling=TEX))
+    return Formulas(texts, signs, latex, axes, sizes)
 
 
 def sizes_named(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
@@ -404,9 +354,9 @@ def sizes_named(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> 
     usual = rows_named(shapes)
     if usual is None or "n" in map(str.casefold, shapes):
         return {}
-    found = [size for size in sizes_in(texts) if size.endswith(".shape[0]")]
-    names = [(size, size.removesuffix(".shape[0]")) for size in found]
-    return {s: "n" for s, name in names if shapes[name][0] == shapes[usual][0]}
+    names = {size: size.removesuffix(".shape[0]") for size in sizes_in(texts)}
+    rows = shapes[usual][0]
+    return {size: "n" for size, name in names.items() if size != name and shapes[name][0] == rows}
 
 
 def matrix_forms(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> dict[str, str]:
@@ -451,18 +401,21 @@ def write_texts(run: RecordedRun) -> dict[str, str]:
 
 def elsewhere(here: RecordedRun) -> RecordedRun | None:
     """The run where lengths that only drawn inputs have are longer; else at a point beside."""
-    problem = here.problem
-    drawn = [entry for entry in problem.inputs.values() if entry.value is None]
-    fixed = {n for e in problem.inputs.values() if e.value is not None for n in e.shape}
-    lengths = sorted({n for e in drawn for n in e.shape if n > 1 and n not in fixed})
+    problem, inputs = here.problem, here.problem.inputs
+    drawn = {name: entry for name, entry in inputs.items() if entry.value is None}
+    fixed = {n for name, e in inputs.items() if name not in drawn for n in e.shape}
+    lengths = sorted({n for e in drawn.values() for n in e.shape if n > 1} - fixed)
     for some in [lengths, *([n] for n in lengths), []]:
         longer = {n: n + 1 + k for k, n in enumerate(some)}
         with suppress(*FAULTS, NotScalar):
-            other = _resize(problem, longer) if longer else problem
+            sized = {
+                name: replace(e, shape=tuple(longer.get(n, n) for n in e.shape))
+                for name, e in drawn.items()
+            }
+            other = replace(problem, inputs={**inputs, **sized}) if longer else problem
             run = record_run(other, given_point(other) if longer else _beside(here))
-            due = gradients_of(run)
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
-            if same and all(np.all(np.isfinite(g)) for g in due.values()):
+            if same and all(np.all(np.isfinite(g)) for g in gradients_of(run).values()):
                 return run
     return None
 
@@ -477,16 +430,6 @@ def gradients_of(run: RecordedRun) -> dict[str, Array]:
         name: np.asarray(landed.get(t._step(), np.zeros(t.shape)), dtype=np.float64)
         for name, t in asked.items()
     }
-
-
-def _resize(problem: Problem, longer: Mapping[int, int]) -> Problem:
-    inputs = {
-        name: entry
-        if entry.value is not None
-        else replace(entry, shape=tuple(longer.get(n, n) for n in entry.shape))
-        for name, entry in problem.inputs.items()
-    }
-    return replace(problem, inputs=inputs)
 
 
 def _beside(here: RecordedRun) -> Point:
@@ -512,9 +455,8 @@ def value_of(text: str, names: Params) -> Array | None:
 
 def gives(text: str, names: Params, judged: Estimate) -> bool:
     """Whether a text, read again, is the gradient, up to what float64 loses."""
-    found = value_of(text, names)
-    if found is None:
+    found, due = value_of(text, names), np.asarray(judged.value)
+    if found is None or found.shape != due.shape:
         return False
-    due = np.asarray(judged.value)
     room = AGREES * np.max(np.abs(due), initial=1e-300) + np.asarray(judged.error)
-    return found.shape == due.shape and bool(np.all(np.abs(found - due) <= room))
+    return bool(np.all(np.abs(found - due) <= room))

@@ -1,11 +1,12 @@
-"""What ops do to formulas: the texts of their values, and the way back through them.
+"""What ops do to formulas: their values, and the way back through them.
 
-Of what works entry by entry the slope is SymPy's derivative of the row's own closed form. An op
-without a line here, and without such a slope, has no formula.
+What is linear has one row, the letters of `einsum`, which serves both ways. Of what works entry by
+entry the slope is SymPy's derivative of the row's own closed form; what is neither has a row in
+`BACK`, or no formula.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -13,36 +14,35 @@ import sympy
 
 from gradcheck.engine.tape import Node
 from gradcheck.ops.row import Composed, Op
-from gradcheck.texts.algebra import (
-    ADD,
-    COMPARE,
-    MATRIX,
-    PICK,
-    UNWRITTEN,
-    Atom,
+from gradcheck.texts.entries import (
+    ATOM,
+    ONE,
+    ROW,
+    Entry,
     Form,
+    Named,
     NoText,
     Shape,
-    add_up,
-    atom_of,
+    Total,
     broadcast,
-    call,
-    column,
-    count,
-    index,
+    delta,
+    factor_terms,
+    fresh,
+    is_symmetric,
+    leaf,
     length_text,
-    matmul,
+    letter,
+    letters,
+    make_total,
     number,
-    of_atom,
-    outer,
-    split,
-    transpose,
-    without,
+    places_of,
+    size,
+    total,
+    turn_round,
 )
 from gradcheck.texts.rewriting import is_same
+from gradcheck.texts.writer import count_text, text_of
 from gradcheck.values import Value
-
-HALF = sympy.Rational(1, 2)
 
 
 @dataclass(frozen=True)
@@ -62,31 +62,150 @@ def axes_of(axis: Value, rank: int) -> list[int]:
     return [int(k) % rank for k in given]
 
 
+NAMES = "abcdefghijklmnopqrstuvwxyz"
+
+
+# -- what is linear --------------------------------------------------------------------------------
+
+
+def contract(subscripts: str, *forms: Form, sizes: Mapping[str, int] | None = None) -> Form:
+    """`einsum`; `1` is an axis of length one, a letter twice behind the arrow a diagonal.
+
+    What is only behind the arrow is as long as `sizes` say, and the same all along.
+    """
+    given, _, out = subscripts.partition("->")
+    pairs = list(zip(given.split(","), forms, strict=True))
+    lengths = {"1": 1, **(sizes or {})}
+    for term, form in pairs:
+        for name, n in zip(term, form.shape, strict=True):
+            (lengths[name],) = broadcast((lengths.get(name, 1),), (n,))
+    known, found = dict[str, Value](), ONE
+    for k, name in enumerate(reversed(out)):
+        if name in known and name != "1":
+            found *= delta(lengths[name], letter(k), known[name])
+        known.setdefault(name, letter(k))
+    bound = {name: fresh() for name in lengths if name not in known and name != "1"}
+    known |= bound
+    for term, form in pairs:
+        rule = {p: known[n] for n, p in zip(term, form.places, strict=True) if p != 0}
+        found *= form.expr.xreplace(rule)
+    counts = {place: size(lengths[name]) for name, place in bound.items()}
+    return Form(total(found, counts, count_text), tuple(lengths[name] for name in out))
+
+
+def _reduce(shape: Shape, axes: Sequence[int], keepdims: bool) -> str:
+    names, stays = NAMES[: len(shape)], "1" if keepdims else ""
+    return f"{names}->{''.join(stays if k in axes else n for k, n in enumerate(names))}"
+
+
+def add_up(form: Form, axes: Sequence[int], keepdims: bool = False) -> Form:
+    return contract(_reduce(form.shape, axes, keepdims), form)
+
+
+def fit_form(g: Form, shape: Shape) -> Form:
+    """What was broadcast is summed."""
+    extra = len(g.shape) - len(shape)
+    g = add_up(g, range(extra)) if extra > 0 else g
+    return add_up(g, [k for k, n in enumerate(shape) if n == 1 != g.shape[k]], keepdims=True)
+
+
+def count(x: Form, axis: Value) -> Form:
+    """How many entries there are along some axes."""
+    return Form(sympy.Mul(*(size(x.shape[k]) for k in axes_of(axis, len(x.shape)))))
+
+
+def _matmul(a: Form, b: Form) -> str:
+    if not (a.shape and b.shape):
+        raise NoText("a product of numbers")
+    rows, columns = "i" * (len(a.shape) > 1), "k" * (len(b.shape) > 1)
+    one, other = (NAMES[13 : 11 + len(x.shape)][::-1] for x in (a, b))  # stacks, from the end
+    return f"{one}{rows}j,{other}j{columns}->{max(one, other, key=len)}{rows}{columns}"
+
+
+def _sum(x: Form, axis: Value = None, keepdims: bool = False) -> str:
+    return _reduce(x.shape, axes_of(axis, len(x.shape)), keepdims)
+
+
+def _transpose(x: Form, axes: Value = None) -> str:
+    names = NAMES[: len(x.shape)]
+    return f"{names}->{names[::-1] if axes is None else ''.join(names[k] for k in axes)}"
+
+
+def _swap(x: Form, axis1: int = -2, axis2: int = -1) -> str:
+    order = list(range(len(x.shape)))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return _transpose(x, order)
+
+
+def _diagonal(x: Form, **params: Value) -> str:
+    if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params) or len(x.shape) > 2:
+        raise NoText("another diagonal")
+    return "i->ii" if len(x.shape) == 1 else "ii->i"
+
+
+def _einsum(*xs: Form, subscripts: str = "") -> str:
+    if "." in subscripts or "->" not in subscripts:
+        raise NoText("letters that are left out")
+    return subscripts.replace(" ", "")
+
+
+LINEAR: Mapping[str, Callable[..., str]] = {
+    "matmul": _matmul,
+    "outer": lambda a, b: "i,j->ij",
+    "sum": _sum,
+    "mean": _sum,
+    "trace": lambda x, **params: _diagonal(x, **params)[:4],
+    "diag": _diagonal,
+    "diagonal": _diagonal,
+    "transpose": _transpose,
+    "matrix_transpose": _swap,
+    "swapaxes": _swap,
+    "einsum": _einsum,
+}
+"""Ops that are linear in each operand, in the letters of `einsum`."""
+
+
+def _divisor(node: Node, operands: tuple[Form, ...]) -> Form:
+    mean = node.op.name == "mean"
+    return count(operands[0], node.params.get("axis")) if mean else number(1)
+
+
+def _pull_linear(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
+    given, _, out = LINEAR[node.op.name](*operands, **node.params).partition("->")
+    terms, others = given.split(","), list(operands)
+    due, x = terms.pop(at.i), others.pop(at.i)
+    sizes = dict(zip(due[::-1], x.shape[::-1], strict=True))
+    g = at.g / _divisor(node, operands)
+    return contract(f"{','.join([out, *terms])}->{due}", g, *others, sizes=sizes)
+
+
 # -- slopes of single entries ----------------------------------------------------------------------
 
+UNWRITTEN = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Heaviside, sympy.DiracDelta)
 Y = sympy.Symbol("y", real=True)
 KNOWN = (Y * (1 - Y), 1 - Y**2, 1 + Y**2, Y, 1 - sympy.exp(-Y), 2 * sympy.sqrt(Y))
 """What slopes are often equal to, in terms of the value."""
 
 
-def _compare(sign: str, a: Form, b: Form) -> Form:
-    """One where a condition holds, else zero."""
-    own = broadcast(a.natural, b.natural)
-    made = Atom(f"{a.at(ADD)} {sign} {b.at(ADD)}", own, COMPARE, "<")
-    return Form(made, broadcast(a.shape, b.shape))
+def call(name: str, *forms: Form) -> Form:
+    """A function entry by entry, which SymPy does not rewrite."""
+    function = sympy.Function(name, real=True)
+    function.is_Atom = True
+    shape = broadcast(*(form.shape for form in forms))
+    return Form(function(*(form.expr for form in forms)), shape)
 
 
 def _above(y: Form, a: Form, b: Form) -> Form:
     """`a > b`; `y > 0` where y has a name and is the larger of the two."""
-    atom = atom_of(y)
-    return _compare(">", y if b.is_zero and atom is not None and not atom.head else a, b)
+    named = b.expr == 0 and isinstance(y.expr, Entry | Named)
+    return call("greater", y if named else a, b)
 
 
 ONE_SIDED: Mapping[str, tuple[Callable[..., Form], ...]] = {
     "relu": (lambda y, a: _above(y, a, number(0)),),
     "absolute": (lambda y, a: call("sign", a),),
     "maximum": (_above, lambda y, a, b: _above(y, b, a)),
-    "minimum": (lambda y, a, b: _compare("<", a, b), lambda y, a, b: _compare("<", b, a)),
+    "minimum": (lambda y, a, b: call("less", a, b), lambda y, a, b: call("less", b, a)),
     "softplus": (lambda y, a: call("sigmoid", a),),
 }
 """Rows that choose: their slope on either side of the kink, as a condition."""
@@ -94,371 +213,260 @@ CUTTING = ("relu", "maximum", "minimum")  # of which zero may be made
 
 
 @lru_cache(maxsize=512)
-def slopes(row: Op, exponent: sympy.Rational | None, count: int) -> tuple[sympy.Expr, ...]:
-    """The slope by each argument u0, u1, ..., in terms of the value y where that is shorter."""
+def closed_form(row: Op, exponent: Value, count: int) -> tuple[Value, tuple[Value, ...]]:
+    """The value by arguments u0, u1, ..., and its slopes, by the value y where that is shorter."""
     if row.symbolic is None or isinstance(row.symbolic, Composed):
         raise NoText(f"no formula for the slope of {row.name}")
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
-    args: list[Value] = list(symbols)
-    if exponent is not None:
-        args[1] = exponent
+    args: list[Value] = [symbols[0], exponent] if exponent is not None else list(symbols)
     form = sympy.sympify(row.symbolic(*args))
-    return tuple(_shorter(form, sympy.diff(form, s)) for s in symbols)
+    return form, tuple(_shorten(form, sympy.diff(form, s)) for s in symbols)
 
 
-def _shorter(form: sympy.Expr, slope: sympy.Expr) -> sympy.Expr:
+def _shorten(form: Value, slope: Value) -> Value:
     said = slope.subs(form, Y) if form.args else slope
     if not said.has(Y) or said.free_symbols - {Y}:
         said = next((k for k in KNOWN if k.has(Y) and is_same(k.subs(Y, form), slope)), said)
     return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
 
 
+def _closed(row: Op, operands: tuple[Form, ...]) -> tuple[Value, tuple[Value, ...]]:
+    fixed = operands[1].expr if row.name == "power" and operands[1].expr.is_Rational else None
+    return closed_form(row, fixed, len(operands))
+
+
+def _put_in(expr: Value, operands: tuple[Form, ...], y: Form | None = None) -> Value:
+    """SymPy's tree with formulas for its symbols, and calls that it does not rewrite."""
+    if expr.is_Symbol:
+        return y.expr if expr == Y and y is not None else operands[int(expr.name[1:])].expr
+    parts = [_put_in(part, operands, y) for part in expr.args]
+    if isinstance(expr, UNWRITTEN):
+        raise NoText(f"no word for {expr.func}")
+    if not expr.is_Function or expr.func(*parts).is_Integer:
+        return expr.func(*parts) if parts else expr
+    return call({"Abs": "abs"}.get(str(expr.func), str(expr.func)), *map(Form, parts)).expr
+
+
 def _slope(at: PullSite, row: Op, operands: tuple[Form, ...]) -> Form:
     if row.name in ONE_SIDED:
         return ONE_SIDED[row.name][at.i](at.y, *operands)
-    known = {f"u{k}": form for k, form in enumerate(operands)} | {"y": at.y}
-    fixed = operands[1].expr if row.name == "power" and operands[1].expr.is_Rational else None
-    return Form(_put_in(slopes(row, fixed, len(operands))[at.i], known))
-
-
-def _put_in(expr: sympy.Expr, known: Mapping[str, Form]) -> sympy.Expr:
-    """SymPy's tree with formulas for its symbols, and calls as NumPy's text has them."""
-    if expr.is_Symbol:
-        return known[str(expr)].expr
-    if expr in (sympy.pi, sympy.E):
-        return of_atom(str(expr).lower()).expr
-    parts = [_put_in(part, known) for part in expr.args]
-    if isinstance(expr, UNWRITTEN):
-        raise NoText(f"no word for {expr.func}")
-    if expr.is_Function:
-        if (plain := expr.func(*parts)).is_Integer:
-            return plain
-        name = str(expr.func)
-        return call(name.lower() if name == "Abs" else name, *map(Form, parts)).expr
-    return expr.func(*parts) if parts else expr
-
-
-# -- the way back ----------------------------------------------------------------------------------
-
-
-def _stretch(g: Form, shape: Shape, axis: Value, keepdims: bool) -> Form:
-    """A cotangent of a sum, for every entry that was summed."""
-    axes = axes_of(axis, len(shape))
-    if len(axes) == len(shape) or keepdims or not g.natural or axes == [0]:
-        return g.as_shape(shape)
-    if len(shape) == MATRIX:
-        return column(g).as_shape(shape)
-    places = ", ".join("None" if k in axes else ":" for k in range(len(shape)))
-    kept = tuple(1 if k in axes else n for k, n in enumerate(shape))
-    return index(g, places, kept).as_shape(shape)
-
-
-def _whole(form: Form) -> tuple[Form, Form]:
-    """A form as numbers and what they multiply, of the form's own shape."""
-    if form.natural != tuple(form.shape):
-        raise NoText("what is broadcast has no entries of its own")
-    return split(form)
-
-
-def _matmul(at: PullSite, a: Form, b: Form) -> Form:
-    g = at.g
-    match len(a.shape), len(b.shape), at.i:
-        case 1, 1, i:
-            return g * (b, a)[i]
-        case 2, 1, 0:
-            return outer(g, b)
-        case 1, 2, 0:
-            return matmul(b, g)
-        case 1, 2, 1:
-            return outer(a, g)
-        case 2, 2, 0:
-            return matmul(g, transpose(b))
-        case 2, _, 1:
-            return matmul(transpose(a), g)
-    raise NoText("a product of stacks of matrices")
-
-
-def _mean(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False) -> Form:
-    entries = count(x.shape, axes_of(axis, len(x.shape)))
-    return _stretch(at.g / entries, x.shape, axis, keepdims)
-
-
-def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof: int = 0) -> Form:
-    axes = axes_of(axis, len(x.shape))
-    outside = _stretch(at.g / (count(x.shape, axes) - ddof), x.shape, axis, keepdims)
-    whole = len(axes) == len(x.shape)
-    words = "" if whole else f"axis={axes[0] if len(axes) == 1 else tuple(axes)}, keepdims=True"
-    shape = () if whole else tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-    return outside * (x - call("mean", x, shape=shape, words=words)) * 2
-
-
-def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
-    if len(x.shape) != 1 or at.g.natural:
-        raise NoText("the largest of each row")
-    return at.g * index(eye(x.shape[0]), f"argmax({x.text})", x.shape)
-
-
-def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.y * (at.g - add_up(at.g * at.y, [axis], keepdims=len(x.shape) > 1))
-
-
-def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
-    return at.g - softmax(x, axis) * add_up(at.g, [axis], keepdims=len(x.shape) > 1)
-
-
-def softmax(x: Form, axis: int) -> Form:
-    axis = axis % len(x.shape)
-    text = f"softmax({x.text}, axis={axis})"
-    return of_atom(text, x.shape, head="softmax", parts=(x,), whole=(axis, sympy.S.One))
-
-
-def _logsumexp(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False) -> Form:
-    axes = axes_of(axis, len(x.shape))
-    if len(axes) > 1:
-        raise NoText("a softmax over several axes")
-    return _stretch(at.g, x.shape, axis, keepdims) * softmax(x, axes[0])
-
-
-def _norm(
-    at: PullSite, x: Form, ord: Value = None, axis: Value = None, keepdims: bool = False
-) -> Form:  # fmt: skip
-    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
-        raise NoText("another norm")
-    return _stretch(at.g / at.y, x.shape, axis, keepdims) * x
-
-
-def _inv(at: PullSite, a: Form) -> Form:
-    turned = transpose(at.y)
-    return -matmul(matmul(turned, at.g), turned)
-
-
-def inverse(a: Form) -> Form:
-    return call("inv", a, shape=a.shape)
-
-
-def _solve(at: PullSite, a: Form, b: Form) -> Form:
-    back = matmul(transpose(inverse(a)), at.g)
-    if at.i == 1:
-        return back
-    return -(matmul(back, transpose(at.y)) if len(at.y.shape) == MATRIX else outer(back, at.y))
-
-
-def _log_det(at: PullSite, a: Form) -> Form:
-    return at.g * transpose(inverse(a))
-
-
-def eye(n: int) -> Form:
-    return of_atom(f"eye({length_text(n)})", (n, n),
-                   head="eye", symmetric=True)  # fmt: skip
-
-
-def _diag(at: PullSite, x: Form, **params: Value) -> Form:
-    if any(params.get(k) not in (None, 0, int(k == "axis2")) for k in params):
-        raise NoText("another diagonal")
-    if not at.g.natural:
-        return at.g * eye(x.shape[0])
-    if at.g.natural == tuple(x.shape) and len(x.shape) == 1:  # all rows are one
-        return at.g.as_shape(x.shape)
-    numbers, inner = _whole(at.g)
-    return numbers * call("diag", inner, shape=x.shape)
-
-
-def reshape_form(g: Form, shape: Shape) -> Form:
-    """The same entries in another shape; axes of one place by an index."""
-    if tuple(g.shape) == tuple(shape) or not g.natural:
-        return g.as_shape(shape)
-    numbers, inner = _whole(g)
-    for k, n in enumerate(shape):
-        if n == 1 and (*shape[:k], *shape[k + 1 :]) == g.shape:
-            places = ", ".join("None" if j == k else ":" for j in range(len(shape)))
-            return index(g, places, shape)
-    if tuple(n for n in g.shape if n != 1) == tuple(shape):
-        return without(g, [k for k, n in enumerate(g.shape) if n == 1])
-    said = ", ".join(map(length_text, shape)) + ("," if len(shape) == 1 else "")
-    return numbers * call("reshape", inner, shape=shape, words=f"({said})")
-
-
-def _getitem(at: PullSite, x: Form, index: Value = None) -> Form:
-    g = at.g
-    places = index if isinstance(index, tuple) else (index,)
-    if all(p is None or (isinstance(p, slice) and p == slice(None)) for p in places):
-        new = [k for k, p in enumerate(places) if p is None]
-        return without(g, new) if g.natural == tuple(g.shape) else g.as_shape(x.shape)
-    given = [None if isinstance(p, slice) or p is None else np.asarray(p) for p in places]
-    if any(p is None or p.dtype.kind not in "iu" for p in given) or len(x.shape) > MATRIX:
-        raise NoText("a part of an array")
-    first, *others = (p for p in given if p is not None)
-    if not others and first.ndim > 1:
-        g = reshape_form(g, (first.size, *x.shape[1:]))
-        first = first.ravel()
-    rows = pick_rows(x.shape[0], first)
-    if not others and first.ndim == 0:
-        return g * rows if len(x.shape) == 1 else outer(rows, g)
-    if not others and first.ndim == 1:
-        return matmul(transpose(rows), g)
-    if len(others) == 1 and first.ndim == 0 == others[0].ndim:
-        return g * outer(rows, pick_rows(x.shape[1], others[0]))
-    if len(others) == 1 and first.ndim == 1 and list(first) == list(range(x.shape[0])):
-        each = g.as_shape((x.shape[0], 1)) if not g.natural else column(g)
-        return each * pick_rows(x.shape[1], others[0], x.shape[:1])
-    raise NoText("a part of an array")
-
-
-def pick_rows(n: int, places: Value, rows: Shape | None = None) -> Form:
-    """`eye(n)[[1, 3]]`: one where an entry is picked."""
-    text, shape = str(places.tolist()), (*(rows or places.shape), n)
-    whole = places.ndim, sympy.S.One
-    return of_atom(f"{eye(n).text}[{text}]", shape, head=PICK + text, whole=whole)
-
-
-def _where(at: PullSite, c: Form, a: Form, b: Form) -> Form:
-    return at.g * (c if at.i == 1 else number(1) - c)
-
-
-def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
-    if len(x.shape) != 1:
-        raise NoText("a running sum of a matrix")
-    numbers, inner = _whole(at.g)
-    back = call("cumsum", index(inner, "::-1", x.shape), shape=x.shape)
-    return numbers * index(back, "::-1", x.shape)
-
-
-def _einsum(at: PullSite, *xs: Form, subscripts: str = "") -> Form:
-    given, _, due = subscripts.replace(" ", "").partition("->")
-    letters = given.split(",")
-    left = [(s, x) for k, (s, x) in enumerate(zip(letters, xs, strict=True)) if k != at.i]
-    front = at.g
-    if due:
-        front, inner = _whole(at.g)
-        left = [(due, inner), *left]
-    if set(letters[at.i]) - set("".join(s for s, _ in left)) or "." in subscripts:
-        raise NoText("an axis that is summed alone")
-    words = f"{','.join(s for s, _ in left)}->{letters[at.i]}"
-    text = f"einsum('{words}', {', '.join(x.text for _, x in left)})"
-    return front * of_atom(text, xs[at.i].shape)
-
-
-BACK: Mapping[str, Callable[..., Form]] = {
-    "add": lambda at, a, b: at.g,
-    "subtract": lambda at, a, b: -at.g if at.i else at.g,
-    "multiply": lambda at, a, b: at.g * (b, a)[at.i],
-    "divide": lambda at, a, b: -(at.g * at.y / b) if at.i else at.g / b,
-    "negative": lambda at, a: -at.g,
-    "matmul": _matmul,
-    "outer": lambda at, a, b: matmul(transpose(at.g) if at.i else at.g, (b, a)[at.i]),
-    "sum": lambda at, x, axis=None, keepdims=False: _stretch(at.g, x.shape, axis, keepdims),
-    "mean": _mean,
-    "var": _var,
-    "max": _max,
-    "softmax": _softmax,
-    "log_softmax": _log_softmax,
-    "logsumexp": _logsumexp,
-    "norm": _norm,
-    "inv": _inv,
-    "solve": _solve,
-    "det": lambda at, a: at.y * _log_det(at, a),
-    "logabsdet": _log_det,
-    "trace": lambda at, x, **_: at.g * eye(x.shape[0]),
-    "diag": _diag,
-    "diagonal": _diag,
-    **dict.fromkeys(
-        ("transpose", "matrix_transpose", "swapaxes"), lambda at, x, **_: transpose(at.g)
-    ),
-    **dict.fromkeys(
-        ("reshape", "ravel", "expand_dims", "squeeze"),
-        lambda at, x, **_: reshape_form(at.g, x.shape),
-    ),
-    **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
-    "getitem": _getitem,
-    "where": _where,
-    "cumsum": _cumsum,
-    "einsum": _einsum,
-}
-"""Ops whose way back is no slope of single entries."""
-
-
-def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
-    """The cotangent of operand i as a formula, before it is fitted."""
-    if at.g.is_zero:
-        return number(0, operands[at.i].shape)
-    if node.op.name in BACK:
-        return BACK[node.op.name](at, *operands, **node.params)
-    if not node.op.elementwise:
-        raise NoText(f"no formula for the way back through {node.op.name}")
-    if node.op.name in CUTTING and _vanishes(at, operands):
-        return at.g
-    return at.g * _slope(at, node.op, operands)
+    return Form(_put_in(_closed(row, operands)[1][at.i], operands, at.y))
 
 
 def _vanishes(at: PullSite, operands: tuple[Form, ...]) -> bool:
     """Whether the cotangent is zero already where a ramp is: `maximum(0, u)` is where u < 0."""
     bases = [f.as_base_exp() for f in sympy.Mul.make_args(at.g.expr)]
-    ramp = all(x.is_zero for k, x in enumerate(operands) if k != at.i)
+    ramp = all(x.expr == 0 for k, x in enumerate(operands) if k != at.i)
     return ramp and any(base == at.y.expr and to.is_positive for base, to in bases)
 
 
-def fit_form(g: Form, shape: Shape) -> Form:
-    """What was broadcast is summed."""
-    if len(g.shape) > len(shape):
-        g = add_up(g, list(range(len(g.shape) - len(shape))))
-    long = [k for k, n in enumerate(shape) if n == 1 != g.shape[k]]
-    return add_up(g, long, keepdims=True) if long else g.as_shape(shape)
+# -- the way back ----------------------------------------------------------------------------------
+
+
+def _stretch(g: Form, x: Form, axis: Value, keepdims: bool = False) -> Form:
+    there, back = _sum(x, axis, keepdims).split("->")
+    return contract(f"{back}->{there}", g, sizes=dict(zip(there, x.shape, strict=True)))
+
+
+def _var(at: PullSite, x: Form, axis: Value = None, keepdims: bool = False, ddof: int = 0) -> Form:
+    n = count(x, axis)
+    centred = x - add_up(x, axes_of(axis, len(x.shape)), keepdims=True) / n
+    return _stretch(at.g / (n - number(ddof)), x, axis, keepdims) * centred * 2
+
+
+def _max(at: PullSite, x: Form, axis: Value = None, **_: Value) -> Form:
+    if len(x.shape) != 1 or letters(at.g.expr):
+        raise NoText("the largest of each row")
+    return at.g * Form(delta(x.shape[0], Named(f"argmax({text_of(x)})"), letter(0)), x.shape)
+
+
+def softmax(x: Form, axis: Value = -1) -> Form:
+    (k,) = axes_of(axis, len(x.shape))
+    return leaf(f"softmax({text_of(x)}, axis={k})", x.shape, whole=(k, ONE))
+
+
+def _softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
+    return at.y * (at.g - add_up(at.g * at.y, axes_of(axis, len(x.shape)), keepdims=True))
+
+
+def _log_softmax(at: PullSite, x: Form, axis: Value = -1) -> Form:
+    return at.g - softmax(x, axis) * add_up(at.g, axes_of(axis, len(x.shape)), keepdims=True)
+
+
+def _norm(at: PullSite, x: Form, ord: Value = None, axis: Value = None, **kept: Value) -> Form:
+    if ord not in (None, 2, "fro") or (ord == 2 and axis is None and len(x.shape) > 1):
+        raise NoText("another norm")
+    return _stretch(at.g / at.y, x, axis, **kept) * x
+
+
+def inverse(a: Form) -> Form:
+    return leaf(f"inv({text_of(a)})", a.shape, symmetric=is_symmetric(a))
+
+
+def _solve(at: PullSite, a: Form, b: Form) -> Form:
+    column = "k" * (len(at.y.shape) - 1)
+    back = contract(f"ji,j{column}->i{column}", inverse(a), at.g)
+    return back if at.i else -contract(f"i{column},j{column}->ij", back, at.y)
+
+
+def _split(form: Form) -> tuple[Form, Form]:
+    parts = sympy.Mul.make_args(turn_round(factor_terms(form.expr)))
+    arrays = sympy.Mul(*(part for part in parts if letters(part)))
+    return Form(sympy.Mul(*(part for part in parts if not letters(part)))), replace(
+        form, expr=arrays
+    )
+
+
+def reshape_form(g: Form, shape: Shape) -> Form:
+    """The same entries in another shape; where only axes of length one differ, the same letters."""
+    old, new = ([p for p in places_of(s) if p != 0] for s in (g.shape, shape))
+    if [n for n in g.shape if n != 1] == [n for n in shape if n != 1]:
+        return Form(g.expr.xreplace(dict(zip(old, new, strict=True))), shape)
+    numbers, inner = _split(g)
+    said = ", ".join(map(length_text, shape)) + ("," if len(shape) == 1 else "")
+    return (
+        numbers * leaf(f"reshape({text_of(inner)}, ({said}))", shape)
+        if old
+        else Form(g.expr, shape)
+    )
+
+
+def _cumsum(at: PullSite, x: Form, **_: Value) -> Form:
+    if len(x.shape) != 1:
+        raise NoText("a running sum of a matrix")
+    numbers, inner = _split(at.g)
+    return numbers * leaf(f"cumsum({text_of(inner, ATOM)}[::-1])[::-1]", x.shape)
+
+
+BACK: Mapping[str, Callable[..., Form]] = {
+    "where": lambda at, c, a, b: at.g * (c if at.i == 1 else number(1) - c),
+    **dict.fromkeys(("copy", "broadcast_to"), lambda at, x, **_: at.g),
+    **dict.fromkeys(
+        ("reshape", "ravel", "expand_dims", "squeeze"),
+        lambda at, x, **_: reshape_form(at.g, x.shape),
+    ),
+    "getitem": lambda at, x, index: put_back(at.g, x, index),
+    "var": _var,
+    "max": _max,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "logsumexp": lambda at, x, axis=None, keepdims=False: (
+        _stretch(at.g, x, axis, keepdims) * softmax(x, 0 if axis is None else axis)
+    ),
+    "norm": _norm,
+    "inv": lambda at, a: -contract("ki,kl,jl->ij", at.y, at.g, at.y),
+    "solve": _solve,
+    "det": lambda at, a: at.y * contract(",ji->ij", at.g, inverse(a)),
+    "logabsdet": lambda at, a: contract(",ji->ij", at.g, inverse(a)),
+    "cumsum": _cumsum,
+}
+"""Ops whose way back is neither a slope of single entries nor that of what is linear."""
+
+
+def pull_form(at: PullSite, node: Node, operands: tuple[Form, ...]) -> Form:
+    """The cotangent of operand i as a formula, before it is fitted."""
+    name = node.op.name
+    if at.g.expr == 0:
+        return number(0, operands[at.i].shape)
+    if name in LINEAR:
+        return _pull_linear(at, node, operands)
+    if name in BACK:
+        return BACK[name](at, *operands, **node.params)
+    if not node.op.elementwise:
+        raise NoText(f"no formula for the way back through {name}")
+    if name in CUTTING and _vanishes(at, operands):
+        return at.g
+    return at.g * _slope(at, node.op, operands)
+
+
+# -- entries that are picked -----------------------------------------------------------------------
+
+
+def _read_index(shape: Shape, index: Value) -> list[Value]:
+    """What stands in each axis's place: a letter of the result, a number, an entry of numbers.
+
+    NoText for parts of axes, and for conditions.
+    """
+    given = index if isinstance(index, tuple) else (index,)
+    for p in given:
+        if (isinstance(p, slice) and p != slice(None)) or np.asarray(p).dtype == bool:
+            raise NoText("a part of an array")
+    found = []
+    for n, numbers in zip(shape, np.indices(shape), strict=True):
+        at = numbers[index]
+        named, along = places_of(at.shape), [k for k in range(at.ndim) if np.ptp(at, axis=k).any()]
+        picked = at[tuple(slice(None) if k in along else 0 for k in range(at.ndim))]
+        if picked.ndim == 1 and list(picked) == list(range(n)):
+            found.append(named[along[0]])
+        elif picked.ndim == 0:
+            found.append(sympy.Integer(int(picked)))
+        else:
+            rows = Named(str(picked.tolist()), picked.shape)
+            found.append(Entry(rows, *(named[k] for k in along)))
+    return found
+
+
+def _pick(x: Form, index: Value, shape: Shape) -> Form:
+    places = zip(x.places, _read_index(x.shape, index), strict=True)
+    return Form(x.expr.xreplace({own: place for own, place in places if own != 0}), shape)
+
+
+def put_back(g: Form, x: Form, places: Value) -> Form:
+    """Each cotangent where its entry was picked; picks in rows and columns are made one row."""
+    if not isinstance(places, tuple) and np.ndim(places) > 1:
+        g = reshape_form(g, (np.size(places), *x.shape[1:]))
+        places = np.ravel(places)
+    found = _read_index(x.shape, places)
+    again = {place: fresh() for place in g.places if place != 0}
+    expr = g.expr.xreplace(again)
+    for place, own, n in zip(found, x.places, x.shape, strict=True):
+        expr *= delta(n, place.xreplace(again), own) if own != 0 else 1
+    bound = {again[p]: size(n) for p, n in zip(g.places, g.shape, strict=True) if p != 0}
+    return Form(total(expr, bound, count_text), x.shape)
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 VALUES: Mapping[str, Callable[..., Form]] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": lambda a, b: a / b,
-    "negative": lambda a: -a,
-    "square": lambda a: a ** sympy.Integer(2),
-    "reciprocal": lambda a: number(1) / a,
-    "sqrt": lambda a: a**HALF,
-    "power": lambda a, b: a**b,
     "absolute": lambda a: call("abs", a),
-    "matmul": matmul,
-    "sum": lambda x, axis=None, keepdims=False: add_up(x, axes_of(axis, len(x.shape)), keepdims),
-    **dict.fromkeys(("transpose", "matrix_transpose", "swapaxes"), lambda x, **_: transpose(x)),
-    "solve": lambda a, b: matmul(inverse(a), b),
-    "softmax": lambda x, axis=-1: softmax(x, axis),
-    "logabsdet": lambda x: of_atom(f"slogdet({x.text})[1]"),
-    **dict.fromkeys(("copy", "broadcast_to"), lambda x, **_: x),
+    "inv": inverse,
+    "solve": lambda a, b: contract("ij,jk->ik" if len(b.shape) > 1 else "ij,j->i", inverse(a), b),
+    "softmax": softmax,
+    "logabsdet": lambda x: leaf(f"slogdet({text_of(x)})[1]"),
 }
-RESHAPING = ("reshape", "ravel", "expand_dims", "squeeze")
 
 
 def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
-    """What an op makes, as a formula of its operands."""
+    """What an op makes, as a formula of its operands; `shape` is what it has to have."""
     name, params = node.op.name, node.params
+    left = [n for n in operands[0].shape if n != 1] if operands else []
+    shape = tuple(left.pop(left.index(n)) if n in left else n for n in shape)  # with its names
+    if name in LINEAR:
+        found = contract(LINEAR[name](*operands, **params), *operands) / _divisor(node, operands)
+        row = name == "matmul" and len(operands[0].shape) == 1 < len(operands[1].shape)
+        if row and isinstance(found.expr, Total):  # said as it is in the program
+            return replace(found, expr=make_total(found.expr.args[1], found.expr.bound, ROW))
+        return found
     if name in VALUES:
-        return VALUES[name](*operands, **params).as_shape(shape)
-    if name in RESHAPING:
+        return VALUES[name](*operands, **params)
+    if name in ("reshape", "ravel", "expand_dims", "squeeze"):
         return reshape_form(operands[0], shape)
+    if name in ("copy", "broadcast_to"):
+        return replace(operands[0], shape=shape)
     if name == "getitem":
-        places = params["index"] if isinstance(params["index"], tuple) else (params["index"],)
-        return index(operands[0], ", ".join(map(_place, places)), shape)
-    if name == "einsum":
-        inner = ", ".join(x.text for x in operands)
-        return of_atom(f"einsum('{params['subscripts']}', {inner})", shape)
+        return _pick(operands[0], params["index"], shape)
     if node.op.elementwise and not params:
-        return call(name, *operands)
+        return _entrywise(node.op, operands)
     said = {k: v for k, v in params.items() if v is not None and v is not False and k != "sides"}
-    words = ", ".join(f"{k}={_spell(v)}" for k, v in said.items())
-    return call(name, *operands, shape=shape, words=words)
+    words = [f"{k}={v!r}" for k, v in said.items()]
+    return leaf(f"{name}({', '.join([*map(text_of, operands), *words])})", shape)
 
 
-def _spell(value: Value) -> str:
-    if isinstance(value, int | str | tuple | float):
-        return repr(value)
-    raise NoText("a parameter that has no text")
-
-
-def _place(place: Value) -> str:
-    if isinstance(place, slice):
-        bounds = ["" if b is None else str(int(b)) for b in (place.start, place.stop, place.step)]
-        return ":".join(bounds[:2]) + (f":{bounds[2]}" if bounds[2] else "")
-    if place is None or place is Ellipsis:
-        return "None" if place is None else "..."
-    return str(np.asarray(place).tolist())
+def _entrywise(row: Op, operands: tuple[Form, ...]) -> Form:
+    """The row's own closed form where that has no functions, else a call by its name."""
+    closed = None if isinstance(row.symbolic, Composed) else row.symbolic
+    form = _closed(row, operands)[0] if closed is not None else None
+    if form is None or form.has(sympy.Function):
+        return call(row.name, *operands)
+    shape = broadcast(*(x.shape for x in operands))
+    return Form(_put_in(form, operands), shape)

@@ -4,18 +4,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import sympy
 
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step
 from gradcheck.engine.tensor import Tensor
 from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
-from gradcheck.opinions.tape import Tape
 from gradcheck.problem.record import Point, Problem
-from gradcheck.texts.algebra import Atom, Form, NoText, number, write
+from gradcheck.texts.entries import Form, NoText, number
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
 from gradcheck.texts.rules import PullSite, pull_form, value
 from gradcheck.texts.trees import PREFIX
-from gradcheck.values import Array, Params, Value
+from gradcheck.texts.writer import is_condition, write
+from gradcheck.values import Array, Value
 
 MOST = 200  # nodes of a scalar program that are written
 
@@ -69,16 +70,35 @@ def derive(problem: Problem, point: Point) -> Steps:
         return Steps(of_arrays=not scalar)
     scalar = scalar and all(np.shape(g.value) == () for g in run.tape.given.values())
     with np.errstate(all="ignore"):
-        found = _of_numbers(run) if scalar else _of_arrays(run)
+        found = (_of_numbers if scalar else _of_arrays)(run, _names(run), _varying(run))
     return replace(found, backward=(), cotangents=()) if whole else found
+
+
+def _varying(run: RecordedRun) -> set[Step]:
+    found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
+    for node in run.tape.nodes:
+        if not found.isdisjoint(node.edges):
+            found.add(node)
+    return found
+
+
+def _names(run: RecordedRun) -> dict[Step, str]:
+    """The program's variables where a node is one, `v1, v2, ...` where it is not."""
+    leaves = {t._step(): n for n, t in run.tape.leaves.items() if t.requires_grad}
+    tensors = {n: t for n, t in run.variables.items() if isinstance(t, Tensor) and t.requires_grad}
+    names: dict[Step, str] = {t._step(): n for n, t in reversed(tensors.items())} | leaves
+    names.setdefault(run.tape.root, "value")
+    for count, node in enumerate((n for n in run.tape.nodes if n not in names), start=1):
+        names[node] = f"v{count}"
+    return names
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _of_numbers(run: RecordedRun) -> Steps:
+def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
-    tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
+    tape = run.tape
     leaves = [leaf._step() for leaf in tape.leaves.values()]
     landed = tape.back(only={*tape.nodes, *leaves})
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
@@ -87,19 +107,12 @@ def _of_numbers(run: RecordedRun) -> Steps:
         ChainStep(names[n], _spell(value, n, (), writing.operands(n)), tape.given[n].value)
         for n in tail
     ]
-    terms: dict[Step | None, list[tuple[Node, int]]] = {}
-    for node in nodes:
-        for i, edge in enumerate(node.edges):
-            terms.setdefault(edge, []).append((node, i))
-    backward = [
-        ChainStep(
-            f"d{end}/d{names[step]}",
-            " + ".join(_term(writing, user, i, end) for user, i in terms.get(step, [])),
-            np.array(landed[step]),
-        )
-        for step in (*reversed(tail), *leaves)
-        if step in landed and step in varying and step is not tape.root
-    ]
+    backward = []
+    for step in (*reversed(tail), *leaves):
+        if step in landed and step in varying and step is not tape.root:
+            users = ((user, i) for user in nodes for i, e in enumerate(user.edges) if e is step)
+            text = " + ".join(_term(writing, user, i, end) for user, i in users)
+            backward.append(ChainStep(f"d{end}/d{names[step]}", text, np.array(landed[step])))
     return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
 
 
@@ -107,21 +120,17 @@ def _spell(make: Callable[..., Form], *given: Value) -> str:
     """SymPy's text of a formula; nothing where there is none."""
     try:
         expr = make(*given).expr
-        own = write(expr)[0]
+        own = write(expr).text
     except FAULTS:
         return ""
-    compared = any(atom.head == "<" for atom in expr.atoms(Atom))
+    compared = any(map(is_condition, sympy.preorder_traversal(expr)))
     return own if compared or (expr.is_Add and str(expr)[0] == "-") else spell(expr)
 
 
 def _term(writing: Writing, user: Node, i: int, end: str) -> str:
     """`dloss/dy * 2*y`; nothing is multiplied by one."""
     given = writing.operands(user)
-
-    def slope_of() -> Form:
-        return pull_form(PullSite(i, number(1), value(user, (), given)), user, given)
-
-    slope = _spell(slope_of)
+    slope = _spell(lambda: pull_form(PullSite(i, number(1), value(user, (), given)), user, given))
     if user is writing.run.tape.root:
         return slope
     upstream = f"d{end}/d{writing.named[user]}"
@@ -134,20 +143,14 @@ def _term(writing: Writing, user: Node, i: int, end: str) -> str:
 # -- arrays ----------------------------------------------------------------------------------------
 
 
-def _of_arrays(run: RecordedRun) -> Steps:
-    tape, names, varying = run.tape, _names(run.tape, run.variables), _varying(run)
-
-    def source(node: Node) -> str:
-        if node.span is None:
-            return node.op.name
-        return " ".join(run.problem.program.source[slice(*node.span)].split())
-
-    forward = [
-        ChainStep(names[n], source(n), tape.given[n].value, n.name() * (n in varying))
-        for n in tape.nodes
-    ]
+def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
+    tape, forward = run.tape, []
+    for n in tape.nodes:
+        source = run.problem.program.source[slice(*n.span)] if n.span else n.op.name
+        node = n.name() if n in varying else ""
+        forward.append(ChainStep(names[n], " ".join(source.split()), tape.given[n].value, node))
     due = {names[step] for step in varying}
-    cotangents = {n: s for n, s in _cotangents(tape, names).items() if n in due}
+    cotangents = {n: s for n, s in _cotangents(run, names).items() if n in due}
     backward = _chain(run, cotangents)
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
@@ -171,45 +174,23 @@ def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainSte
     return tuple(lines) if right else ()
 
 
-def _varying(run: RecordedRun) -> set[Step]:
-    """What depends on an input by which is differentiated."""
-    found = {leaf._step() for name, leaf in run.tape.leaves.items() if name in run.problem.wrt}
-    for node in run.tape.nodes:
-        if not found.isdisjoint(node.edges):
-            found.add(node)
-    return found
-
-
-def _names(tape: Tape, variables: Params) -> dict[Step, str]:
-    """The program's variables where a node is one, `v1, v2, ...` where it is not."""
-    names: dict[Step, str] = {t._step(): n for n, t in tape.leaves.items() if t.requires_grad}
-    for name, each in variables.items():
-        if isinstance(each, Tensor) and each.requires_grad:
-            names.setdefault(each._step(), name)
-    names.setdefault(tape.root, "value")
-    for count, node in enumerate((n for n in tape.nodes if n not in names), start=1):
-        names[node] = f"v{count}"
-    return names
-
-
-def _cotangents(tape: Tape, names: Mapping[Step, str]) -> dict[str, ChainStep]:
+def _cotangents(run: RecordedRun, names: Mapping[Step, str]) -> dict[str, ChainStep]:
     """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
     found: dict[str, ChainStep] = {}
     through: dict[Step | None, list[str]] = {}
-    end = names[tape.root]
+    root = run.tape.root
 
     def arrive(step: Step, g: Value) -> None:
-        name, value = names[step], np.array(g)
-        text = " + ".join(through.get(step, []))
-        if step is not tape.root:
-            found.setdefault(name, ChainStep(f"d{end}/d{name}", "", value, text))
+        if step is not root and names[step] not in found:
+            text = " + ".join(through.get(step, []))
+            found[names[step]] = ChainStep(f"d{names[root]}/d{names[step]}", "", np.array(g), text)
 
     def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         arrive(node, g)
         through.setdefault(node.edges[i], []).append(node.name())
         return RIGHT.pull(node, i, g, y, operands)
 
-    for step, g in tape.back(replace(RIGHT, pull=pull)).items():
+    for step, g in run.tape.back(replace(RIGHT, pull=pull)).items():
         if isinstance(step, Leaf):
             arrive(step, g)
     return found

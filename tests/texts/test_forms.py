@@ -91,9 +91,7 @@ def test_a_wrong_rule_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """What reverse mode does not bear out stays unsaid."""
     given = problem("sum(X * 3)", {"X": np.ones((2, 3))}, "X")
     assert forms_of(given) == {"X": "3 * ones_like(X)"}
-    right = rules.BACK["sum"]
-    wrong = {**rules.BACK, "sum": lambda *a, **k: rules.scale(right(*a, **k), 2)}
-    monkeypatch.setattr(rules, "BACK", wrong)
+    monkeypatch.setattr(rules, "BACK", {"multiply": lambda at, a, b: at.g * a * b})
     assert forms_of(given) == {}
 
 
