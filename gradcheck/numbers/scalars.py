@@ -28,10 +28,17 @@ NO_FLOAT = (
 
 
 class Scalar:
-    """A number of an exact kind: the ball that holds it, and its key (see `keys`)."""
+    """A number of an exact kind: the ball that holds it, and its key (see `keys`).
+
+    A kind says which cell of a row is its own, how a rule applies to its numbers, what a plain
+    number is of it, and what a cell on plain scalars computes with where a number is a constant.
+    """
 
     __slots__ = ("_key", "value")
     cell: ClassVar[str]
+    apply: ClassVar[Value]
+    exactly: ClassVar[Value]
+    bare: ClassVar[Value]
     value: arb
     _key: int | None
 
@@ -40,20 +47,6 @@ class Scalar:
         """The op on scalars of this kind and plain numbers; a composed cell works on themselves."""
         rule = getattr(row, cls.cell)
         return rule.function(*args) if isinstance(rule, Composed) else cls.apply(row, rule, args)
-
-    @classmethod
-    def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> Value:
-        """A rule on arbs, or on what makes one."""
-        raise NotImplementedError
-
-    @classmethod
-    def exactly(cls, value: Value) -> Value:
-        """A plain number as a constant of this kind."""
-        raise NotImplementedError
-
-    def bare(self) -> Value:
-        """What a cell on plain scalars computes with where this is a constant."""
-        raise NotImplementedError
 
     @property
     def key(self) -> int:

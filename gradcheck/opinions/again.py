@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from flint import arb
 
 from gradcheck.engine.autograd import grad
 from gradcheck.engine.tensor import Tensor, bare
@@ -21,35 +20,29 @@ from gradcheck.opinions.differences import slope_at, step_from
 from gradcheck.opinions.limits import STEPS_INSIDE
 from gradcheck.opinions.opinion import Case, Rows, unit
 from gradcheck.opinions.tape import leaves_of
-from gradcheck.values import Numbers, Params
-
-Again = Callable[[Numbers], Numbers]  # the value y once more, for another x
+from gradcheck.values import Array, Numbers, Params
 
 
 def by_line(y: Numbers, x: Numbers) -> Numbers:
     """The chain rule along the line, its slopes being numbers of the line themselves."""
     seeds: dict[Symbolic, Numbers] = {}
-    for entry in _flat(y):
+    for entry in np.asarray(y, dtype=object).flat:
         if isinstance(entry, Symbolic):
             seeds[entry] = seeds[entry] + 1 if entry in seeds else Symbolic.exactly(1)
     adjoint = line.slopes(seeds)
-    return _reshape([adjoint.get(each, Symbolic.exactly(0)) for each in _flat(x)], x)
+    return each(lambda leaf: adjoint.get(leaf, Symbolic.exactly(0)), x).view(Scalars)
 
 
-def by_steps(y: Numbers, x: Numbers, again: Again) -> Numbers:
-    """Differences of each entry, with a bar."""
+def by_steps(y: Numbers, x: Numbers, again: Callable[[Numbers], Numbers]) -> Numbers:
+    """Differences of each entry, with a bar; `again` gives the value y once more, for another x."""
     entries: Numbers = arbs(x)
     start, here = balls(x), arbs(np.sum(y)).item()
-
-    def along(index: tuple[int, ...]) -> Callable[[arb], arb]:
-        u = unit(entries, index)
-        return lambda step: arbs(np.sum(again(step_from(start, u, step)))).item()
-
-    found = [
-        slope_at(along(index), here, entries[index], True, STEPS_INSIDE)[0]
-        for index in np.ndindex(entries.shape)
-    ]
-    return balls(np.asarray(_reshape(found, x)))
+    found = np.empty(entries.shape, dtype=object)
+    for index in np.ndindex(entries.shape):
+        u: Array = unit(entries, index)
+        along = lambda step, u=u: arbs(np.sum(again(step_from(start, u, step)))).item()
+        found[index], _ = slope_at(along, here, entries[index], True, STEPS_INSIDE)
+    return balls(found)
 
 
 def twice(case: Case) -> Case:
@@ -82,12 +75,3 @@ def _first(case: Case, kind: str, inputs: Params, name: str, value: Numbers) -> 
     tracked = isinstance(value, Tensor) and value.requires_grad
     (g,) = grad(value, x, create_graph=True, allow_unused=True) if tracked else (None,)
     return x * 0.0 if g is None else g
-
-
-def _flat(x: Numbers) -> Numbers:
-    return np.asarray(x, dtype=object).ravel()
-
-
-def _reshape(values: list[Numbers], x: Numbers) -> Scalars:
-    found = iter(values)
-    return each(lambda _: next(found), x).view(Scalars)

@@ -38,7 +38,7 @@ SAMPLES = 4
 UNITS = 8.0  # of rounding: an op that rounds inside may not answer to a single one
 SPREAD_SAFETY = 1.5
 """These together so that the bars covered the truth in every sweep of random programs."""
-LINEAR = 1e-3  # of a number: what rounding may move while a few samples tell how far ...
+SWAYED = 1e-3  # of a number: what rounding may move while a few samples tell how far ...
 HUMBLE = 16.0  # ... and how many times wider a bar is where it moves more
 ROW = 2**16 + 1  # draws that are kept: no multiple of the sizes of arrays, so that rows differ
 

@@ -94,7 +94,7 @@ def _opinion(
     whole = _flat(value, gradients)
     size, bars = np.abs(whole), spread(whole, [_flat(*run) for run in others])
     bars = bars + 2 * EPSILON * size  # each number's own rounding
-    wide = bars > limits.LINEAR * size  # a few samples say little of how far rounding can go
+    wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
     bars = np.where(wide, limits.HUMBLE * bars, bars)
     bars = np.where(np.isnan(bars), np.inf, bars)  # no run tells anything
     found, start = [], 0
