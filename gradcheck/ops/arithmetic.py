@@ -68,7 +68,8 @@ def raise_to(a: arb, b: Numbers) -> arb:
 
 
 _power = partial(
-    op, domain=(POSITIVE, REAL_LINE), undefined=domains.no_power,
+    op, domain=(POSITIVE, REAL_LINE),
+    undefined=lambda a, b: (a < 0 and not b.contains_integer()) or (a == 0 and b < 0),
     vjps=(lambda y, a, b: lambda g: _by_base(g, a, b),
           lambda y, a, b: lambda g: _by_exponent(g, y, a, b)),
 )  # fmt: skip
@@ -100,11 +101,6 @@ def logistic(x: Numbers) -> Numbers:
     return np.where(np.greater_equal(x, 0), 1.0, e) / (1 + e)
 
 
-def _sigmoid(x: Numbers) -> Numbers:
-    """The row of that name: its slope is right also where the formula above has a bend."""
-    return TABLE["sigmoid"](x)
-
-
 def _inverse_square(a: Numbers, b: Numbers) -> Numbers:
     """1 / (a^2 + b^2), and 0 at the origin: PyTorch's convention."""
     square = a * a + b * b
@@ -118,10 +114,13 @@ def x_log_y(a: Numbers, b: Numbers) -> Numbers:
 
 
 def _log_of_sum(function: Numbers, scale: float, **cells: Numbers) -> Op:
-    """Enter log(exp(a) + exp(b)) in some base; y is rounded where a and b are large."""
+    """Enter log(exp(a) + exp(b)) in some base; y is rounded where a and b are large.
+
+    The row's slope of sigmoid is right also where the formula `logistic` has a bend.
+    """
     slopes = (
-        lambda y, a, b: lambda g: g * _sigmoid((a - b) * scale),
-        lambda y, a, b: lambda g: g * _sigmoid((b - a) * scale),
+        lambda y, a, b: lambda g: g * TABLE["sigmoid"]((a - b) * scale),
+        lambda y, a, b: lambda g: g * TABLE["sigmoid"]((b - a) * scale),
     )
     return op(function, slopes, **cells)
 
@@ -168,12 +167,6 @@ def keep(g: Numbers, chosen: Numbers) -> Numbers:
     return np.where(chosen, g, 0.0)
 
 
-def _share(g: Numbers, a: Numbers, b: Numbers) -> Numbers:
-    """All of g where a wins, half where a and b tie: PyTorch's convention for maximum."""
-    won, tied = keep(g, np.greater(a, b)), np.equal(a, b)
-    return np.where(tied, g * 0.5, won) if tied.any() else won
-
-
 _bent = partial(op, rounds=False)
 _bent(
     np.absolute, (lambda y, x: lambda g: g * np.sign(x),),  # 0 at x = 0
@@ -194,6 +187,16 @@ def _choosing(function: Numbers, stays: Routine, won: Routine) -> Op:
     )
 
 
+def _halved(wins: Routine) -> Routine:
+    """All of g to what wins, half of it where both tie: PyTorch's convention."""
+
+    def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
+        share, tied = keep(g, wins(a, b) if first else wins(b, a)), np.equal(a, b)
+        return np.where(tied, g * 0.5, share) if tied.any() else share
+
+    return won
+
+
 def _but_nan(wins: Routine) -> Routine:
     """What is not a number never wins; of equal numbers the first does."""
 
@@ -204,12 +207,8 @@ def _but_nan(wins: Routine) -> Routine:
     return won
 
 
-maximum = _choosing(
-    np.maximum, operator.ge, lambda g, a, b, first: _share(g, *((a, b) if first else (b, a)))
-)
-minimum = _choosing(
-    np.minimum, operator.le, lambda g, a, b, first: _share(g, *((b, a) if first else (a, b)))
-)
+maximum = _choosing(np.maximum, operator.ge, _halved(np.greater))
+minimum = _choosing(np.minimum, operator.le, _halved(np.less))
 _choosing(np.fmax, operator.ge, _but_nan(np.greater_equal))
 _choosing(np.fmin, operator.le, _but_nan(np.less_equal))
 _bent(

@@ -11,12 +11,6 @@ from flint import arb
 from gradcheck.ops.row import Interval, Op
 from gradcheck.values import Routine
 
-
-def no_power(base: arb, exponent: arb) -> bool:
-    """A negative number to a fractional power, or zero to a negative one."""
-    return bool((base < 0 and not exponent.contains_integer()) or (base == 0 and exponent < 0))
-
-
 UNSEEN = arb(2) ** 1400
 """More than the bits of a term that still counts: 1e-400, at 1536 bits (`grading.equivalence`)."""
 SATURATED = 1000

@@ -106,13 +106,11 @@ def _alike(
     return (a, b), {"reduction": reduction, **given}
 
 
-def _bound_log(p: Numbers) -> Numbers:
-    return np.log(np.maximum(p, LEAST))
-
-
 _pair(
     "binary_cross_entropy",
-    lambda p, t, weight=1.0: -weight * (t * _bound_log(p) + (1 - t) * _bound_log(1 - p)),
+    lambda p, t, weight=1.0: -weight * (
+        t * np.log(np.maximum(p, LEAST)) + (1 - t) * np.log(np.maximum(1 - p, LEAST))
+    ),
     (
         lambda p, t, weight=1.0: weight * (p - t) / np.maximum(p * (1 - p), LEAST_PRODUCT),
         lambda p, t, weight=1.0: weight * (np.log(1 - p) - np.log(p)),
