@@ -1,10 +1,8 @@
 """The calculus family: each wrong rule at each place of the line, everywhere, and two at a time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
-from operator import or_
 
 import numpy as np
 
@@ -19,6 +17,7 @@ READABLE = 30
 TYPED = 12  # characters of a number that somebody typed
 DECIMALS = 10**6  # of such a number's denominator
 RERUNS = 400  # nodes: beyond, "everywhere" is left to the backprop family
+NEAR = 3  # steps below a node that rules look into
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,20 +75,18 @@ def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | 
     root = d[-1]
     assert root is not None
     # what lies at, or below, a node of each place; no node of the first may lie after the second
-    under = [_bits(line.above[k] | 1 << k for k in place.ks) for place in at]
+    under = [[line.above[k] | 1 << k for k in place.ks] for place in at]
     out = np.full((count, count, *line.x.shape), np.nan)
     for j, (act, place) in enumerate(zip(singles, at, strict=True)):
         s = operation(line, place.ks, d, place.summed)
         change = (act.mistake.wrong(s) - s.right) * line.adjoints[list(place.ks)][:, None, :, None]
         made = np.broadcast_to(root + change.sum(axis=0), (count, *line.x.shape))
-        bits = _bits(1 << k for k in place.ks)
-        fits = [i != j and not under[i] & bits for i in range(count)]
+        fits = [
+            i != j and not any(bits >> k & 1 for bits in under[i] for k in place.ks)
+            for i in range(count)
+        ]
         out[fits, j] = made[fits]
     return out
-
-
-def _bits(each: Iterable[int]) -> int:
-    return reduce(or_, each, 0)
 
 
 def _all_tangents(
@@ -105,7 +102,7 @@ def _all_tangents(
             right = np.broadcast_to(right, shape)
             right = np.array(right) if here else right
             near = [k]  # and what its arguments come from, as rules look inside
-            for _ in range(3):
+            for _ in range(NEAR if here else 0):
                 near += [a for m in near for a in line.args[m] if a is not None]
             for b in here:
                 row = {a: None if (d := found[a]) is None else d[b : b + 1] for a in near[1:]}
@@ -129,11 +126,9 @@ def texts(line: ScalarLine, act: WrongRule) -> Params:
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
-        found |= {"w": found[w], "dw": found[f"d{w}"]}
-        found["c"] = found.get("v" if w == "u" else "u")
-    if act.letter:
-        found["h"] = act.letter
-    return {"whole": act.place.span} | {name: text for name, text in found.items() if text}
+        found |= {"w": found[w], "dw": found[f"d{w}"], "c": found.get("v" if w == "u" else "u")}
+    found |= {"h": act.letter, "whole": act.place.span}
+    return {name: text for name, text in found.items() if text or name == "whole"}
 
 
 def _number(value: Value) -> str:
@@ -147,9 +142,7 @@ def _number(value: Value) -> str:
 
 def _derivative(line: ScalarLine, a: int | None) -> str:
     """The derivative of a node by the one variable, written out, or "" where it would be long."""
-    if a is None or line.size != 1:
-        return ""
-    whole = write_out(line.nodes[a], READABLE)
+    whole = None if a is None or line.size != 1 else write_out(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]
     if whole is None or len(variables) != 1:

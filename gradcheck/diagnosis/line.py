@@ -1,12 +1,11 @@
 """The straight line of a program in floats, at several points at once, ready for wrong rules."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, count, pairwise
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ NODES = 3000
 Key = tuple[Value, ...]
 Span = tuple[Value, ...] | None
 Gradients = Mapping[str, Array]
+Tangents = Sequence[Array | None] | Mapping[int, Array | None]
 
 
 def covering(spans: Iterable[Span]) -> Span:
@@ -35,84 +35,14 @@ def covering(spans: Iterable[Span]) -> Span:
     return (*known[0][:-2], min(s[-2] for s in known), max(s[-1] for s in known))
 
 
-@dataclass(frozen=True)
-class Traced:
-    """One run of a program on symbolic numbers: its nodes, oldest first, and the leaves.
-
-    At `sums` (numbers of nodes) zero is added, to be differentiated by: nobody sees an op there.
-    """
-
-    nodes: tuple[Symbolic, ...]
-    leaves: Mapping[int, int]
-    shapes: Mapping[str, tuple[int, ...]]
-    entries: Array
-    sums: frozenset[int] = frozenset()
-
-    @cached_property
-    def form(self) -> tuple[Value, ...]:
-        """What two runs have in common when they took the same path."""
-        place = {id(node): k for k, node in enumerate(self.nodes)}
-        return tuple(
-            (
-                node.row.name if node.row is not None else self.leaves.get(id(node), -1),
-                node.span if node.row is not None else None,
-                tuple(place[id(a)] if type(a) is Symbolic else None for a in node.args),
-            )
-            for node in self.nodes
-        )
-
-
-def _observer(case: Case) -> Callable[[Symbolic], None]:
-    """Tells nodes where in the program they were made; too many are refused."""
-    made = count(1)
-
-    def observe(node: Symbolic) -> None:
-        node.span = case.where()
-        if next(made) > NODES:
-            raise OutOfBudget(f"the line has more than {NODES} steps here")
-
-    return observe
-
-
-def trace(case: Case) -> Traced | None:
-    """The line of the path taken at the point; None where the value is a constant.
-
-    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
-    """
-    with settings(observer=_observer(case)), precision(BITS):
-        # in one order, so that the nodes are numbered alike however the inputs are declared
-        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
-        root = contract(case.function("symbolic", leaves), case.cotangent)
-        end = np.asarray(root, dtype=object).item()
-    if not isinstance(end, Symbolic):
-        return None
-    for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
-        if not leaves[name].shape:
-            leaves[name].item().atom = sympy.Symbol(name, real=True)
-    flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
-    nodes = tuple(numbers.line([end]))
-    zeros = {id(leaf) for name in case.zeros for leaf in np.asarray(leaves[name]).flat}
-    sums = {id(a): k for k, node in enumerate(nodes) for a in node.args if id(a) in zeros}
-    for leaf in flat:
-        if id(leaf) in sums:  # in words, the value that the program makes has its own name
-            nodes[sums[id(leaf)]].atom = leaf.atom
-    values = [nodes[sums[id(leaf)]].value if id(leaf) in sums else leaf.value for leaf in flat]
-    return Traced(
-        nodes,
-        {id(leaf): k for k, leaf in enumerate(flat)},
-        {name: leaves[name].shape for name in case.wrt},
-        np.array(list(map(middle, values))),
-        frozenset(sums.values()),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class ScalarLine:
-    """The same path at P points: for node k its op, arguments, and floats of shape (P,).
+    """A program's path at P points: for node k its op, arguments, and floats of shape (P,).
 
     `args[k]` holds node numbers, None for a literal; `f[k]` the slopes by each argument; `u`, `v`
     the first two arguments; `entry[k]` which differentiated entry a leaf is, else None; `x` the
-    entries' values, (P, size). Of `sums` see `Traced`.
+    entries' values, (P, size). At `sums` (numbers of nodes) zero is added, to be differentiated by:
+    nobody sees an op there.
     """
 
     nodes: tuple[Symbolic, ...]
@@ -153,19 +83,19 @@ class ScalarLine:
         )
 
     @cached_property
-    def held(self) -> "Mapping[str, Held]":
-        """The letters that are held, of single numbers."""
+    def held(self) -> "Mapping[str, tuple[Array, Tangents]]":
+        """The letters that are held: the value of each (P,), and every node's derivative by it."""
         leaves = {
             str(node.atom): k
             for k, node in enumerate(self.nodes)
             if self.rows[k] is None and self.entry[k] is None and node.atom is not None
         }
-        letters = {name: k for name, k in leaves.items() if name.isidentifier()}
-        return {name: self._held(k) for name, k in letters.items() if self.size == 1}
-
-    def _held(self, leaf: int) -> "Held":
-        entry = tuple(0 if k == leaf else None for k in range(len(self.nodes)))
-        return Held(self.y[leaf], replace(self, entry=entry).tangents)
+        own = {
+            name: tuple(0 if k == leaf else None for k in range(len(self.nodes)))
+            for name, leaf in leaves.items()
+            if name.isidentifier() and self.size == 1
+        }
+        return {n: (self.y[leaves[n]], replace(self, entry=own[n]).tangents) for n in own}
 
     @cached_property
     def above(self) -> tuple[int, ...]:
@@ -174,8 +104,7 @@ class ScalarLine:
         for args in self.args:
             bits = 0
             for a in args:
-                if a is not None:
-                    bits |= found[a] | 1 << a
+                bits |= 0 if a is None else found[a] | 1 << a
             found.append(bits)
         return tuple(found)
 
@@ -215,17 +144,18 @@ class ScalarLine:
     @cached_property
     def single(self) -> tuple[Array, ...]:
         """For each node 1 for the entries it is made of; nan where several are of one input."""
-        entries = [0 if e is None else 1 << e for e in self.entry]
-        for k, args in enumerate(self.args):
+        inside: list[int] = []
+        for args, entry in zip(self.args, self.entry, strict=True):
+            inside.append(0 if entry is None else 1 << entry)
             for a in args:
-                entries[k] |= entries[a] if a is not None else 0
+                inside[-1] |= inside[a] if a is not None else 0
         ones: dict[int, Array] = {}
-        for bits in set(entries):
+        for bits in set(inside):
             out = ones[bits] = np.array([float(bits >> e & 1) for e in range(self.size)])
             for part in self.slices.values():
                 if out[part].sum() > 1:
                     out[part] = np.nan
-        return tuple(ones[bits] for bits in entries)
+        return tuple(ones[bits] for bits in inside)
 
     @cached_property
     def slices(self) -> Mapping[str, slice]:
@@ -239,39 +169,53 @@ class ScalarLine:
         return [{n: row[part].reshape(self.shapes[n]) for n, part in slices} for row in flat]
 
 
-def align(runs: Sequence[Traced]) -> ScalarLine:
-    """Runs that took the same path, as one line over their points."""
-    first = runs[0]
-    place = {id(node): k for k, node in enumerate(first.nodes)}
-    by_node = list(zip(*([_floats(node) for node in run.nodes] for run in runs), strict=True))
-    y, u, v = (np.array([[here[i] for here in points] for points in by_node]) for i in range(3))
+def trace(case: Case) -> ScalarLine | None:
+    """The line of the path taken at the one point; None where the value is a constant.
+
+    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
+    """
+    made = count(1)
+
+    def observe(node: Symbolic) -> None:
+        node.span = case.where()
+        if next(made) > NODES:
+            raise OutOfBudget(f"the line has more than {NODES} steps here")
+
+    with settings(observer=observe), precision(BITS):
+        # in one order, so that the nodes are numbered alike however the inputs are declared
+        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
+        root = contract(case.function("symbolic", leaves), case.cotangent)
+        end = np.asarray(root, dtype=object).item()
+        if not isinstance(end, Symbolic):
+            return None
+        nodes = tuple(numbers.line([end]))
+        floats = list(map(_floats, nodes))
+    for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
+        if not leaves[name].shape:
+            leaves[name].item().atom = sympy.Symbol(name, real=True)
+    flat = [leaf for name in case.wrt for leaf in np.asarray(leaves[name]).flat]
+    zeros = {id(leaf) for name in case.zeros for leaf in np.asarray(leaves[name]).flat}
+    sums = {id(a): k for k, node in enumerate(nodes) for a in node.args if id(a) in zeros}
+    for leaf in flat:
+        if id(leaf) in sums:  # in words, the value that the program makes has its own name
+            nodes[sums[id(leaf)]].atom = leaf.atom
+    values = [nodes[sums[id(leaf)]].value if id(leaf) in sums else leaf.value for leaf in flat]
+    place = {id(node): k for k, node in enumerate(nodes)}
+    entry = {id(leaf): k for k, leaf in enumerate(flat)}
     return ScalarLine(
-        nodes=first.nodes,
-        rows=tuple(node.row for node in first.nodes),
-        spans=tuple(node.span if node.row is not None else None for node in first.nodes),
-        args=tuple(
-            tuple(place[id(a)] if type(a) is Symbolic else None for a in node.args)
-            for node in first.nodes
-        ),
-        entry=tuple(first.leaves.get(id(node)) for node in first.nodes),
-        y=y,
-        u=u,
-        v=v,
-        f=tuple(
-            tuple(np.array(slope) for slope in zip(*(here[3] for here in points), strict=True))
-            for points in by_node
-        ),
-        x=np.array([run.entries for run in runs]),
-        shapes=first.shapes,
-        sums=first.sums,
+        nodes=nodes,
+        rows=tuple(node.row for node in nodes),
+        spans=tuple(node.span if node.row is not None else None for node in nodes),
+        args=tuple(tuple(place.get(id(a)) for a in node.args) for node in nodes),
+        entry=tuple(entry.get(id(node)) for node in nodes),
+        y=np.array([[here[0]] for here in floats]),
+        u=np.array([[here[1]] for here in floats]),
+        v=np.array([[here[2]] for here in floats]),
+        f=tuple(tuple(np.array([slope]) for slope in here[3]) for here in floats),
+        x=np.array([list(map(middle, values))]),
+        shapes={name: leaves[name].shape for name in case.wrt},
+        sums=frozenset(sums.values()),
     )
-
-
-class Held(NamedTuple):
-    """A letter that is held: its value (P,), and the derivative of every node by it."""
-
-    value: Array
-    tangents: Sequence[Array | None]
 
 
 def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
@@ -286,7 +230,7 @@ def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
 
 def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
     """The lines of all cases, those on the same path together: (case numbers, line)."""
-    groups: dict[tuple[Value, ...], list[tuple[int, Traced]]] = defaultdict(list)
+    groups: dict[Key, list[tuple[int, ScalarLine]]] = defaultdict(list)
     for k, case in enumerate(cases):
         try:
             run = trace(case)
@@ -294,5 +238,20 @@ def lines(cases: Sequence[Case]) -> list[tuple[list[int], ScalarLine]]:
             return []
         if run is None or len(run.nodes) < 2:
             return []
-        groups[run.form].append((k, run))
-    return [([k for k, _ in found], align([run for _, run in found])) for found in groups.values()]
+        groups[run.rows, run.spans, run.args, run.entry].append((k, run))
+    return [([k for k, _ in some], _join([run for _, run in some])) for some in groups.values()]
+
+
+def _join(runs: Sequence[ScalarLine]) -> ScalarLine:
+    """Runs that took the same path, as one line over their points."""
+    return replace(
+        runs[0],
+        y=np.hstack([run.y for run in runs]),
+        u=np.hstack([run.u for run in runs]),
+        v=np.hstack([run.v for run in runs]),
+        f=tuple(
+            tuple(map(np.concatenate, zip(*slopes, strict=True)))
+            for slopes in zip(*(run.f for run in runs), strict=True)
+        ),
+        x=np.vstack([run.x for run in runs]),
+    )

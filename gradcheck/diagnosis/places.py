@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Held, Key, ScalarLine, Span
+from gradcheck.diagnosis.line import Key, ScalarLine, Span, Tangents
 from gradcheck.mistakes.operation import Operation
 from gradcheck.ops.row import Op
-from gradcheck.values import Array, Value
+from gradcheck.values import Array, Routine, Value
 
 Wrong = Callable[[Operation], Value]
-Tangents = Sequence[Array | None] | Mapping[int, Array | None]
+Held = tuple[Array, Tangents]  # a letter's value, and the derivatives by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,28 +34,29 @@ def places(line: ScalarLine) -> list[Place]:
     """All places of the line, in the order in which they are evaluated."""
     groups: dict[Key, list[int]] = defaultdict(list)
     for k, row in enumerate(line.rows):
-        if row is None or k in line.sums:
-            continue
-        if len(line.args[k]) <= 2 and line.tangents[k] is not None:
+        shown = row is not None and k not in line.sums and len(line.args[k]) <= 2
+        if row is not None and shown and line.tangents[k] is not None:
             varies = tuple(a is not None and line.tangents[a] is not None for a in line.args[k])
             spot = line.spans[k] if line.spans[k] is not None or not line.scalar else k
             groups[spot, row.name, varies].append(k)
-    return [_place(line, key, ks) for key, ks in groups.items()]
-
-
-def _place(line: ScalarLine, key: Key, ks: Sequence[int]) -> Place:
-    above = 0
-    for k in ks:
-        above |= line.above[k]
-    chained = any(above >> k & 1 for k in ks)
-    summed = chained and key[1] == "add"
-    if summed:
-        ks = [k for k in ks if not above >> k & 1]
-    return Place(key, line.spans[ks[0]], tuple(ks), summed, chained and not summed)
+    found = []
+    for key, ks in groups.items():
+        above = 0
+        for k in ks:
+            above |= line.above[k]
+        chained = any(above >> k & 1 for k in ks)
+        summed = chained and key[1] == "add"
+        outer = tuple(k for k in ks if not (summed and above >> k & 1))
+        found.append(Place(key, line.spans[outer[0]], outer, summed, chained and not summed))
+    return found
 
 
 def operation(
-    line: ScalarLine, ks: Sequence[int], d: Tangents, summed: bool = False, held: Held | None = None
+    line: ScalarLine,
+    ks: Sequence[int],
+    d: Tangents,
+    summed: bool = False,
+    held: Held | None = None,
 ) -> Operation:
     """The nodes of one place; `d[k]` may have leading axes for several hypotheses.
 
@@ -64,12 +65,7 @@ def operation(
     row, at = line.rows[ks[0]], list(ks)
     assert row is not None
     args = [line.args[k] for k in at]
-    u, v, du, dv = (
-        _wide(line.u[at]),
-        _wide(line.v[at]),
-        _tangents(args, 0, d),
-        _tangents(args, 1, d),
-    )
+    u, v, dv = _widen(line.u[at]), _widen(line.v[at]), _stack(args, 1, d)
     slopes = [line.f[k] for k in at]
     by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
     slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
@@ -80,12 +76,12 @@ def operation(
     )
     return Operation(
         op=row.name,
-        y=_wide(line.y[at]),
+        y=_widen(line.y[at]),
         u=u,
         v=v,
-        fu=_wide(np.array([s[0] for s in slopes])),
-        fv=_wide(np.array(by_v)),
-        du=du,
+        fu=_widen(np.array([s[0] for s in slopes])),
+        fv=_widen(np.array(by_v)),
+        du=_stack(args, 0, d),
         dv=dv,
         x=line.x[None, None],
         dx=np.array([line.single[k] for k in at])[:, None, None, :],
@@ -93,9 +89,9 @@ def operation(
         summed=summed,
         slope=slope,
         apply=apply,
-        hu=None if held is None else _tangents(args, 0, held.tangents),
-        hv=None if held is None else _tangents(args, 1, held.tangents),
-        h=None if held is None else held.value[None, None, :, None],
+        hu=None if held is None else _stack(args, 0, held[1]),
+        hv=None if held is None else _stack(args, 1, held[1]),
+        h=None if held is None else held[0][None, None, :, None],
         within=lambda i: _within(line, [each[i] for each in args], d),
     )
 
@@ -109,14 +105,12 @@ def _within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operatio
     return operation(line, nodes, d) if len(line.args[nodes[0]]) <= 2 else None
 
 
-def _wide(numbers: Array) -> Array:
+def _widen(numbers: Array) -> Array:
     """Axes (node, hypothesis, point, entry) for numbers by node and point."""
     return numbers[:, None, :, None]
 
 
-def _again(
-    row: Op, count: int, varying: int, u: Array, v: Array
-) -> tuple[Callable[[Value], Value], Callable[[Value], Value]]:
+def _again(row: Op, count: int, varying: int, u: Array, v: Array) -> tuple[Routine, Routine]:
     """The op's slope by its varying argument, and its value, at another value of that argument."""
 
     def arguments(z: Value) -> tuple[Value, ...]:
@@ -131,10 +125,9 @@ def _again(
     return slope, lambda z: row.forward(*arguments(z))
 
 
-def _tangents(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
-    if len(args[0]) <= i:
-        return None
-    found = [d[a] if (a := each[i]) is not None else None for each in args]
+def _stack(args: Sequence[tuple[int | None, ...]], i: int, d: Tangents) -> Array | None:
+    """The derivatives of the i-th arguments; None where one is a constant."""
+    found = [None if len(each) <= i or (a := each[i]) is None else d[a] for each in args]
     if any(part is None for part in found):
         return None
     stacked = np.array(found)

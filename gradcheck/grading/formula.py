@@ -7,7 +7,7 @@ typed numbers stay exact; any other one is a checked program of arrays.
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -49,43 +49,39 @@ class _Beyond(LookupError):
 
 # -- operations ------------------------------------------------------------------------------------
 
-CHOICE, BOTH, PLUS = "where", "and", "positive"
+CHOICE, BOTH, PLUS = "where", "both", "plus"
 BINARY: Mapping[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power",
 }  # fmt: skip
-FOLDED: Mapping[str, Callable[[Fraction, Fraction], Value]] = {
+# What a comparison asks, and its opposite: of balls neither may hold.
+TESTS: Mapping[str, tuple[Routine, Routine]] = {
+    "Lt": (operator.lt, operator.ge), "LtE": (operator.le, operator.gt),
+    "Gt": (operator.gt, operator.le), "GtE": (operator.ge, operator.lt),
+    "Eq": (operator.eq, operator.ne), "NotEq": (operator.ne, operator.eq),
+}  # fmt: skip
+FOLDED: Mapping[str, Routine] = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "power": operator.pow,
+    "divide": operator.truediv, "power": operator.pow, "negative": operator.neg,
 }  # fmt: skip
-# Each comparison, and its opposite: of balls neither may hold.
-TESTS: Mapping[type[ast.AST], tuple[str, Routine, Routine]] = {
-    ast.Lt: ("<", operator.lt, operator.ge), ast.LtE: ("<=", operator.le, operator.gt),
-    ast.Gt: (">", operator.gt, operator.le), ast.GtE: (">=", operator.ge, operator.lt),
-    ast.Eq: ("==", operator.eq, operator.ne), ast.NotEq: ("!=", operator.ne, operator.eq),
-}  # fmt: skip
-SIGNS = {sign: (holds, fails) for sign, holds, fails in TESTS.values()}
-LOGIC: Mapping[str, Routine] = {
-    CHOICE: lambda test, a, b: a if test else b,
-    BOTH: lambda a, b: a and b,
-}
-# Enclosures need no decision where the ops' own cells ask which side it is.
-ENCLOSED: Mapping[str, Routine] = {
-    "absolute": abs,
-    "sign": lambda x: x.sgn(),
-    "maximum": arb.max,
-    "minimum": arb.min,
-    "fmax": arb.max,
-    "fmin": arb.min,
-    "relu": lambda x: arb.max(x, arb(0)),
-}
 WAVES = ("sin", "cos", "tan", "sinh", "cosh", "tanh")
-QUICK: Mapping[str, Routine] = {  # on floats, where NumPy's own take ten times as long
+OF_ANY: Mapping[str, Routine] = {
+    CHOICE: lambda test, a, b: a if test else b,
+    BOTH: operator.and_,
+    PLUS: operator.pos,
+    "absolute": abs,
+}
+OF_FLOATS: Mapping[str, Routine] = {  # where NumPy's own take ten times as long
     **{name: getattr(math, name) for name in (*WAVES, "exp", "sqrt", "log")},
     **{f"arc{name}": getattr(math, f"a{name}") for name in WAVES},
+    **{name: holds for name, (holds, _) in TESTS.items()},
     **FOLDED,
-    "absolute": abs,
-    "negative": operator.neg,
+    **OF_ANY,
 }
+# Enclosures need no decision where the ops' own cells ask which side it is.
+OF_BALLS: Mapping[str, Routine] = {
+    "sign": lambda x: x.sgn(), "relu": lambda x: arb.max(x, arb(0)), "maximum": arb.max,
+    "minimum": arb.min, "fmax": arb.max, "fmin": arb.min, **OF_ANY,
+}  # fmt: skip
 NO_VALUE = (ArithmeticError, ValueError, TypeError)
 
 
@@ -99,92 +95,81 @@ def operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
         case ast.Call(ast.Name(name), args, []):
             return FORMULAS.function(name) or "", args
         case ast.Compare(left, [op], [right]):
-            return TESTS[type(op)][0], (left, right)
+            return type(op).__name__, (left, right)
     return "", ()
 
 
 @cache
-def rule_of(name: str) -> Routine:
+def on_balls(name: str) -> Routine:
     """An op on arbs; what the row says in terms of Balls is wrapped."""
-    if name in SIGNS:
-        return _comparison(*SIGNS[name])
-    if name in LOGIC or name in ENCLOSED:
-        return LOGIC.get(name) or ENCLOSED[name]
+    if name in OF_BALLS:
+        return OF_BALLS[name]
     row = TABLE.get(name)
-    if row is None or not row.elementwise or row.ball is None:
-        raise _Beyond(name)
-    if not isinstance(row.ball, Composed):
-        return row.ball
-    function = row.ball.function
+    cell = row.ball if row and row.elementwise else None
 
-    def rule(*args: arb) -> arb:
-        try:
-            result = function(*map(Ball, args))
-        except ValueError:  # where a ball holds no number, neither does the result
-            return arb("nan")
-        return result.x if type(result) is Ball else exact(result)
-
-    return rule
-
-
-def _comparison(holds: Routine, fails: Routine) -> Routine:
-    """A comparison of balls: true, false, or asking for more precision."""
-
-    def rule(a: arb, b: arb) -> bool:
+    def compare(a: arb, b: arb) -> bool:
+        holds, fails = TESTS[name]
         if holds(a, b):
             return True
         if fails(a, b):
             return False
         raise Undecided
 
-    return rule
+    def wrap(*args: arb) -> arb:
+        assert isinstance(cell, Composed)
+        try:
+            result = cell.function(*map(Ball, args))
+        except ValueError:  # where a ball holds no number, neither does the result
+            return arb("nan")
+        return result.x if type(result) is Ball else exact(result)
+
+    if name in TESTS:
+        return compare
+    if cell is None:
+        raise _Beyond(name)
+    return wrap if isinstance(cell, Composed) else cell
 
 
 @cache
 def on_floats(name: str) -> Routine:
     """An op on floats: nan where it has no value, a root of a negative number among them."""
-    row = TABLE.get(name)
-    if name in SIGNS:
-        function = SIGNS[name][0]
-    elif name in QUICK or name in LOGIC:
-        function = QUICK.get(name) or LOGIC[name]
-    else:
-        assert row is not None  # it has a rule on arbs
-        function = row.forward
-
-    quick = name in QUICK or name in LOGIC
+    row, known = TABLE.get(name), OF_FLOATS.get(name)
+    if known is None and row is not None and row.elementwise:
+        known = np.errstate(all="ignore")(row.forward)
+    if known is None:
+        raise LookupError(name)
 
     def rule(*args: float) -> float:
         try:
-            if quick:
-                return float(function(*args))
-            with np.errstate(all="ignore"):
-                return float(function(*args))
+            return float(known(*args))
         except NO_VALUE:
             return math.nan
 
     return rule
 
 
-def fold(name: str, a: Fraction | str | None, b: Value = None) -> Fraction | None:
+def fold(name: str, numbers: Sequence[Value]) -> Fraction | None:
     """The exact result of an operation on typed numbers, while it stays short; else None."""
-    if not isinstance(a, Fraction):
+    if name not in FOLDED or not all(isinstance(number, Fraction) for number in numbers):
         return None
-    if name == "negative":
-        return -a
-    if name not in FOLDED or not isinstance(b, Fraction) or (b == 0 and name == "divide"):
+    a, b = numbers[0], numbers[-1]
+    if name == "divide" and b == 0:
         return None
     if name == "power" and (
         b.denominator != 1 or abs(b) > ANSWER_EXPONENT or (a == 0 and b < 0) or _is_long(a, abs(b))
     ):
         return None
-    result = Fraction(FOLDED[name](a, b))
-    return None if _is_long(result, Fraction(1)) else result
+    result = Fraction(FOLDED[name](*numbers))
+    return None if _is_long(result, Fraction(1)) and name != "negative" else result
 
 
 def _is_long(value: Fraction, times: Fraction) -> bool:
     bits = value.numerator.bit_length() + value.denominator.bit_length()
     return bits * times > LONGEST
+
+
+def is_near(value: float, due: float) -> bool:
+    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
 
 
 # -- single numbers --------------------------------------------------------------------------------
@@ -200,10 +185,7 @@ class Step(NamedTuple):
 
 
 class Line:
-    """Slots in an order in which they can be computed: numbers, entries of inputs, operations.
-
-    Trees are kept by whoever adds them: a node that was added is known by its identity.
-    """
+    """Slots in an order in which they can be computed: numbers, entries of inputs, operations."""
 
     def __init__(self, text: str, shapes: Shapes) -> None:
         self.text, self.shapes = text, shapes
@@ -212,39 +194,26 @@ class Line:
         self.steps: dict[int, Step] = {}
         self.found: dict[Value, int] = {}
         self.tests: set[int] = set()
-        self.nodes: dict[int, int] = {}
         self.known: dict[int, list[Value]] = {}
         self.end = 0
 
     def add(self, node: ast.expr) -> int:
         """The slot of a node's number; what is equal has one. Raises _Beyond where it has none."""
-        at = self.nodes.get(id(node))
-        if at is None:
-            at = self.nodes[id(node)] = self._add(node)
-        return at
-
-    def _add(self, node: ast.expr) -> int:
         if isinstance(node, ast.Name):
             if node.id in CONSTANTS and node.id not in self.shapes:
                 return self._slot(node.id, self.numbers, node.id)
             return self._leaf(node.id, ())
         if isinstance(node, ast.Constant):
-            return self._number(node.value)
+            value: Value = node.value
+            if isinstance(value, bool) or not isinstance(value, int | Fraction):
+                raise _Beyond(value)
+            return self._number(Fraction(value))
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            index = node.slice
-            parts = index.elts if isinstance(index, ast.Tuple) else [index]
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return self._leaf(node.value.id, tuple(map(_index, parts)))
         name, operands = operation(node)
         args = tuple([self.add(operand) for operand in operands])
-        if self.tests or name in SIGNS:
-            return self._test(node, name, args)
-        return self._apply(node, name, args)
-
-    def _number(self, value: Value) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | Fraction):
-            raise _Beyond(value)
-        key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
-        return self._slot(key, self.numbers, Fraction(value))
+        return self._test(node, name, args) if self.tests else self._apply(node, name, args)
 
     def _slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
         at = self.found.get(key)
@@ -252,6 +221,10 @@ class Line:
             at = self.found[key] = len(self.found)
             kind[at] = new
         return at
+
+    def _number(self, value: Fraction) -> int:
+        key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
+        return self._slot(key, self.numbers, value)
 
     def _leaf(self, name: str, index: tuple[int, ...]) -> int:
         shape = self.shapes.get(name)
@@ -265,30 +238,31 @@ class Line:
         """An op of the table; of typed numbers the exact result, while it is short."""
         if name == PLUS:
             return args[0]
-        if args and len(args) <= 2 and args[0] in self.numbers:
-            folded = fold(name, *[self.numbers.get(i) for i in args])
+        if args and args[0] in self.numbers:
+            folded = fold(name, [self.numbers.get(i) for i in args])
             if folded is not None:
                 return self._number(folded)
         if isinstance(node, ast.Call):
             row = TABLE.get(name)
             if row is None or row.params or row.arrange or len(args) != row.operands:
                 raise _Beyond(name)
+            if name == CHOICE and args[0] not in self.tests:
+                raise _Beyond(name)
         at = self.found.get((name, *args))
         if at is None:
             at = self.found[name, *args] = len(self.found)
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
-            self.steps[at] = Step(rule_of(name), args, name, place)
+            self.steps[at] = Step(on_balls(name), args, name, place)
+            self.tests |= {at} if name in TESTS or name == BOTH else set()
         return at
 
     def _test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
-        """A comparison, two that hold together, or a choice: no others are made of comparisons."""
+        """Of comparisons there are two that hold together, and the one of a choice."""
         are_tests = [slot in self.tests for slot in args]
         both = name == "multiply" and all(are_tests)
         if any(are_tests) and not both and (name != CHOICE or are_tests != [True, False, False]):
             raise _Beyond(name)
-        at = self._apply(node, BOTH if both else name, args)
-        self.tests |= {at} if both or name in SIGNS else set()
-        return at
+        return self._apply(node, BOTH if both else name, args)
 
     # -- at a point --------------------------------------------------------------------------------
 
@@ -337,35 +311,31 @@ class Line:
             raise NoValue(f"`{piece}` has no value" if piece else "none of its cases holds")
 
 
-class Floats(dict[int, float]):
-    """What is in a line's slots at a point of floats, worked out when asked for; nan for no value.
+class Floats:
+    """The same operations at a point of floats, of pieces of trees; nan where there is no value.
 
-    What is not known here (LookupError) may be anything.
+    What is not known here (LookupError) may be anything. Pieces are known by their identity.
     """
 
-    def __init__(self, line: Line, point: Mapping[str, float]) -> None:
-        super().__init__()
-        self.line, self.point = line, point
+    def __init__(self, point: Mapping[str, float]) -> None:
+        self.point = point
+        self.known: dict[int, tuple[float, ast.expr]] = {}
 
-    def __missing__(self, slot: int) -> float:
-        line = self.line
-        if slot in line.steps:
-            _, args, name, _ = line.steps[slot]
-            value: float = on_floats(name)(*[self[i] for i in args])
-        elif slot in line.leaves:
-            name, index = line.leaves[slot]
-            if index:
-                raise LookupError(name)
-            value = self.point[name]
-        else:
-            number = line.numbers[slot]
-            value = CONSTANTS[number][0] if isinstance(number, str) else float(number)
-        self[slot] = value
-        return value
+    def value(self, node: ast.expr) -> float:
+        """What a piece comes to."""
+        if id(node) not in self.known:
+            self.known[id(node)] = self._evaluate(node), node
+        return self.known[id(node)][0]
 
-
-def is_near(value: float, due: float) -> bool:
-    return abs(value - due) <= CLOSE * max(abs(value), abs(due))
+    def _evaluate(self, node: ast.expr) -> float:
+        if isinstance(node, ast.Name):
+            known = node.id in self.point
+            return self.point[node.id] if known else CONSTANTS[node.id][0]
+        if isinstance(node, ast.Constant):
+            return float(node.value)  # type: ignore[arg-type]
+        name, operands = operation(node)
+        found: float = on_floats(name)(*[self.value(operand) for operand in operands])
+        return found
 
 
 def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:

@@ -8,7 +8,7 @@ from gradcheck.answers import Formula, misfit, other_readings
 from gradcheck.answers.brackets import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
-from gradcheck.grading.formula import Floats, Line, Readings, is_near
+from gradcheck.grading.formula import Floats, Readings, is_near
 from gradcheck.grading.gradients import of_gradient
 from gradcheck.grading.judgement import FAILURES, Judgement
 from gradcheck.grading.key import Key
@@ -52,13 +52,9 @@ def judge(
 def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Other]:
     """The formula with other brackets, where a look at floats does not rule it out."""
     looks = key.looks(part)[:1]
-    line = Line(formula.text, {name: entry.shape for name, entry in key.scope.inputs.items()})
-    points = [Floats(line, look.point) for look in looks]
-    kept = []  # nodes are known by their identity
     for other in rebracket(formula):
-        kept.append(other)
         with suppress(LookupError):  # what is not known may be anything
-            if points and not is_near(points[0][line.add(other.tree.body)], looks[0].due):
+            if not all(is_near(Floats(x.point).value(other.tree.body), x.due) for x in looks):
                 continue
         yield other
 

@@ -17,7 +17,7 @@ from flint import arb
 
 from gradcheck.answers import echo
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.formula import SIGNS, Line, Readings, Step, line_from_tree
+from gradcheck.grading.formula import TESTS, Line, Readings, Step, line_from_tree
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.language.kinds import FORMULAS
@@ -44,7 +44,7 @@ def knots_of(line: Line) -> list[Knot]:
     found: list[Knot] = []
     for step in line.steps.values():
         row = TABLE.get(step.name)
-        rules = [operator.sub] if step.name in SIGNS else knots(row.kinks) if row else ()
+        rules = [operator.sub] if step.name in TESTS else knots(row.kinks) if row else ()
         found += [(knot, step.args) for knot in rules]
         inner = line.steps.get(step.args[0])
         if step.name in ("sqrt", "power") and inner and _is_square(line, inner):

@@ -24,9 +24,9 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.formula import (
     NO_VALUE,
+    PLUS,
     WAVES,
     Floats,
-    Line,
     is_near,
     on_floats,
     operation,
@@ -82,7 +82,7 @@ SOLVED: Mapping[str, tuple[Routine, ...]] = {
     "divide": (lambda due, a, b: due * b, lambda due, a, b: a / due),
     "power": (_root, lambda due, a, b: math.log(due) / math.log(a)),
     "negative": (lambda due, a: -due,),
-    "positive": (lambda due, a: due,),
+    PLUS: (lambda due, a: due,),
     "exp": (lambda due, a: math.log(due),),
     "log": (lambda due, a: math.exp(due),),
     "sqrt": (lambda due, a: due * due,),
@@ -94,15 +94,14 @@ class Search:
 
     def __init__(self, key: Key, part: Part, formula: Formula) -> None:
         """Nothing is known of it, without a point, where it is not of single numbers."""
-        shapes = {name: entry.shape for name, entry in key.scope.inputs.items()}
         looks = key.looks(part) if part.name in key.problem.wrt else ()
-        self.body, self.line = formula.tree.body, Line(formula.text, shapes)
+        self.body = formula.tree.body
         self.nodes = [self.body]
         self.above: dict[int, ast.expr] = {}
         for node in self.nodes if looks else ():
             self.nodes.extend(operation(node)[1])
             self.above |= {id(piece): node for piece in operation(node)[1]}
-        self.points = [Floats(self.line, look.point) for look in looks]
+        self.points = [Floats(look.point) for look in looks]
         self.dues = [self._solve(x, look.due) for x, look in zip(self.points, looks, strict=True)]
 
     def _solve(self, point: Floats, due: float) -> dict[int, float | None]:
@@ -114,23 +113,19 @@ class Search:
                 found[id(piece)], number = None, math.nan
                 with suppress(*NO_VALUE):
                     if above is not None and name in SOLVED:
-                        number = SOLVED[name][i](above, *[self.at(point, each) for each in pieces])
+                        number = SOLVED[name][i](above, *map(point.value, pieces))
                 if math.isfinite(number):
                     found[id(piece)] = number
         return found
 
-    def at(self, point: Floats, node: ast.expr) -> float:
-        """The value of a piece, of the formula's own or of one that may stand there."""
-        return point[self.line.add(node)]
-
     def fits(self, node: ast.expr, new: ast.expr) -> bool:
         """Whether a new piece in a node's place may make the whole the one that is due."""
         for point, dues in zip(self.points, self.dues, strict=True):
-            value, here = self.at(point, new), node
+            value, here = point.value(new), node
             while (due := dues[id(here)]) is None:
                 above = self.above[id(here)]
                 name, pieces = operation(above)
-                values = [value if piece is here else self.at(point, piece) for piece in pieces]
+                values = [value if piece is here else point.value(piece) for piece in pieces]
                 value, here = on_floats(name)(*values), above
             if not is_near(value, due):
                 return False
@@ -267,7 +262,7 @@ def _differ(first: ast.operator, second: ast.operator) -> bool:
 
 def _of_values(search: Search, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
     """What is due in its place: its square, a number times it, a value of the program, or that."""
-    has = np.array([search.at(point, node) for point in search.points])
+    has = np.array([point.value(node) for point in search.points])
     due = np.array([dues[id(node)] for dues in search.dues], dtype=float)
     with np.errstate(all="ignore"):
         ratio = due / has
