@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import restrict
 from gradcheck.web import work
+from gradcheck.web.practice import find_part
 from gradcheck.web.requests import practice_of, sender_of, student_of
 
 DEEP = 12  # lists and objects in one another
@@ -20,10 +21,10 @@ async def check(request: Request) -> Response:
     asked, practice = await _read_object(request), practice_of(request)
     sender, student = sender_of(request), student_of(request)
     problem = await practice.find(sender, student, _text(asked, "problem"))
-    posed = practice.find_posed(problem, _text(asked, "part")) if problem else None
-    if posed is None:
+    part = find_part(problem, _text(asked, "part")) if problem else None
+    if problem is None or part is None:
         raise HTTPException(404, "there is no such problem, or no such part: name both")
-    line = await practice.judge(sender, student, posed, asked.get("answer"))
+    line = await practice.judge(sender, student, problem, part, asked.get("answer"))
     return JSONResponse(restrict(line, practice.settings.feedback))
 
 

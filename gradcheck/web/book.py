@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,15 +21,6 @@ from gradcheck.problem.variants import draw_of
 
 
 @dataclass(frozen=True)
-class Posed:
-    """A part of a problem with the fingerprint of that problem."""
-
-    problem: Problem
-    fingerprint: str
-    part: Part
-
-
-@dataclass(frozen=True)
 class Attempt:
     """What a student tried at a part, and how it was judged; `at` in UTC."""
 
@@ -40,14 +31,9 @@ class Attempt:
     at: str
 
     @property
-    def answer(self) -> Any:
-        """What was typed."""
-        return json.loads(self.line)["answer"]
-
-    @property
-    def mistakes(self) -> tuple[str, ...]:
-        """The mistakes that fit, by their ids."""
-        return tuple(each["id"] for each in json.loads(self.line)["mistakes"] or ())
+    def said(self) -> dict[str, Any]:
+        """All that was told of it."""
+        return dict(json.loads(self.line))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +66,9 @@ class Course:
     def beside(self, id: str) -> tuple[Problem | None, Problem | None]:
         """The problems before and after one in its set."""
         for _, own in self.sets:
-            ids = [problem.id for problem in own]
-            if id in ids:
-                k = ids.index(id)
-                return (own[k - 1] if k else None), (own[k + 1] if k + 1 < len(own) else None)
+            for before, each, after in zip([None, *own], own, [*own[1:], None], strict=False):
+                if each.id == id:
+                    return before, after
         return None, None
 
 
@@ -93,15 +78,15 @@ Given = ParamSpec("Given")
 
 def in_thread(
     method: Callable[Concatenate["Book", Given], Found],
-) -> Callable[Concatenate["Book", Given], Coroutine[Any, Any, Found]]:
+) -> Callable[Concatenate["Book", Given], Awaitable[Found]]:
     """A method that is done by the thread of the ledger, and awaited."""
 
     @wraps(method)
-    async def wait(book: "Book", /, *given: Given.args, **named: Given.kwargs) -> Found:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(book.thread, lambda: method(book, *given, **named))
+    def begin(book: "Book", /, *given: Given.args, **named: Given.kwargs) -> Awaitable[Found]:
+        task = partial(method, book, *given, **named)
+        return asyncio.get_running_loop().run_in_executor(book.thread, task)
 
-    return wait
+    return begin
 
 
 class Book:
@@ -118,10 +103,11 @@ class Book:
         self.ledger = Ledger(self.path)
         self.missing = []
         for id, problem in course.problems.items():
-            print_ = fingerprint(problem)
-            self.ledger.add_problem(id, print_, about(problem))
+            self.ledger.add_problem(id, fingerprint(problem), about(problem))
             for part in problem.parts:
-                number = self._settle(Posed(problem, print_, part), None, _missing(problem, part))
+                worth = problem.points * part.weight
+                judged = Judgement("", id, part.name, None, "missing", 0.0, worth)
+                number = self._settle(problem, part, None, pack(judged, ""))
                 self.missing.append((id, part.name, number))
         title = next((s.title for s, _ in course.sets if s.title), "")
         self.ledger.know("title", self.ledger.fact("title") or title)
@@ -129,26 +115,37 @@ class Book:
         self.ledger.know("complete", "yes")
         self.ledger.save()
 
-    @in_thread
-    def _close(self) -> None:
-        self.ledger.close()
-
     async def close(self) -> None:
         """Commit, and let the thread go."""
-        await self._close()
+        await asyncio.get_running_loop().run_in_executor(self.thread, self.ledger.close)
         self.thread.shutdown()
 
     @in_thread
-    def find_judged(self, posed: Posed, answer: Any) -> JudgedAnswer | None:
+    def find_judged(self, problem: Problem, part: Part, answer: Any) -> JudgedAnswer | None:
         """The judgement of an answer that somebody has given before."""
-        return self._find(posed, pack_answer(answer))
+        return self._find(problem, part, pack_answer(answer))
 
     @in_thread
-    def keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
+    def keep(
+        self, student: str, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer
+    ) -> None:
         """Keep an attempt, committed when this returns; what was right once stays the answer."""
         try:
             self._enrol(student)
-            self._keep(student, posed, answer, judged)
+            number = self._settle(problem, part, answer, judged)
+            standing = (
+                "SELECT verdict FROM answers JOIN questions ON number = question"
+                " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
+            )
+            place = student, problem.id, part.name
+            if judged.verdict == "right" or self._row(standing, *place) != ("right",):
+                print_, given = fingerprint(problem), {part.name: answer}
+                self.ledger.take(student, problem.id, print_, given)
+            last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
+            if self._row(last, student) != (number,):  # a hint is no new attempt
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
+                self.ledger.db.execute(sql, (student, number, now))
             self.ledger.save()
         except BaseException:  # half an attempt is none
             self.ledger.db.rollback()
@@ -174,47 +171,27 @@ class Book:
         )
         return [Attempt(*row) for row in self.ledger.db.execute(sql, (student,))]
 
-    def _find(self, posed: Posed, packed: str) -> JudgedAnswer | None:
-        hash = question(posed.fingerprint, posed.part.name, packed)
+    def _row(self, sql: str, *given: Any) -> Any:
+        return self.ledger.db.execute(sql, given).fetchone()
+
+    def _find(self, problem: Problem, part: Part, packed: str) -> JudgedAnswer | None:
+        hash = question(fingerprint(problem), part.name, packed)
         sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line NOT NULL"
-        row = self.ledger.db.execute(sql, (hash,)).fetchone()
+        row = self._row(sql, hash)
         return JudgedAnswer(*row) if row else None
 
     def _enrol(self, student: str) -> None:
         """Put a student into the ledger to whom everything is missing; once."""
-        db = self.ledger.db
-        if not db.execute("SELECT 1 FROM students WHERE name = ?", (student,)).fetchone():
+        if not self._row("SELECT 1 FROM students WHERE name = ?", student):
             self.ledger.add_student(student, "", "")
             rows = ((student, *row) for row in self.missing)
-            db.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)", rows)
+            sql = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, 1)"
+            self.ledger.db.executemany(sql, rows)
 
-    def _keep(self, student: str, posed: Posed, answer: Any, judged: JudgedAnswer) -> None:
-        db, place = self.ledger.db, (posed.problem.id, posed.part.name)
-        number = self._settle(posed, answer, judged)
-        standing = (
-            "SELECT verdict FROM answers JOIN questions ON number = question"
-            " WHERE student = ? AND answers.problem = ? AND answers.part = ?"
-        )
-        before = db.execute(standing, (student, *place)).fetchone()
-        if judged.verdict == "right" or before != ("right",):
-            self.ledger.take(student, place[0], posed.fingerprint, {place[1]: answer})
-        last = "SELECT question FROM attempts WHERE student = ? ORDER BY number DESC LIMIT 1"
-        if db.execute(last, (student,)).fetchone() != (number,):  # a hint is no new attempt
-            now = datetime.now(UTC).isoformat(timespec="seconds")
-            sql = "INSERT INTO attempts (student, question, at) VALUES (?, ?, ?)"
-            db.execute(sql, (student, number, now))
-
-    def _settle(self, posed: Posed, answer: Any, judged: JudgedAnswer) -> int:
+    def _settle(self, problem: Problem, part: Part, answer: Any, judged: JudgedAnswer) -> int:
         """Put a judgement where no other is; the number of the question."""
         packed = pack_answer(answer)
-        number = self.ledger.number(posed.problem.id, posed.fingerprint, posed.part.name, packed)
-        if self._find(posed, packed) is None:
+        number = self.ledger.number(problem.id, fingerprint(problem), part.name, packed)
+        if self._find(problem, part, packed) is None:
             self.ledger.settle([judged._replace(number=number)])
         return number
-
-
-def _missing(problem: Problem, part: Part) -> JudgedAnswer:
-    """The judgement of no answer, which needs no judge."""
-    worth = problem.points * part.weight
-    base = Judgement("", problem.id, part.name, None, "missing", 0.0, worth)
-    return pack(base, "")

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -22,9 +21,8 @@ from gradcheck.report.judgements import restrict
 from gradcheck.report.pages import templates
 from gradcheck.report.prose import mathml
 from gradcheck.web import work
-from gradcheck.web.book import Posed
 from gradcheck.web.plot import plot
-from gradcheck.web.practice import LEVELS, NOTHING, Practice, find_made, like, next_for
+from gradcheck.web.practice import LEVELS, find_made, find_part, like, next_for
 from gradcheck.web.requests import (
     admit,
     answer_of,
@@ -50,6 +48,10 @@ STATES = {
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")
 SHORT = 60  # characters of a program that is shown in the list
+NOTHING = {
+    **dict.fromkeys(("line", "level", "more", "empty", "place", "curve", "given_up", "solution")),
+    "typed": "",
+}
 HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
 
@@ -135,69 +137,78 @@ def state(problem: Problem, marks: Mapping[tuple[str, str], str]) -> str:
 
 async def problem(request: Request) -> Response:
     """One problem; with POST, an answer to one of its parts judged."""
-    practice, student = practice_of(request), student_of(request)
-    found = await practice.find(sender_of(request), student, request.path_params["id"])
+    practice, student, sender = practice_of(request), student_of(request), sender_of(request)
+    found = await practice.find(sender, student, request.path_params["id"])
     if found is None:
         return failure_page(request, 404, "There is no such problem", "Choose one from the list.")
     if why := (await practice.queue.prepare(found.id)).get("why"):
         return failure_page(request, 404, "This problem cannot be asked", why)
-    given = await _earlier(practice, student, found)
+    given: dict[str, Any] = {part.name: dict(NOTHING) for part in found.parts}
+    for attempt in await practice.book.history(student):
+        if attempt.problem == found.id and attempt.part in given:
+            given[attempt.part]["typed"] = attempt.said["answer"]
     if request.method == "POST":
         form = await request.form(max_files=0, max_fields=200)
-        posed = practice.find_posed(found, str(form.get("part", "")))
-        if posed is None:
+        part = find_part(found, str(form.get("part", "")))
+        if part is None:
             return failure_page(request, 404, "There is no such part", "Go back and try again.")
-        given[posed.part.name] = await _judge_form(request, posed, form)
-    return await _problem_page(request, found, given)
+        given[part.name] |= await _judge_form(request, found, part, form)
+    marks = await practice.book.marks(student)
+    drawn = await practice.draw_page(sender, found)
+    lines = [each["line"] for each in given.values() if each["line"]]
+    fresh = {(found.id, line["part"]): line["verdict"] for line in lines}
+    solved = state(found, marks | fresh) == "solved"
+    before, after = practice.course.beside(found.id)
+    return page(
+        request,
+        "problem.html",
+        problem=found,
+        parts=[_part(found, part, given[part.name], drawn, marks) for part in found.parts],
+        drawn=drawn,
+        solved=solved,
+        open=solved or all(part.form != "program" for part in found.parts),
+        lines=lines,
+        again=like(found.id),
+        before=before,
+        after=after,
+    )
 
 
-async def _earlier(practice: Practice, student: str, found: Problem) -> dict[str, Any]:
-    last: dict[str, Any] = {}
-    for attempt in await practice.book.history(student):
-        if attempt.problem == found.id:
-            last[attempt.part] = {"typed": attempt.answer, "line": None}
-    return last
-
-
-async def _judge_form(request: Request, posed: Posed, form: FormData) -> dict[str, Any]:
+async def _judge_form(
+    request: Request, problem: Problem, part: Part, form: FormData
+) -> dict[str, Any]:
     """An answer judged, with as much told of it as is asked for."""
     practice, sender = practice_of(request), sender_of(request)
-    answer = answer_of(form, _shape(posed.problem, posed.part))
-    most = LEVELS.index(practice.settings.feedback)
-    level = min(_level(form), most)
+    answer = answer_of(form, _shape(problem, part))
     if answer is None:
-        return {"typed": "", "line": None, "empty": True}
-    full = await practice.judge(sender, student_of(request), posed, answer)
-    seen = NOTHING
+        return {"typed": "", "empty": True}
+    asked, most = str(form.get("level", "0")), LEVELS.index(practice.settings.feedback)
+    level = min({"1": 1, "2": 2, "3": 3, "solution": FULL}.get(asked, 0), most)
+    full = await practice.judge(sender, student_of(request), problem, part, answer)
+    told = {"typed": answer, "line": restrict(full, LEVELS[level]), "level": level}
     if full["verdict"] in ("right", "wrong"):
-        seen = await practice.place_judged(sender, posed, full)
+        told |= await practice.place_judged(sender, problem, full)
     if level < LEVELS.index("place"):
-        seen = {**seen, "place": None}
-    line = restrict(full, LEVELS[level])
-    told = {"typed": answer, "line": line, "level": level, "more": _more(full, level, most), **seen}
+        told["place"] = None
+    told["more"] = _more(full, level, most)
     told["given_up"] = most == FULL and full["verdict"] == "wrong" and not told["more"]
-    if told["given_up"] and form.get("level") == "solution":
-        told["solution"] = await practice.solve(sender, posed, full.get("variant") or {})
+    if told["given_up"] and asked == "solution":
+        drawn = practice.asking(problem), full.get("variant") or {}
+        told["solution"] = await practice.ask(sender, {}, work.solve, *drawn)
     return told
 
 
 def _more(full: Mapping[str, Any], level: int, most: int) -> int:
-    """The next level of hints that tells more of a wrong answer; 0 where none does."""
+    """The next level of hints that tells more of a wrong answer; 0 where none does.
+
+    That there is no name for a mistake is told at once, with all remarks.
+    """
+    told = [restrict(full, name) for name in LEVELS]
     if full["verdict"] != "wrong":
         return 0
-    now = restrict(full, LEVELS[level])
-    if not full["mistakes"]:  # that there is no name for it is told at once, with all remarks
-        return (
-            most
-            if level < most and restrict(full, LEVELS[most])["remarks"] != now["remarks"]
-            else 0
-        )
-    return next((k for k in range(level + 1, most + 1) if restrict(full, LEVELS[k]) != now), 0)
-
-
-def _level(form: FormData) -> int:
-    asked = str(form.get("level", "0"))
-    return FULL if asked == "solution" else int(asked) if asked in ("0", "1", "2", "3") else 0
+    if not full["mistakes"]:
+        return most if told[most]["remarks"] != told[level]["remarks"] else 0
+    return next((k for k in range(level + 1, most + 1) if told[k] != told[level]), 0)
 
 
 def _shape(problem: Problem, part: Part) -> tuple[int, ...]:
@@ -206,40 +217,14 @@ def _shape(problem: Problem, part: Part) -> tuple[int, ...]:
     return entry.shape if entry is not None and part.ask is None else ()
 
 
-async def _problem_page(request: Request, found: Problem, given: dict[str, Any]) -> Response:
-    practice = practice_of(request)
-    marks = await practice.book.marks(student_of(request))
-    fresh = {
-        (found.id, name): each["line"]["verdict"] for name, each in given.items() if each["line"]
-    }
-    drawn = await practice.draw_page(sender_of(request), found)
-    parts = [_part(found, part, given.get(part.name), drawn, marks) for part in found.parts]
-    before, after = practice.course.beside(found.id)
-    return page(
-        request,
-        "problem.html",
-        problem=found,
-        parts=parts,
-        drawn=drawn,
-        solved=(solved := state(found, marks | fresh) == "solved"),
-        open=solved or all(part.form != "program" for part in found.parts),
-        lines=[each["line"] for each in given.values() if each["line"]],
-        again=like(found.id),
-        before=before,
-        after=after,
-    )
-
-
 def _part(
     problem: Problem, part: Part, given: Any, drawn: Mapping[str, Any], marks: Mapping[Any, str]
 ) -> dict[str, Any]:
     """What is shown of a part: its box, and what came of the answer in it."""
-    shape = _shape(problem, part)
-    given = given or {"typed": "", "line": None}
-    answer = given["typed"]
+    shape, answer = _shape(problem, part), given["typed"]
     curves = (drawn.get("curves") or {}).get(part.name)
-    seen = given["line"] and given.get("curve") and curves
     return {
+        **given,
         "name": part.name,
         "program": part.form == "program",
         "asked": part.ask.source if part.ask else "",
@@ -249,14 +234,8 @@ def _part(
         "typed": answer if isinstance(answer, str) else "",
         "mark": marks.get((problem.id, part.name), ""),
         "next": next_for(given["line"]) if given["line"] else "",
-        "plot": _plot(part.name, curves, given["curve"]) if seen else "",
-        **{key: given.get(key) for key in ("line", "level", "more", "empty", "place")},
-        **{key: given.get(key) for key in ("given_up", "solution")},
+        "plot": plot(part.name, curves, given["curve"]) if given["curve"] and curves else "",
     }
-
-
-def _plot(part: str, curves: Any, yours: Any) -> Markup:
-    return Markup(plot(part, curves, yours)) if curves else Markup("")
 
 
 async def free(request: Request) -> Response:
@@ -269,10 +248,8 @@ async def free(request: Request) -> Response:
         other = {"complaint": {"complaint": "this takes too long to be looked at", "source": ""}}
         typed = asked["f"], given[:20], asked["wrt"], asked["answer"]
         said = await practice_of(request).ask(sender_of(request), other, work.free, *typed)
-    picture = Markup("")
-    if said and said.get("drawn"):
-        curves = said["drawn"]["curves"].get(said["part"])
-        picture = _plot(said["part"], curves, said.get("curve"))
+    curves = said["drawn"]["curves"].get(said["part"]) if said and said.get("drawn") else None
+    picture = plot(said["part"], curves, said.get("curve")) if curves else ""
     return page(request, "free.html", asked=asked, said=said, plot=picture)
 
 
@@ -285,8 +262,9 @@ async def mistakes(request: Request) -> Response:
     shows = {id: (await practice.queue.prepare(id)).get("shows", ()) for id in tried}
     problems = practice.course.problems
     made = [
-        (each, restrict(json.loads(each.last.line), level), problems.get(each.last.problem))
+        (each, restrict(last.said, level), problems.get(last.problem))
         for each in find_made(student, history, shows)
+        for last in each.attempts[-1:]
     ]
     return page(request, "mistakes.html", made=made, told=level != "verdict", states=STATES)
 

@@ -1,75 +1,50 @@
-"""The plot of a function, its derivative and an answer, as SVG in the page's own colours."""
+"""What the template draws of a function, its derivative and an answer: ticks, paths and words."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 Curve = Sequence[Sequence[float | None]]
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 10, 26
-WINDOW = (
-    f'x="{LEFT}" y="{TOP}" width="{WIDTH - LEFT - RIGHT}" height="{HEIGHT - TOP - BOTTOM}" '
-    f'viewBox="{LEFT} {TOP} {WIDTH - LEFT - RIGHT} {HEIGHT - TOP - BOTTOM}"'
-)
+LEFT, RIGHT, TOP, BOTTOM = 46, WIDTH - 12, 10, HEIGHT - 26
 TICKS = 5
 TRIMMED = 0.04  # of a curve's highest and lowest values may leave the picture
-KINDS = ("f", "slope", "yours")
 
 
-def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> str:
-    """The picture as an `svg` element."""
+def plot(part: str, curves: Mapping[str, Any], yours: Curve | None) -> dict[str, Any]:
+    """The picture, with places in its own units; nothing where there is no value."""
     lines = {"f": curves["f"], "slope": curves["slope"]} | ({"yours": yours} if yours else {})
-    low, high = _range(lines)
-    if high <= low:
-        return ""
-    frame = _Frame(curves["f"][0][0], curves["f"][-1][0], low, high)
-    body = [*frame.grid(part, curves["at"])]
-    drawn = (line for kind in KINDS if kind in lines for line in frame.curve(kind, lines[kind]))
-    body.append(f"<svg {WINDOW}>{''.join(drawn)}</svg>")  # what leaves the window is cut off
-    words = escape(_words(part, lines), quote=True)
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}"'
-    return f'<svg class="plot" {size} role="img" aria-label="{words}">{"".join(body)}</svg>'
+    low, high = _find_range(lines)
+    left, right = (float(curves["f"][k][0]) for k in (0, -1))
 
+    def across(x: float) -> float:
+        return round(LEFT + (RIGHT - LEFT) * (x - left) / (right - left), 1)
 
-class _Frame:
-    """From numbers to places in the picture."""
+    def up(y: float) -> float:
+        return round(TOP + (BOTTOM - TOP) * (high - y) / (high - low), 1)
 
-    def __init__(self, left: float, right: float, low: float, high: float) -> None:
-        self.left, self.right, self.low, self.high = left, right, low, high
-
-    def x(self, value: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (value - self.left) / (self.right - self.left)
-
-    def y(self, value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
-
-    def grid(self, part: str, at: float) -> Iterator[str]:
-        """Lines at round numbers, their labels, and the given point."""
-        for value in ticks(self.low, self.high):
-            y = self.y(value)
-            kind = "zero" if value == 0 else "grid"
-            yield f'<path class="{kind}" d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}"/>'
-            yield f'<text x="{LEFT - 6}" y="{y + 3.5:.1f}" text-anchor="end">{value:g}</text>'
-        for value in ticks(self.left, self.right):
-            x, y = self.x(value), HEIGHT - BOTTOM + 16
-            kind, label = ("grid", "") if value else ("zero", f"{escape(part)} = ")
-            yield f'<path class="{kind}" d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-            yield f'<text x="{x:.1f}" y="{y}" text-anchor="middle">{label}{value:g}</text>'
-        yield f'<path class="here" d="M{self.x(at):.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-
-    def curve(self, kind: str, points: Curve) -> Iterator[str]:
-        """A line for every stretch on which there are values; far outside it is cut."""
-        reach = self.high - self.low
+    def stretches(points: Curve) -> Iterator[str]:
+        """A path for every stretch on which there are values; far outside it is cut."""
         stretch: list[str] = []
         for x, y in [*points, (None, None)]:
-            if x is not None and y is not None and self.low - reach < y < self.high + reach:
-                stretch.append(f"{self.x(x):.1f} {self.y(y):.1f}")
+            if x is not None and y is not None and 2 * low - high < y < 2 * high - low:
+                stretch.append(f"{across(x)} {up(y)}")
                 continue
             if len(stretch) > 1:
-                yield f'<path class="{kind}" d="M{" L".join(stretch)}"/>'
+                yield f"M{' L'.join(stretch)}"
             stretch = []
+
+    names = {0.0: f"{part} = 0"}
+    return {
+        "width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP,
+        "bottom": BOTTOM, "here": across(curves["at"]), "words": _describe(part, lines),
+        "rows": [("grid" if y else "zero", up(y), f"{y:g}") for y in ticks(low, high)],
+        "columns": [
+            ("grid" if x else "zero", across(x), names.get(x, f"{x:g}")) for x in ticks(left, right)
+        ],
+        "curves": [(kind, path) for kind, line in lines.items() for path in stretches(line)],
+    } if high > low else {}  # fmt: skip
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -80,15 +55,13 @@ def ticks(low: float, high: float) -> list[float]:
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
-def _range(lines: Mapping[str, Curve]) -> tuple[float, float]:
+def _find_range(lines: Mapping[str, Curve]) -> tuple[float, float]:
     """What is seen of the other axis: the bulk of the function and its derivative, and zero.
 
     An answer may widen it to three times that, no more.
     """
-    low, high = 0.0, 0.0
-    for kind in ("f", "slope"):
-        bulk = _bulk(lines[kind])
-        low, high = min([low, *bulk]), max([high, *bulk])
+    bulk = [0.0, *_bulk(lines["f"]), *_bulk(lines["slope"])]
+    low, high = min(bulk), max(bulk)
     reach = (high - low) or 1.0
     own = _bulk(lines.get("yours", ()))
     low, high = max(min([low, *own]), low - reach), min(max([high, *own]), high + reach)
@@ -102,7 +75,7 @@ def _bulk(points: Curve) -> list[float]:
     return [found[cut], found[-1 - cut]] if found else []
 
 
-def _words(part: str, lines: Mapping[str, Curve]) -> str:
+def _describe(part: str, lines: Mapping[str, Curve]) -> str:
     said = f"The function, its derivative by {part}"
     if "yours" not in lines:
         return f"{said}."

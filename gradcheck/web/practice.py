@@ -9,23 +9,23 @@ from typing import Any
 from zlib import crc32
 
 from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.questions import fingerprint, pack_answer
+from gradcheck.batch.questions import pack_answer
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
 from gradcheck.grading.follow import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
+from gradcheck.problem.record import Part
 from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
-from gradcheck.web.book import Attempt, Book, Course, Posed
+from gradcheck.web.book import Attempt, Book, Course
 from gradcheck.web.queue import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))
 """Mistakes for which the next problem can be made."""
 MOST = 1_000  # pictures, and problems that were made, that are remembered
-NOTHING: Mapping[str, Any] = {"curve": None, "place": None}
 LEVELS = ("verdict", "class", "place", "full")
 
 
@@ -69,35 +69,28 @@ class Practice:
         await self.book.close()
 
     async def judge(
-        self, sender: Sender, student: str, posed: Posed, answer: Any
+        self, sender: Sender, student: str, problem: Problem, part: Part, answer: Any
     ) -> dict[str, Any]:
         """All that there is to tell of an answer; in the ledger, if there is a student.
 
-        Raises Busy where too many wait.
+        What no worker survives is left to a person. Raises Busy where too many wait.
         """
-        part = posed.part.name
-        if posed.problem.follow_through and posed.problem.nearer(part):
+        if problem.follow_through and problem.nearer(part.name):
             tried = await self.book.history(student)
-            beside = {each.part: each.answer for each in tried if each.problem == posed.problem.id}
-            answer = among(posed.problem, part, {**beside, part: answer})
-        judged = await self.book.find_judged(posed, answer)
+            beside = {e.part: e.said["answer"] for e in tried if e.problem == problem.id}
+            answer = among(problem, part.name, {**beside, part.name: answer})
+        judged = await self.book.find_judged(problem, part, answer)
         if judged is None:
-            judged = await self._ask_worker(sender, posed, pack_answer(answer))
+            asked = self.asking(problem), part.name, pack_answer(answer)
+            try:
+                judged = JudgedAnswer(0, *await self.queue.ask(sender, work.judge, *asked))
+            except RanAway:
+                judged = leave_answer(problem, *asked[1:], self.queue.limits.words())
+            except WorkerFault as error:
+                judged = leave_answer(problem, *asked[1:], f"{OURS}: {error}")
         if student:
-            await self.book.keep(student, posed, answer, judged)
-        return {"student": student, **json.loads(judged.line), "problem": posed.problem.id}
-
-    async def _ask_worker(self, sender: Sender, posed: Posed, text: str) -> JudgedAnswer:
-        """A worker's judgement; what no worker survives is left to a person."""
-        try:
-            said = await self.queue.ask(
-                sender, work.judge, self.asking(posed.problem), posed.part.name, text
-            )
-            return JudgedAnswer(0, said["verdict"], said["score"], said["line"])
-        except RanAway:
-            return leave_answer(posed.problem, posed.part.name, text, self.queue.limits.words())
-        except WorkerFault as error:
-            return leave_answer(posed.problem, posed.part.name, text, f"{OURS}: {error}")
+            await self.book.keep(student, problem, part, answer, judged)
+        return {"student": student, **json.loads(judged.line), "problem": problem.id}
 
     async def ask(self, sender: Sender, other: Any, task: Callable[..., Any], *given: Any) -> Any:
         """What a worker says, or the `other` where none survives it; raises Busy."""
@@ -133,11 +126,6 @@ class Practice:
             _make_room(self.variants)[key] = with_draw(problem, tuple(drawn))
         return self.variants[key]
 
-    def find_posed(self, problem: Problem, part: str) -> Posed | None:
-        """A part of a problem that was found; the only part needs no name."""
-        named = problem.part(part) if part or len(problem.parts) > 1 else problem.parts[0]
-        return None if named is None else Posed(problem, fingerprint(problem), named)
-
     async def draw_page(self, sender: Sender, problem: Problem) -> Any:
         """What the page of a problem shows besides its text; drawn once."""
         key, news = (problem.id, draw_of(problem)), await self.queue.prepare(problem.id)
@@ -148,14 +136,21 @@ class Practice:
             _make_room(self.drawings)[key] = found
         return self.drawings[key]
 
-    async def solve(self, sender: Sender, posed: Posed, variant: Any) -> Any:
-        """The worked solution of a problem; nothing where there is none."""
-        return await self.ask(sender, {}, work.solve, self.asking(posed.problem), variant)
-
-    async def place_judged(self, sender: Sender, posed: Posed, line: Mapping[str, Any]) -> Any:
+    async def place_judged(
+        self, sender: Sender, problem: Problem, line: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
         judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
-        return await self.ask(sender, NOTHING, work.see, self.asking(posed.problem), judged)
+        nothing = {"curve": None, "place": None}
+        found: Mapping[str, Any] = await self.ask(
+            sender, nothing, work.see, self.asking(problem), judged
+        )
+        return found
+
+
+def find_part(problem: Problem, name: str) -> Part | None:
+    """A part of a problem; the only part needs no name."""
+    return problem.part(name) if name or len(problem.parts) > 1 else problem.parts[0]
 
 
 def next_for(line: Mapping[str, Any]) -> str:
@@ -163,10 +158,8 @@ def next_for(line: Mapping[str, Any]) -> str:
 
     Of several mistakes that fit, the first one that can be shown.
     """
-    named = (each["id"] for each in line["mistakes"] or ())
-    mistake = next((id for id in named if id in SHOWN), "")
-    seed = crc32(f"{line['student']}/{line['problem']}/{line['answer']}".encode("utf-8", "replace"))
-    return f"next.{mistake}.{seed % 10_000}" if mistake else ""
+    mistake = next((each["id"] for each in line["mistakes"] or () if each["id"] in SHOWN), "")
+    return _name_next(mistake, f"{line['student']}/{line['problem']}/{line['answer']}")
 
 
 def like(id: str) -> str:
@@ -195,27 +188,17 @@ Shows = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True)
 class MadeMistake:
-    """A mistake, the attempts in which it was named, and what came of it.
+    """A mistake, the attempts in which it was named, what came of it, and what would show it.
 
     `state` is "gone" if an answer to another problem, in which it would show, was right since;
-    "corrected" if only the part in which it was made last was; else "open".
+    "corrected" if only the part in which it was made last was; else "open". `next` is the id of a
+    problem, empty where none can be made.
     """
 
     id: str
     attempts: Sequence[Attempt]
     state: str
-    student: str
-
-    @property
-    def last(self) -> Attempt:
-        """The attempt in which it was named last."""
-        return self.attempts[-1]
-
-    @property
-    def next(self) -> str:
-        """The id of a problem that would show it; empty where none can be made."""
-        seed = crc32(f"{self.student}/{self.id}/{len(self.attempts)}/{self.state}".encode())
-        return f"next.{self.id}.{seed % 10_000}" if self.id in SHOWN else ""
+    next: str
 
 
 def find_made(student: str, history: Sequence[Attempt], shows: Shows) -> list[MadeMistake]:
@@ -225,24 +208,29 @@ def find_made(student: str, history: Sequence[Attempt], shows: Shows) -> list[Ma
     """
     places: dict[str, list[int]] = {}
     for k, attempt in enumerate(history):
-        if attempt.verdict == "wrong" and json.loads(attempt.line)["certainty"] == "unique":
-            places.setdefault(attempt.mistakes[0], []).append(k)
-    found = [
-        MadeMistake(id, [history[k] for k in ks], _state(id, history[ks[-1] :], shows), student)
-        for id, ks in places.items()
-    ]
+        if attempt.verdict == "wrong" and (said := attempt.said)["certainty"] == "unique":
+            places.setdefault(said["mistakes"][0]["id"], []).append(k)
+    found = []
+    for id, ks in places.items():
+        last, *later = history[ks[-1] :]
+        right = [each for each in later if each.verdict == "right"]
+        state = "open"
+        if any(
+            each.problem != last.problem and _shows_in(id, each.problem, shows) for each in right
+        ):
+            state = "gone"
+        elif any((each.problem, each.part) == (last.problem, last.part) for each in right):
+            state = "corrected"
+        next = _name_next(id, f"{student}/{id}/{len(ks)}/{state}")
+        found.append(MadeMistake(id, [history[k] for k in ks], state, next))
     return sorted(found, key=lambda each: (ORDER.index(each.state), -len(each.attempts)))
-
-
-def _state(id: str, since: Sequence[Attempt], shows: Shows) -> str:
-    """What came of a mistake, from the attempt on in which it was named last."""
-    last, *later = since
-    right = [each for each in later if each.verdict == "right"]
-    if any(each.problem != last.problem and _shows_in(id, each.problem, shows) for each in right):
-        return "gone"
-    corrected = any((r.problem, r.part) == (last.problem, last.part) for r in right)
-    return "corrected" if corrected else "open"
 
 
 def _shows_in(id: str, problem: str, shows: Shows) -> bool:
     return problem.startswith(f"next.{id}.") or id in shows.get(problem, ())
+
+
+def _name_next(mistake: str, seed: str) -> str:
+    """The id of a problem that would show a mistake; empty where none can be made."""
+    number = crc32(seed.encode("utf-8", "replace")) % 10_000
+    return f"next.{mistake}.{number}" if mistake in SHOWN else ""

@@ -54,10 +54,9 @@ def compose(mistake: str, seed: int) -> Said:
     return {"text": found.text.decode(), "id": found.problems[0].id} if found else {"text": ""}
 
 
-def judge(asking: Asking, part: str, answer: str) -> Said:
-    """The judgement of an answer, as `packed`."""
-    verdict, score, line, _ = next(judge_chunk(Chunk(asking, [(0, part, answer)])))
-    return {"verdict": verdict, "score": score, "line": line}
+def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, str, float]:
+    """The judgement of an answer, as `packed`: what `JudgedAnswer` has."""
+    return next(judge_chunk(Chunk(asking, [(0, part, answer)])))
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:

@@ -51,7 +51,7 @@ def in_queue(limits, run, workers=1):
 async def judged(queue, answer, sender="ada"):
     """The verdict on an answer to the cubic."""
     who = Sender(sender, sender)
-    return (await queue.ask(who, work.judge, ASKING, "x", pack_answer(answer)))["verdict"]
+    return (await queue.ask(who, work.judge, ASKING, "x", pack_answer(answer)))[0]
 
 
 async def outcome(waiting):
