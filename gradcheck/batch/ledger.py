@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,12 +72,10 @@ class Unusable(GradcheckError):
     """A ledger that cannot be opened or written."""
 
 
-@dataclass(frozen=True)
-class PendingAnswer:
+class PendingAnswer(NamedTuple):
     """A question to be judged, how many students gave this answer, and one of them."""
 
     number: int
-    problem: str
     part: str
     answer: str
     students: int
@@ -103,22 +101,45 @@ class Ledger:
     def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
         """Open or make it; Unusable says why it cannot be."""
         self.path, self.readonly = path, readonly
-        try:
-            self.db = _connect(path, readonly)
-        except sqlite3.Error as error:
-            raise Unusable(f"{path}: {error}") from None
-        try:
-            _prepare(self.db, path, readonly)
-            self._break_seal(readonly)
-        except Unusable:
-            self.db.close()
-            raise
-        except sqlite3.Error as error:
-            self.db.close()
-            why = trouble(error, path)
-            cure = "" if why == FULL_DISK else " - move it away to start anew"
-            raise Unusable(f"{path}: {why}{cure}") from None
         self.unsaved, self.saved = 0, time.monotonic()
+        place = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}" if path else ""
+        with ExitStack() as failed:
+            try:
+                self.db = sqlite3.connect(place or ":memory:", uri=True)
+                failed.callback(self.db.close)
+                self._prepare()
+            except sqlite3.Error as error:
+                why = trouble(error, path)
+                cure = "" if why == FULL_DISK else " - move it away to start anew"
+                raise Unusable(f"{path}: {why}{cure}") from None
+            failed.pop_all()
+
+    def _prepare(self) -> None:
+        """Check the file, make its tables where there are none, and break its seal.
+
+        So who is killed leaves none. Rows that are others than those of the batch as it was closed
+        are refused.
+        """
+        if self.path is not None:
+            if not self.readonly:
+                self.db.execute("PRAGMA journal_mode = WAL")
+                self.db.execute("PRAGMA synchronous = NORMAL")
+            if (found := self.db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+                raise sqlite3.DatabaseError(f"the file is damaged: {found}")
+        version = self.db.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0 and not self.readonly:
+            self.db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+        elif version != VERSION:
+            which = "a later" if version > VERSION else "an earlier"
+            cure = "grade with that, or elsewhere"
+            words = f"{which} version of gradcheck has written it - {cure}"
+            raise Unusable(f"{self.path}: {words}")
+        if seal := self.fact("seal"):
+            if seal != self._hash_rows():
+                raise sqlite3.DatabaseError(CHANGED)
+            if not self.readonly:
+                self.know("seal", "")
+                self.db.commit()
 
     def close(self) -> None:
         """Commit, and fold the log into the file; a complete batch is sealed."""
@@ -126,15 +147,6 @@ class Ledger:
             self.know("seal", self._hash_rows())
         self.db.commit()
         self.db.close()
-
-    def _break_seal(self, readonly: bool) -> None:
-        """Refuse rows that are others than those of the batch as it was closed."""
-        seal = self.fact("seal")
-        if seal and seal != self._hash_rows():
-            raise sqlite3.DatabaseError(CHANGED)
-        if seal and not readonly:  # until it is closed: who is killed leaves none
-            self.know("seal", "")
-            self.db.commit()
 
     def _hash_rows(self) -> str:
         digest = hashlib.blake2b(digest_size=16)
@@ -173,10 +185,8 @@ class Ledger:
 
     def notices(self) -> list[tuple[str, bool]]:
         """What was said about files, rows and problems, and whether somebody must look at it."""
-        return [
-            (text, bool(grave))
-            for text, grave in self.db.execute("SELECT text, grave FROM notices ORDER BY number")
-        ]
+        rows = self.db.execute("SELECT text, grave FROM notices ORDER BY number")
+        return [(text, bool(grave)) for text, grave in rows]
 
     # -- what was handed in --------------------------------------------------------------------
 
@@ -191,11 +201,11 @@ class Ledger:
         """Take away what will be read again: of these students and problems, of all if none."""
         self.db.execute("DELETE FROM notices")
         self.db.execute("DELETE FROM tries")
-        chosen = (("student", students), ("problem", problems))
-        which = " AND ".join(_among(column, names) for column, names in chosen if names)
-        sql = f"DELETE FROM answers WHERE {which or 'TRUE'}"
+        sql = "DELETE FROM answers WHERE TRUE"
+        for column, names in (("student", students), ("problem", problems)):
+            sql += f" AND {column} IN ({', '.join('?' * len(names))})" if names else ""
         self.db.execute(sql, (*students, *problems))
-        if not which:
+        if not (students or problems):
             self.db.execute("DELETE FROM students")
             self.db.execute("DELETE FROM problems")
 
@@ -253,15 +263,12 @@ class Ledger:
     def choose_best(self) -> None:
         """Let that attempt at a problem count which has most points; of equals the last."""
         self.db.execute(
-            "INSERT OR REPLACE INTO answers SELECT student, problem, part, question, kept FROM"
-            " (SELECT student, problem, number, part, question, kept FROM tries) JOIN"
-            " (SELECT student, problem, number FROM (SELECT student, problem, number, ROW_NUMBER()"
-            " OVER (PARTITION BY student, problem ORDER BY got DESC, number DESC) AS place FROM"
-            " (SELECT student, tries.problem AS problem, tries.number AS number,"
-            " ROUND(SUM(score * kept), 9) AS got FROM tries"
-            " JOIN questions ON questions.number = question"
-            " GROUP BY student, tries.problem, tries.number)) WHERE place = 1)"
-            " USING (student, problem, number)"
+            "INSERT OR REPLACE INTO answers SELECT student, problem, part, question, kept"
+            " FROM tries JOIN (SELECT student, t.problem AS problem, t.number AS number,"
+            " ROW_NUMBER() OVER (PARTITION BY student, t.problem"
+            " ORDER BY ROUND(SUM(score * kept), 9) DESC, t.number DESC) AS place FROM tries t"
+            " JOIN questions q ON q.number = question GROUP BY student, t.problem, t.number)"
+            " USING (student, problem, number) WHERE place = 1"
         )
 
     def set_mark(self, student: str, problem: str, part: str, points: float, note: str) -> None:
@@ -290,7 +297,7 @@ class Ledger:
         self.db.commit()
         self.db.execute("DROP TABLE IF EXISTS temp.pending")
         self.db.execute(
-            "CREATE TEMP TABLE pending AS SELECT number, q.problem AS problem, q.part AS part,"
+            "CREATE TEMP TABLE pending AS SELECT number, q.part AS part,"
             " q.answer AS answer, COUNT(*) AS students, MIN(student) AS student,"
             " q.fingerprint AS asked FROM (SELECT student, question FROM answers"
             " UNION SELECT student, question FROM tries)"
@@ -304,7 +311,7 @@ class Ledger:
     def pending(self, fingerprint: str, after: int, most: int) -> list[PendingAnswer]:
         """The next questions of a problem, or variant, in the queue, after that of a number."""
         sql = (
-            "SELECT number, problem, part, answer, students, student FROM temp.pending"
+            "SELECT number, part, answer, students, student FROM temp.pending"
             " WHERE asked = ? AND number > ? ORDER BY number LIMIT ?"
         )
         return [PendingAnswer(*row) for row in self.db.execute(sql, (fingerprint, after, most))]
@@ -328,47 +335,12 @@ class Ledger:
         self.unsaved, self.saved = 0, time.monotonic()
 
 
-def _connect(path: Path | None, readonly: bool) -> sqlite3.Connection:
-    """A connection; in one that only reads, the file must be there."""
-    if path is None:
-        return sqlite3.connect(":memory:")
-    if readonly:
-        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    return sqlite3.connect(path)
-
-
-def _prepare(db: sqlite3.Connection, path: Path | None, readonly: bool) -> None:
-    """Check the file, and make its tables where there are none."""
-    if path is not None:
-        if not readonly:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-        found = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(f"the file is damaged: {found}")
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0 and not readonly:
-        db.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
-    elif version != VERSION:
-        which = "a later" if version > VERSION else "an earlier"
-        cure = "grade with that, or elsewhere"
-        raise Unusable(f"{path}: {which} version of gradcheck has written it - {cure}")
-
-
-def _among(column: str, names: Sequence[str]) -> str:
-    return f"{column} IN ({', '.join('?' * len(names))})"
-
-
 FULL_DISK = "the disk is full"
 
 
 def trouble(error: Exception, path: Path | None) -> str:
     """What is said of a file that cannot be written."""
-    full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
-    if full or "full" in str(error):
-        return FULL_DISK
-    try:
-        little = path is not None and shutil.disk_usage(path.parent).free < ROOM
-    except OSError:
-        little = False
-    return FULL_DISK if little else str(error)
+    full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error)
+    with suppress(OSError):
+        full = full or (path is not None and shutil.disk_usage(path.parent).free < ROOM)
+    return FULL_DISK if full else str(error)
