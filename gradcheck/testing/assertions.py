@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.opinions.limits import RTOL
 from gradcheck.testing.call import arguments_of, beside, calls_of, find_hidden
-from gradcheck.testing.findings import Check, explain_claims
+from gradcheck.testing.findings import Check
 from gradcheck.testing.foreign import Adapted, adapt
 from gradcheck.testing.program import NONE, program_of
 from gradcheck.testing.result import Result
@@ -241,7 +241,7 @@ def _judge(
         remarks += [*find_hidden(points[0]), *check.notes]
         remarks += [OF_AN_ARRAY] if scalar and claim is not None and points[0].shape() else []
         check.notes = dict.fromkeys([*remarks, *([given.note] if given.note else [])])
-        return explain_claims(check)
+        return check.judge()
     finally:
         program.kept.put_back()
 

@@ -26,7 +26,7 @@ from gradcheck.testing.call import (
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
 from gradcheck.testing.program import UserProgram, is_float
-from gradcheck.testing.repair import LEAST, Search
+from gradcheck.testing.repair import Search
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
@@ -36,18 +36,21 @@ DIAGNOSED = 2000
 ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 HALF = 1 / 2  # of the time for explaining is left, however long the check itself took
 SHARE = 2 / 3  # of the time for explaining: for repairs, which prove what they say
+BEGIN = 0.1  # seconds that explaining needs to begin and to end
 ENDED = "explaining ended after {seconds:g} s (explain=): not everything was looked through"
+ORDER = "the gradients stand in another order: in the order {order} they are right"
+COARSE = "the gradient given comes in coarser floats than its arguments"
 SPECIAL = (
     "at the point given these numbers are right; they are wrong at one beside it (every entry "
     "moved by up to a tenth), where no entries are whole or alike"
 )
 STRANGE = "gradcheck's own: does it look at the type of its argument?"
-Point = tuple[Call, Case, Claim | None]
 COTANGENTS = 3
 SPOILT = (
     "backward writes into the cotangent that it is given: sound where nobody else reads it; "
     "pure=True refuses it"
 )
+Point = tuple[Call, Case, Claim | None]
 
 
 @dataclass
@@ -66,12 +69,15 @@ class Check:
     faults: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
+
     def ask(self, point: Call) -> Call:
         """Ask about one point; the call that was asked about, by every gradient that came."""
         self.faults |= dict.fromkeys(impure(point))
-        return self._ask_slopes(point) if self.scalar else self._ask_pulls(point)
-
-    def _ask_slopes(self, point: Call) -> Call:
+        if not self.scalar:
+            return self._ask_pulls(point)
         claim, program = None, point.program
         if self.claim is not None:
             came = self.claim if program.backward is None else program.pull(point.fresh())
@@ -79,10 +85,6 @@ class Check:
             claim = Claim(point, point.by_name(came))
         self.asked.append((point, point.case(self.seed + len(self.asked)), claim))
         return point
-
-    @cached_property
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(self.seed)
 
     def _ask_pulls(self, point: Call) -> Call:
         shape = point.shape()
@@ -100,41 +102,59 @@ class Check:
         self.faults |= dict.fromkeys(not_linear(point, c, claim.gradients))
         return point
 
+    def judge(self) -> Result:
+        """The result: the first claim that is out ends the check, and is explained and mended."""
+        every = _consult(self.asked)
+        generic = all(each.verdict.verdict != "kink" for each in every)  # many are right at a tie
+        every = [each for each in every if not each.call.beside or (generic and _is_known(each))]
+        faults = tuple(dict.fromkeys([*_find_strange(every), *self.faults]))
+        judged: tuple[Judged, ...] = ()
+        why: dict[str, Value] = {}
+        for k, each in enumerate(every if every[0].claim else ()):
+            every[k], judged = _judge(each, self.rtol)
+            if not all(part.right for part in judged):
+                self.notes |= {SPECIAL: None} if each.call.beside else {}
+                if self.explain and not any(part.undecided for part in judged):
+                    why = self._explain(every, judged, generic=generic)
+                break
+            if not _is_known(every[k]):
+                judged = ()
+                break
+        notes = [*self.notes, *(_of_coarse_floats(every) if self.rtol <= RTOL else ())]
+        doubt = [each.verdict for each in every if not _is_known(each)]
+        worst = doubt[0] if doubt else every[0].verdict
+        return Result(
+            ok=not (faults or doubt) and all(part.right for part in judged),
+            verdict="undecided" if any(part.undecided for part in judged) else worst.verdict,
+            verdicts=tuple(each.verdict for each in every),
+            judged=judged,
+            faults=faults,
+            worst=worst,
+            notes=tuple(notes),
+            case=every[0].case,
+            **why,
+        )
 
-def explain_claims(check: Check) -> Result:
-    """The result of a check: the first claim that is out ends it, and is explained and mended."""
-    every = _consult(check.asked)
-    generic = all(each.verdict.verdict != "kink" for each in every)  # many are right at a tie
-    every = [each for each in every if not each.call.beside or (generic and _is_known(each))]
-    faults = tuple(dict.fromkeys([*_find_strange(every), *check.faults]))
-    judged: tuple[Judged, ...] = ()
-    why: dict[str, Value] = {}
-    notes = list(check.notes)
-    for k, each in enumerate(every if every[0].claim else ()):
-        every[k], judged = _judge(each, check.rtol)
-        if not all(part.right for part in judged):
-            notes += [SPECIAL] if each.call.beside else []
-            if check.explain and not any(part.undecided for part in judged):
-                why = _explain(check, every, judged, notes, generic=generic)
-            break
-        if not _is_known(every[k]):
-            judged = ()
-            break
-    notes += _of_coarse_floats(every) if check.rtol <= RTOL else ()
-    doubt = [each.verdict for each in every if not _is_known(each)]
-    verdicts = tuple(each.verdict for each in every)
-    worst = doubt[0] if doubt else verdicts[0]
-    return Result(
-        ok=not (faults or doubt) and all(part.right for part in judged),
-        verdict="undecided" if any(part.undecided for part in judged) else worst.verdict,
-        verdicts=verdicts,
-        judged=judged,
-        faults=faults,
-        worst=worst,
-        notes=tuple(notes),
-        case=every[0].case,
-        **why,
-    )
+    @unheard()
+    def _explain(
+        self, every: Sequence[AskedPoint], judged: Sequence[Judged], *, generic: bool
+    ) -> dict[str, Value]:
+        """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
+        name = "upstream-ignored" if IGNORED in self.faults else ""
+        if not name and (order := _order(every[0])):
+            self.notes[ORDER.format(order=order)] = None
+            return {"name": "gradients-swapped"}
+        spent = time.thread_time() - self.began
+        budget = TimeBudget(max(self.explain - spent - BEGIN, HALF * self.explain))
+        repair = None
+        if generic and self.program.backward is not None:
+            search = Search(self.program, every, self.rtol, budget)
+            repair = budget.run(search.run, SHARE * budget.left)
+        found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
+        if budget.over and repair is None:
+            self.notes[ENDED.format(seconds=self.explain)] = None
+        text = text_of(file_of(self.program.forward)) if found else ""
+        return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
 def _consult(points: Sequence[Point]) -> list[AskedPoint]:
@@ -148,17 +168,19 @@ def _consult(points: Sequence[Point]) -> list[AskedPoint]:
     for _, several in groupby(points, key=lambda point: id(point[0])):
         mine = list(several)
         call, claimed = mine[0][0], mine[0][2] is not None
-        for point, verdict in zip(
-            mine, fast_verdicts([p[1] for p in mine], claimed, call.in_floats()), strict=True
-        ):
+        verdicts = fast_verdicts([case for _, case, _ in mine], claimed, call.in_floats())
+        for point, verdict in zip(mine, verdicts, strict=True):
             coarse = verdict.verdict == "dissent" and call.coarse.kind
             found = replace(verdict, verdict="unstable-forward") if coarse else verdict
             every.append(AskedPoint(*point, found))
     if not any(each.verdict.verdict not in SOUND and each.call.filling for each in every):
         return every
-    calls = {id(call): replace(call, closed=True) for call, *_ in points}
-    closed = [(calls[id(call)], case, claim) for call, case, claim in points]
-    return _consult([(c, c.case(case.seed, case.cotangent), claim) for c, case, claim in closed])
+    closed = {id(call): replace(call, closed=True) for call, *_ in points}
+    calls = [closed[id(call)] for call, *_ in points]
+    return _consult([
+        (call, call.case(case.seed, case.cotangent), claim)
+        for call, (_, case, claim) in zip(calls, points, strict=True)
+    ])  # fmt: skip
 
 
 def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
@@ -237,41 +259,13 @@ def _otherwise(verdict: Verdict, call: Call) -> str:
 def _of_coarse_floats(every: Sequence[AskedPoint]) -> Iterator[str]:
     """Where floats coarser than the arguments came in, as far as that was looked for."""
     claims = [each.claim for each in every if each.claim is not None]
-    for claim in claims[:1]:
-        if claim.unit > claim.call.grain() and not claim.coarse.kind:
-            yield "the gradient given comes in coarser floats than its arguments"
+    if claims and claims[0].unit > claims[0].call.grain() and not claims[0].coarse.kind:
+        yield COARSE
     looked = (vars(each).get("coarse") for each in (*claims, *(each.call for each in every)))
     yield from dict.fromkeys(str(each) for each in looked if each is not None and each.kind)
 
 
 # -- what explains a wrong claim -------------------------------------------------------------------
-
-
-@unheard()
-def _explain(
-    check: Check,
-    every: Sequence[AskedPoint],
-    judged: Sequence[Judged],
-    notes: list[str],
-    *,
-    generic: bool,
-) -> dict[str, Value]:
-    """The mistake's name where the numbers alone say it, a repair, diagnoses by part."""
-    name = "upstream-ignored" if IGNORED in check.faults else ""
-    if not name and (order := _order(every[0])):
-        notes.append(f"the gradients stand in another order: in the order {order} they are right")
-        return {"name": "gradients-swapped"}
-    spent = time.thread_time() - check.began
-    budget = TimeBudget(max(check.explain - spent - LEAST, HALF * check.explain))
-    repair = None
-    if generic and check.program.backward is not None:
-        search = Search(check.program, every, check.rtol, budget)
-        repair = budget.run(search.run, SHARE * budget.left)
-    found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
-    if budget.over and repair is None:
-        notes.append(ENDED.format(seconds=check.explain))
-    text = text_of(file_of(check.program.forward)) if found else ""
-    return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
 def _diagnose(every: Sequence[AskedPoint], judged: Sequence[Judged]) -> dict[str, Value]:

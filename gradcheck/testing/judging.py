@@ -26,7 +26,7 @@ from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
-from gradcheck.verdict.consult import Entry, Verdict
+from gradcheck.verdict.consult import Verdict
 from gradcheck.verdict.directions import locate, slope_claimed
 from gradcheck.verdict.neighbours import neighbours
 
@@ -40,38 +40,25 @@ TRIANGLES = (
 
 @dataclass(frozen=True)
 class Claim:
-    """Gradients given at one point, or how to make them there and on other numbers, or both."""
+    """Gradients given at one point, and how to make them there and on other numbers."""
 
     call: Call
-    given: Params | None = None
+    gradients: Params
     cotangent: Array | None = None
-    _balls: dict[int, dict[str, Array] | None] = field(default_factory=dict)  # by bits
-
-    @cached_property
-    def gradients(self) -> Params:
-        return self.by_name(self.call.fresh()) if self.given is None else self.given
 
     @property
     def unit(self) -> float:
         """The unit of rounding of the floats in which it comes, and its arguments."""
         return self.call.grain(*self.gradients.values())
 
-    @property
-    def runs(self) -> bool:
-        """Whether it can be made again, at other arguments."""
-        return self.call.program.backward is not None
-
     def run(self, program: UserProgram, args: list[Value]) -> Value:
         return program.pull(args, *(() if self.cotangent is None else (self.cotangent.copy(),)))
-
-    def by_name(self, args: list[Value]) -> dict[str, Value]:
-        return self.call.by_name(self.run(self.call.program, args))
 
     @cached_property
     def coarse(self) -> Coarse:
         """What is coarser than float64 inside the function or what makes the claim."""
         found = self.call.coarse
-        if found.kind or not self.runs:
+        if found.kind or self.call.program.backward is None:
             return found
         return Coarse(lambda: self.run(self.call.program, self.call.fresh()))
 
@@ -80,23 +67,18 @@ class Claim:
 
         Where it cannot write them into what `np.zeros` gives, a copy with buffers of balls is run.
         """
-        if bits not in self._balls:
-            with precision(bits):
-                self._balls[bits] = self._run_on_balls()
-        return self._balls[bits]
-
-    def _run_on_balls(self) -> dict[str, Array] | None:
         call, args = self.call, self.call.fresh()
-        for i in call.wrt:
-            args[i] = balls(np.asarray(args[i], dtype=np.float64))
-        programs = (call.program, call.program.copied(Copies("ball")))
-        for keyed, program in product((False, True), programs):  # keys are seldom needed
-            try:
-                with settings(keyed=keyed):
-                    found = call.program.gradients(self.run(program, list(args)), call.wrt)
-                return {name: arbs(found[name]) for name in call.placed}
-            except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
-                continue
+        with precision(bits):
+            for i in call.wrt:
+                args[i] = balls(np.asarray(args[i], dtype=np.float64))
+            programs = (call.program, call.program.copied(Copies("ball")))
+            for keyed, program in product((False, True), programs):  # keys are seldom needed
+                try:
+                    with settings(keyed=keyed):
+                        found = call.program.gradients(self.run(program, list(args)), call.wrt)
+                    return {name: arbs(found[name]) for name in call.placed}
+                except Exception:  # noqa: BLE001 - a second chance only: a user's code may raise any
+                    continue
         return None
 
     def shake(self, unit: float) -> dict[str, Array]:
@@ -111,7 +93,7 @@ class Claim:
             for i in self.call.wrt:
                 moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), unit)
                 args[i] = as_it_was(moved, args[i])
-            runs.append(self.by_name(args))
+            runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {
             name: limits.MOVED * np.nan_to_num(spread(np.asarray(g), [run[name] for run in runs]))
             for name, g in self.gradients.items()
@@ -152,6 +134,7 @@ class Off:
 class Judged:
     """One part of a claim, and which of its entries are out; words on shape where that is wrong.
 
+    An entry may lie between `low` and `high`, which are apart at a kink, and a bar beyond.
     `sensitivity` is the widest tolerance of any entry; `lossy` names the floats that lose digits of
     a formula that is right; `undecided` says that what is out may be rounding; `remark` is what a
     reader should know of what is right.
@@ -161,7 +144,8 @@ class Judged:
     given: Value
     known: Estimate | None
     shape: str = ""
-    kinks: Mapping[Index, Entry] = field(default_factory=dict)
+    low: Array = field(default_factory=lambda: np.zeros(()))
+    high: Array = field(default_factory=lambda: np.zeros(()))
     bars: Array = field(default_factory=lambda: np.zeros(()))
     out: Array = field(default_factory=lambda: np.zeros((), dtype=bool))
     sensitivity: float = 0.0
@@ -169,47 +153,48 @@ class Judged:
     undecided: bool = False
     remark: str = ""
 
+    def expect(self, known: Estimate, bars: Array) -> None:
+        """Set what is expected, and how far a claim may be off it."""
+        self.known, self.low, self.high = known, known.value, known.value
+        self.given, self.bars = np.asarray(self.given), np.array(bars)
+
+    def cross(self) -> None:
+        """Note which entries are beyond their bars; what is not known is not out."""
+        self.out = np.array(~self.within(self.bars) & np.isfinite(self.low))
+
     @property
     def right(self) -> bool:
         return not (self.shape or self.out.any())
 
     @property
-    def reference(self) -> Estimate:
-        assert self.known is not None
-        return self.known
+    def kinks(self) -> Array:
+        return np.asarray(self.high > self.low)
+
+    @property
+    def distance(self) -> Array:
+        """How far every entry is from the reference, or the interval of its kink."""
+        with np.errstate(invalid="ignore"):
+            return np.maximum(np.subtract(self.low, self.given), np.subtract(self.given, self.high))
+
+    def within(self, bars: Value) -> Array:
+        error = 0.0 if self.known is None else np.where(self.kinks, 0.0, self.known.error)
+        return np.asarray(self.distance <= error + bars)
+
+    def indices(self) -> list[Index]:
+        return list(map(tuple, np.argwhere(self.out).tolist()))
 
     @cached_property
     def off(self) -> tuple[Off, ...]:
         """The entries that are out, for a reader."""
-        return tuple(map(self._off, self.indices()))
-
-    def _off(self, index: Index) -> Off:
-        part = "" if self.part == ALL else self.part
-        claimed, bar = float(np.asarray(self.given)[index]), float(self.bars[index])
-        if index in self.kinks:
-            return Off(part, index, claimed, np.nan, 0.0, bar, self.kinks[index].interval)
-        expected, error = self.reference.value[index], self.reference.error[index]
-        return Off(part, index, claimed, float(expected), float(error), bar)
-
-    def cross(self) -> None:
-        """Note which entries are beyond their bars, or outside the interval of their kink."""
-        self.out = np.array(~self.within(self.bars) & np.isfinite(self.reference.value))
-        for index, kink in self.kinks.items():
-            low, high = kink.interval or (0.0, 0.0)
-            bar = self.bars[index]
-            self.out[index] = not low - bar <= self.given[index] <= high + bar
-
-    @property
-    def distance(self) -> Array:
-        """How far every entry is from the reference."""
-        with np.errstate(invalid="ignore"):
-            return np.abs(np.subtract(self.given, self.reference.value))
-
-    def within(self, bars: Value) -> Array:
-        return np.asarray(self.distance <= self.reference.error + bars)
-
-    def indices(self) -> list[Index]:
-        return list(map(tuple, np.argwhere(self.out).tolist()))
+        found = []
+        for index in self.indices():
+            low, high = float(self.low[index]), float(self.high[index])
+            error = 0.0 if self.known is None or high > low else float(self.known.error[index])
+            interval, expected = ((low, high), np.nan) if high > low else (None, low)
+            claimed, part = float(self.given[index]), "" if self.part == ALL else self.part
+            bar = float(self.bars[index])
+            found.append(Off(part, index, claimed, expected, error, bar, interval))
+        return tuple(found)
 
 
 def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
@@ -218,7 +203,8 @@ def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judg
     parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, unit))
     for part in parts:
         _add_triangles(part, claim)
-    if claim.runs and parts[0].part != ALL and not all(part.right for part in parts):
+    runs = claim.call.program.backward is not None
+    if runs and parts[0].part != ALL and not all(part.right for part in parts):
         inside = claim.coarse.unit if unit == limits.EPSILON else unit
         if inside > unit:
             parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, inside))
@@ -247,14 +233,12 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
     for part in (part for part in parts if not part.shape):
         _set_bars(part, verdict, rtol, unit)
         part.cross()
-        for index in (index for index in part.kinks if part.out[index]):
-            near = tuple(neighbours(case)) if near is None else near
-            beside = [g[part.part] for g in near]
-            part.out[index] = not any(
-                abs(float(part.given[index]) - g[index])
-                <= limits.LIKE * np.max(np.abs(g), initial=0.0)
-                for g in beside
-            )
+        if not (part.out & part.kinks).any():
+            continue
+        near = tuple(neighbours(case)) if near is None else near
+        for g in (each[part.part] for each in near):
+            like = limits.LIKE * np.max(np.abs(g), initial=0.0)
+            part.out &= ~(part.kinks & (np.abs(part.given - g) <= like))
     return parts
 
 
@@ -275,7 +259,8 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
     At a kink what is large beside the interval is no rounding but the other branch; where kinks
     cancel in this entry alone (`tie`) conventions differ, and nothing is tightened.
     """
-    name, known = part.part, part.reference
+    assert part.known is not None
+    name, known = part.part, part.known
     relative, coarse = max(rtol, limits.FORMULA * unit), unit / limits.EPSILON
     largest = known.largest
     values = np.where(np.isfinite(known.value), np.abs(known.value), 0.0)
@@ -285,15 +270,18 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
         lost = mine.gradients[name].error
         lost = np.where(np.isfinite(lost), limits.NOISE * coarse * lost, 0.0)
         bars = np.maximum(bars, np.minimum(lost, limits.LOOSE * largest))
-    part.given, part.bars = np.asarray(part.given), np.array(bars)
+    part.expect(known, bars)
     alone = verdict.verdict == "undecided"
     wide = np.where(np.isfinite(known.error), known.error, 0.0) if alone else 0.0
     part.sensitivity = float(np.max(bars + wide, initial=0.0))
-    part.kinks = {e.index: e for e in verdict.parts[name].entries if e.interval is not None}
-    for index, kink in part.kinks.items():
+    kinks = [e for e in verdict.parts[name].entries if e.interval is not None]
+    if kinks:
+        part.low, part.high = np.array(known.value), np.array(known.value)
+    for kink in kinks:
         low, high = kink.interval or (0.0, 0.0)
-        narrow = bars[index] if kink.tie else min(bars[index], (high - low) / 1000)
-        part.bars[index] = max(narrow, relative * max(abs(low), abs(high)))
+        part.low[kink.index], part.high[kink.index] = low, high
+        narrow = bars[kink.index] if kink.tie else min(bars[kink.index], (high - low) / 1000)
+        part.bars[kink.index] = max(narrow, relative * max(abs(low), abs(high)))
 
 
 def _add_triangles(part: Judged, claim: Claim) -> None:
@@ -302,11 +290,11 @@ def _add_triangles(part: Judged, claim: Claim) -> None:
     `np.linalg.eigvalsh` reads one triangle, its textbook gradient is symmetric: both triangles
     added up are the same.
     """
-    if not part.out.any() or part.kinks or part.part == ALL:
+    if not part.out.any() or part.kinks.any() or part.part == ALL or part.known is None:
         return
     if is_symmetric(claim.call.args[claim.call.placed[part.part]]):
-        bars = part.reference.error + np.max(part.bars[part.out])
-        off = np.subtract(part.given, part.reference.value)
+        bars = part.known.error + np.max(part.bars[part.out])
+        off = np.subtract(part.given, part.known.value)
         both = [m + np.swapaxes(m, -1, -2) for m in (off, bars)]
         if np.all(np.abs(both[0]) <= both[1]):
             part.out[...], part.remark = False, TRIANGLES
@@ -316,7 +304,8 @@ def _along_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
     asked = verdict.opinions["differences"].directions
     said = np.array([slope_claimed(claims, d.along, rtol) for d in asked]).reshape(-1, 2)
     slopes = [np.array([of(d.slope) for d in asked]) for of in (middle, radius)]
-    part = Judged(ALL, said[:, 0], Estimate(slopes[0], slopes[1]), bars=said[:, 1])
+    part = Judged(ALL, said[:, 0], None)
+    part.expect(Estimate(*slopes), said[:, 1])
     part.cross()
     part.out &= [d.slope.is_finite() for d in asked]
     return part
@@ -329,11 +318,10 @@ def _locate(case: Case, claim: Claim, parts: list[Judged]) -> list[Judged]:
         return parts
     for part in (part for part in parts[1:] if part.part == where.part):
         shape, index = np.shape(part.given), where.index
-        part.known = Estimate(np.full(shape, np.nan), np.full(shape, np.inf))
-        part.known.value[index] = middle(where.slope)
-        part.known.error[index] = radius(where.slope)
-        part.bars, part.out = part.known.error, np.zeros(shape, dtype=bool)
-        part.out[index] = True
+        value, error = np.full(shape, np.nan), np.full(shape, np.inf)
+        value[index], error[index] = middle(where.slope), radius(where.slope)
+        part.expect(Estimate(value, error), error)
+        part.out = np.isfinite(value)
     return parts[1:]
 
 
@@ -342,11 +330,11 @@ def _locate(case: Case, claim: Claim, parts: list[Judged]) -> list[Judged]:
 
 def _ask_balls(claim: Claim, parts: Sequence[Judged]) -> bool:
     """Whether balls decide of the entries that are out: those that are right there are so."""
+    each = [(part, index) for part in parts for index in part.indices()]
     for bits in limits.PRECISIONS:
         exact = claim.in_balls(bits)
         if exact is None:
             return False
-        each = [(part, index) for part in parts for index in part.indices()]
         found = [_decide(part, index, exact[part.part]) for part, index in each]
         if None not in found or False in found:
             for (part, index), right in zip(each, found, strict=True):
@@ -362,20 +350,20 @@ def _ask_balls(claim: Claim, parts: Sequence[Judged]) -> bool:
 def _decide(part: Judged, index: Index, exact: Array) -> bool | None:
     """Whether the formula, in balls, gives the reference at an entry; None where it is open."""
     known = part.known
-    if index in part.kinks:
+    if part.kinks[index]:
         return False
     if known is None or exact.shape != known.shape:
         return None
-    ball = exact[index]
     whole = known.exact is not None
     right = known.balls[index] if whole else arb(known.value[index], known.error[index])
-    if not (ball.is_finite() and right.is_finite()):
+    if not (exact[index].is_finite() and right.is_finite()):
         return None
     size = abs(right.mid())
     proven = arb(right.mid(), right.rad() + limits.FORMULA * limits.EPSILON * size)
-    if ball.overlaps(proven) and ball.rad() <= limits.NARROW * size:
+    if exact[index].overlaps(proven) and exact[index].rad() <= limits.NARROW * size:
         return True
-    return False if not ball.overlaps(arb(right.mid(), right.rad() + limits.RTOL * size)) else None
+    wide = arb(right.mid(), right.rad() + limits.RTOL * size)
+    return None if exact[index].overlaps(wide) else False
 
 
 # -- the third rule: moved inputs ----------------------------------------------------------------
@@ -391,16 +379,14 @@ def _move_inputs(
     """
     near, far = claim.shake(unit), None
     for part in (part for part in parts if part.out.any()):
-        kinks = np.zeros(part.out.shape, dtype=bool)
-        for index in part.kinks:
-            kinks[index] = True
-        part.out &= kinks | ~part.within(np.maximum(part.bars, near.get(part.part, 0.0)))
+        moved = np.maximum(part.bars, near.get(part.part, 0.0))
+        part.out &= part.kinks | ~part.within(moved)
         if part.out.any():
             far = claim.shake(limits.COARSE) if far is None else far
             largest = float(np.max(np.abs(np.nan_to_num(part.given)), initial=0.0))
             small = part.distance <= max(limits.LOOSE * largest, limits.FAINT * value)
             small |= part.within(far.get(part.part, 0.0))
-            part.undecided = bool(np.all((small & ~kinks)[part.out]))
+            part.undecided = bool(np.all((small & ~part.kinks)[part.out]))
             if part.undecided and rtol > limits.RTOL:
                 part.out[...], part.undecided = False, False
         part.lossy = "float64" if unit == limits.EPSILON and not part.out.any() else ""

@@ -15,7 +15,7 @@ from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nest_text, plain
 from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
-from gradcheck.testing.judging import Judged, level
+from gradcheck.testing.judging import Judged, Off, level
 from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
@@ -132,21 +132,19 @@ class Result:
 
     def __repr__(self) -> str:
         """A few lines: the verdict, each gradient with its error bar, what is wrong."""
-        first = self.verdicts[0]
-        lines = [self.verdict]
-        if self.judged and not self.ok and self.verdict in ("agree", "kink", "unstable-forward"):
-            lines = [f"{self.verdict}: the opinions agree, the gradient given does not"]
-        for name, part in first.parts.items():
+        sound = self.verdict in ("agree", "kink", "unstable-forward")
+        refused = ": the opinions agree, the gradient given does not"
+        lines = [self.verdict + (refused if self.judged and not self.ok and sound else "")]
+        for name, part in self.verdicts[0].parts.items():
             if part.interval is not None:
                 lines.append(f"  d/d{name} in [{', '.join(map(plain, part.interval))}]")
                 continue
             if part.gradient is not None:
-                value = np.asarray(part.gradient.value)
+                value = part.gradient.value
                 text = f"an array of shape {value.shape}"
                 if value.size <= FEW:
                     text = np.array2string(value, separator=", ").replace("\n", "")
-                error = float(np.max(part.gradient.error, initial=0.0))
-                lines.append(f"  d/d{name} = {text}  {bar(error)}")
+                lines.append(f"  d/d{name} = {text}  {bar(part.gradient.widest)}")
             form = nest_text(self._closed.get(name)) if self.case.size() <= FEW else None
             if form is not None and len(str(form)) <= LONGEST:
                 lines.append(f"  d/d{name} = {str(form).replace(QUOTE, '')}")
@@ -207,18 +205,16 @@ def _explain(found: Result, wrong: Sequence[Judged]) -> list[str]:
     every = [d for part in wrong if (d := found.diagnoses.get(part.part)) is not None]
     alone = [h for d in every for h in d.hypotheses if len(h.ids) == 1]
     alone = [h for h in alone if h.ids[0] not in OF_FORMULAS]
-    guess = alone[0] if len({h.ids for h in alone}) == 1 else None
-    repair = found.repair
-    if repair is not None and (guess is None or repair.name not in guess.ids):
+    guess, repair = alone[0] if len({h.ids for h in alone}) == 1 else None, found.repair
+    if guess is not None and repair is not None and repair.name not in guess.ids:
         guess = None
-    name = " and ".join(guess.ids) if guess else repair.name if repair else ""
-    blocks = [_first(wrong[0], found.name or name), *(repair.lines if repair else ())]
+    name = found.name or (guess.ids[0] if guess else repair.name if repair else "")
+    blocks = [_first(wrong[0], name), *(repair.lines if repair else ())]
     blocks += _wrap(*found.faults)
     for part in wrong[1:] if wrong[0].shape else wrong:  # of a shape the first line says all
         blocks += _list_entries(part)
     blocks += _wrap(OPEN) if any(part.undecided for part in wrong) else []
-    if guess is not None:
-        blocks += _describe_guess(guess, found.source)
+    blocks += _describe_guess(guess, found.source) if guess is not None else []
     return blocks + _wrap(*dict.fromkeys(r for d in every for r in d.remarks))
 
 
@@ -239,13 +235,14 @@ def _first(part: Judged, name: str) -> str:
 
 def _write_apart(one: float, other: float) -> tuple[str, str]:
     """Two numbers with as many digits as tell them apart, and one more."""
-    differ = False
-    for digits in range(4, DIGITS + 1):
-        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
-        if differ and texts[0] != texts[1]:
-            return texts
-        differ = texts[0] != texts[1]
-    return repr(one), repr(other)
+    pairs = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in range(4, DIGITS + 1)]
+    told = [a != b for a, b in pairs]
+    both = (
+        pair
+        for pair, here, before in zip(pairs[1:], told[1:], told, strict=False)
+        if here and before
+    )
+    return next(both, (repr(one), repr(other)))
 
 
 def _describe_guess(guess: "Hypothesis", source: str) -> Iterator[str]:
@@ -266,22 +263,25 @@ def _list_entries(part: Judged) -> Iterator[str]:
         return
     count = f"{len(part.off)} entries are" if len(part.off) > 1 else "one entry is"
     yield f"  d/d{part.part}: {count} out{'; the largest:' if len(part.off) > SHOWN else ':'}"
-    smooth = [off for off in part.off if off.interval is None]
-    lines: list[str] = []
+    smooth = sorted((off for off in part.off if off.interval is None), key=lambda o: -o.distance)
     for digits in (9, 7, 5):  # of an entry with many indices fewer
-        rows = [("entry", "claimed", "expected", "tolerance")] if smooth else []
-        for off in sorted(smooth, key=lambda off: -off.distance)[:SHOWN]:
-            bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
-            expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
-            name = _name("" if off.index else off.part, off.index)
-            rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
-        lines = [f"  {line}" for line in align(rows)]
-        if max(map(len, lines), default=0) <= WIDTH:
+        lines = [f"  {line}" for line in align(_rows(smooth[:SHOWN], digits))] if smooth else []
+        if digits == 5 or max(map(len, lines), default=0) <= WIDTH:
+            yield from lines
             break
-    yield from lines
     for off in [off for off in part.off if off.interval is not None][:SHOWN]:
         low, high = off.interval or (0.0, 0.0)
         yield f"    {_name(off.part, off.index)} is {off.claimed:.9g}, not in [{low:g}, {high:g}]"
+
+
+def _rows(entries: Sequence[Off], digits: int) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("entry", "claimed", "expected", "tolerance")]
+    for off in entries:
+        bar = max(off.error, EPSILON * abs(off.expected))  # no float64 says more
+        expected = f"{off.expected:.{digits}g} ± {bar:.0e}"
+        name = _name("" if off.index else off.part, off.index)
+        rows.append((name, f"{off.claimed:.{digits}g}", expected, f"{off.tolerance:.0e}"))
+    return rows
 
 
 def align(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -305,16 +305,16 @@ def _describe_failure(verdict: Verdict) -> str:
     return ALONE if _is_lone(verdict) else FAILED[verdict.verdict]
 
 
+def _only_floats(verdict: Verdict) -> bool:
+    given = [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    return verdict.verdict == "undecided" and given == ["differences"]
+
+
 def _is_lone(verdict: Verdict) -> bool:
     """Whether differences, alone, leave no entry open: what is missing is somebody who agrees."""
-    if verdict.verdict != "undecided" or verdict.entries or _given(verdict) != ["differences"]:
-        return False
     wide, known = WIDE * level(verdict), [part.gradient for part in verdict.parts.values()]
-    return all(g is not None and bool(np.all(g.error <= wide)) for g in known)
-
-
-def _given(verdict: Verdict) -> list[str]:
-    return [opinion.name for opinion in verdict.opinions.values() if not opinion.abstains]
+    settled = all(g is not None and bool(np.all(g.error <= wide)) for g in known)
+    return _only_floats(verdict) and not verdict.entries and settled
 
 
 def _describe_verdict(verdict: Verdict) -> Iterator[str]:
@@ -328,7 +328,7 @@ def _describe_verdict(verdict: Verdict) -> Iterator[str]:
         noted = any(opinion.abstains in note for note in verdict.notes)
         if opinion.abstains and not (noted or opinion.abstains.endswith(PLAIN)):
             yield from _wrap(f"{name} abstains: {opinion.abstains}", indent="    ")
-    if verdict.verdict == "undecided" and _given(verdict) == ["differences"]:
+    if _only_floats(verdict):
         yield from _wrap(HELP if _is_lone(verdict) else OPEN)
 
 
