@@ -9,8 +9,17 @@ import re
 from collections.abc import Callable
 from itertools import chain
 
-from gradcheck.answers.echo import ATOM, POWER, PRODUCT, UNARY, bracket, echo, number
-from gradcheck.answers.operands import BRACKETS, CLOSING, NEVER, RADICALS, Operands, is_power
+from gradcheck.answers.echo import ATOM, POWER, UNARY, bracket, echo, number
+from gradcheck.answers.operands import (
+    BRACKETS,
+    CLOSING,
+    NEVER,
+    NUMBER_BEHIND,
+    OPERATOR,
+    RADICALS,
+    Operands,
+    is_power,
+)
 from gradcheck.answers.shapes import (
     broadcast,
     identity,
@@ -40,9 +49,6 @@ KEYWORDS = {word: word for word in ("axis", "keepdims", "axes", "shape")} | {
 }
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
-UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
-OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
-"""`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 OPENS = ("(", "{", "[", "|(", "|", *RADICALS, r"\frac", r"\sqrt")
@@ -102,10 +108,6 @@ class Calls(Operands):
         self.instead(*[token._replace(kind="op", text="∑"), below][: len(token.text)])
         return self.sum()
 
-    def primed(self, token: Token) -> None:
-        if not segment(self.words, token.text, opens=False):
-            raise self.fault(self.look(1), *NEVER["'"])
-
     def module(self, _: Token) -> ast.expr | None:
         """`np.sin`, `torch.special.erf`."""
         self.at += 4 if self.sees(*SUBMODULES, ahead=2) and self.sees(".", ahead=3) else 2
@@ -135,16 +137,14 @@ class Calls(Operands):
             return self.indicator()
         return self.rows_of(self.operand(self.group()), 0, token.start)
 
-    def trace(self, token: Token) -> ast.expr:
-        self.instead(token._replace(text="trace"))
-        return self.word()
-
     def rows_of(self, array: ast.expr, axis: int, start: int) -> ast.expr:
         shape = self.node(ast.Attribute(array, "shape", ast.Load()), start)
         return self.node(ast.Subscript(shape, self.whole_number(axis, start), ast.Load()), start)
 
     def unknown(self) -> TextError:
         token, called = self.look(), self.sees("(", ahead=1)
+        if self.sees("'", ahead=1):
+            return self.fault(self.look(1), *NEVER["'"])
         sort = "function" if called and len(token.text) > 1 else "name"
         cure = hints(self.words, token.text, called)
         return self.fault(token, f"unknown {sort} {token.text}", cure)
@@ -267,8 +267,7 @@ class Calls(Operands):
             meaning = self.meaning(here)
             numbers = numbers and meaning is not None and meaning.kind == "constant"
             if here.kind == "number":
-                cure = "write * between them, or ^ for a power"
-                raise self.fault(here, "a number right after a factor", cure)
+                raise self.fault(here, *NUMBER_BEHIND)
             inner = self.multiply(inner, self.factor(POWER), start)
         self.depth -= 1
         return inner
@@ -367,30 +366,6 @@ class Calls(Operands):
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
         return self.combine(above, ast.Div(), self.apply("log", [base], start), start)
 
-    # -- derivatives that are not yet taken
-
-    def fraction(self) -> ast.expr:
-        ahead = spell(self.tokens[self.at : self.at + 8])
-        return self.derivative() if OPERATOR.match(ahead) else super().fraction()
-
-    def derivative(self) -> ast.expr:
-        """A derivative not yet taken, of the bracket or the product that follows."""
-        token, found = self.look(), self.find(OPERATOR)
-        variable = found and (found[2] or found[3])
-        if not variable or not self.factor_starts():
-            raise self.fault(token, *NEVER["∂"])
-        if self.sees("(", "[", "{"):
-            inner = self.operand(self.group())
-        else:
-            inner = self.factor(PRODUCT)
-            if "*" in self.typed[inner.col_offset : inner.end_col_offset]:
-                raise self.fault(token, "where does this derivative end?", "use brackets")
-        return self.leave_untaken(inner, variable, token.start, token.start)
-
-    def leave_untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
-        self.reading.untaken = at
-        return self.apply(UNTAKEN, [inner, self.name(by, at)], start)
-
     # -- products
 
     def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
@@ -438,18 +413,18 @@ class Calls(Operands):
         between = self.between(left, right)
         if between not in JOINTS:
             return node
-        ends = left.end_col_offset or 0
-        raised = RAISED.search(self.typed, left.col_offset, ends)
         last = left.right if isinstance(left, ast.BinOp) and not is_power(left) else left
         while isinstance(first, ast.BinOp):
             first = first.left
         if between:
-            halved = between == "/" and raised and isinstance(right, ast.Constant)
-            doubtful = halved or (isinstance(first, ast.Name | ast.Constant) and last in self.bare)
+            halved = between == "/" and isinstance(right, ast.Constant)
+            doubtful = (halved and self.ends_raised(left)) or (
+                isinstance(first, ast.Name | ast.Constant) and last in self.bare
+            )
         elif isinstance(left, ast.BinOp) and isinstance(left.op, ast.Div):
             doubtful = self.between(left.left, left.right) in JOINTS - {""}
         else:
-            joined = raised and ends == right.col_offset
+            joined = left.end_col_offset == right.col_offset and self.ends_raised(left)
             root = last in self.bare and self.typed[last.col_offset] in RADICALS
             factor = isinstance(node.op, ast.Mult) and isinstance(first, ast.Name)
             doubtful = factor and (joined or root)
@@ -458,6 +433,10 @@ class Calls(Operands):
             sign = {ast.Mult: "*", ast.Div: "/", ast.MatMult: " @ "}[type(node.op)]
             self.note_reading(node, above + sign + bracket(right, UNARY))
         return node
+
+    def ends_raised(self, node: ast.expr) -> bool:
+        """Whether a power ends what was typed of a factor: `x^1`."""
+        return bool(RAISED.search(self.typed, node.col_offset, node.end_col_offset or 0))
 
     def between(self, left: ast.expr, right: ast.expr) -> str | None:
         """What was typed between two factors; None where they were not typed so."""
@@ -468,14 +447,12 @@ class Calls(Operands):
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
     (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.wrapped_list),
     (re.compile(r"Σ(?:_| |. )"), Calls.capital_sigma),
-    (re.compile(r"\w+ '"), Calls.primed),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),
     (re.compile(rf"grad_fn |{OPERATOR.pattern}"), lambda parser, _: parser.derivative()),
     (re.compile(rf"{BASED.pattern} "), Calls.logarithm),
     (re.compile(r"(?:n|N|I(?:_(?:n|N|[1-9]\d?))?) "), Calls.size),
     (re.compile(r"(?:len|I) \("), Calls.length),
-    (re.compile(r"tr [([]"), Calls.trace),
     (re.compile("."), Calls.run_together),
 ]
 """What a word that is no name can be, by the tokens that begin with it."""

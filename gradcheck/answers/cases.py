@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from gradcheck.answers.characters import as_set
-from gradcheck.answers.tokens import UNEQUAL, Token, levels, split
+from gradcheck.answers.tokens import UNEQUAL, Token, levels, parts_digits, split
 from gradcheck.answers.words import Words
 
 IF = as_set("if for when at where with provided whenever wenn falls für si pour")
@@ -33,7 +33,11 @@ def by_cases(
     """
     if len(tokens) > 2 and tokens[0].text == "{" and 0 not in list(levels(tokens))[:-1]:
         tokens = tokens[1:-1]
-    parted = split(tokens, lambda k, _: bool(_sort(tokens[k], words, tokens[k + 1 : k + 2])))
+
+    def parts(k: int, _: Tokens) -> bool:
+        return bool(_sort(tokens[k], words, tokens[k + 1 : k + 2])) and not parts_digits(tokens, k)
+
+    parted = split(tokens, parts)
     runs = [(_sort(sign, words) if sign else "", run) for sign, run in parted]
     runs = [(sort, run) for sort, run in runs if run or sort in ("if", "else")]
     several = sum(t.text in UNEQUAL for t in tokens) > 1 or [s for s, _ in runs] == ["", "part"]

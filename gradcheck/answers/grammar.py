@@ -14,9 +14,9 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import NEVER
+from gradcheck.answers.operands import NEVER, NUMBER_BEHIND
 from gradcheck.answers.shapes import Shape, is_square, is_turned
-from gradcheck.answers.tokens import Token, spell
+from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.words import ARITY, segment
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
@@ -68,7 +68,10 @@ class Parser(Calls):
             op = ast.USub() if token.text == "-" else ast.UAdd()
             left: ast.expr = self.node(ast.UnaryOp(op, self.factor(UNARY)), start)
         else:
-            left = self.with_suffixes(self.value(), start)
+            left = self.value()
+            token = self.tokens[self.at]
+            if token.text in SUFFIXES or token.kind == "transpose":
+                left = self.with_suffixes(left, start)
         while True:
             token = self.tokens[self.at]
             sign = token.text
@@ -140,8 +143,7 @@ class Parser(Calls):
         token = self.look()
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
-            cure = "write * between them, or ^ for a power"
-            raise self.fault(token, "a number right after a factor", cure)
+            raise self.fault(token, *NUMBER_BEHIND)
         constant = isinstance(left, ast.Constant) and self.look(-1).kind == "number"
         if token.text == "[" and constant and self.holds_index():
             cure = "write round brackets to group"
@@ -158,7 +160,8 @@ class Parser(Calls):
 
     def is_coefficient(self) -> bool:
         """Whether a number begins a factor of its own: ln(2)2^x, cos(x)2x, x 2^(x - 1)."""
-        token, before, after = self.look(), self.look(-1), self.look(1)
+        token, before = self.look(), self.look(-1)
+        after = self.look(3 if parts_digits(self.tokens, self.at + 1) else 1)
         if token.spaced and before.kind == "word" and after.text == "^":
             return True
         follows = after.kind == "word" or after.text in ("^", "(", "√", "∛", r"\frac", r"\sqrt")
@@ -203,9 +206,11 @@ class Parser(Calls):
             return "-T" if found[2] else "T"
         self.at = at
         rest = token.text[1:]  # X^TR
-        if token.kind != "word" or token.text[0] != "T" or not rest or self.meaning(token):
+        if token.kind != "word" or token.text[0] != "T" or not rest:
             return None
-        if not (self.words.meant(rest) or segment(self.words, rest, opens=False)):
+        if self.words.meaning(token.text) or not (
+            self.words.meant(rest) or segment(self.words, rest, opens=False)
+        ):
             return None
         self.instead(
             Token("transpose", "T", token.start, token.start + 1),
@@ -301,6 +306,8 @@ class Parser(Calls):
         inside = self.in_bracket(self.at)
         if len(inside) == 1 and self.arrays and inside[0].text not in self.words.names:
             return True
+        if any(t.text == ";" for t in inside):
+            return False
         plain = all(INDEX.fullmatch(t.text) for t in inside)
         return plain or any(t.text in NO_SUM for t in inside)
 

@@ -14,7 +14,7 @@ from gradcheck.answers import tokens
 from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
 from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
 from gradcheck.answers.shapes import Shape, Shapes, is_square
-from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks, spell
+from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks, parts_digits, spell
 from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
@@ -41,8 +41,19 @@ CURES = {
     "*": "remove it, or write the missing factor",
     **dict.fromkeys("&;", "give one formula; rows are written [[a, b], [c, d]]"),
 }
+NUMBER_BEHIND = "a number right after a factor", "write * between them, or ^ for a power"
+UNTAKEN = "derivative"  # the name of a derivative in a step of working that is not yet taken
+OPERATOR = re.compile(r"(?P<frac>\\frac \{ )?[d∂] (?(frac)\} \{|/) (?:d(\w*)|∂ (\w+)) (?(frac)\} )")
+"""`d/dx`, `∂/∂x` or `\\frac{d}{dx}`."""
 INDEXED = re.compile(r"(?:_([a-z]) |_ \{ ([a-z]) [^{}]*\} )?(?:\^ (?:\{ [^{}]*\} |\S+ ))?")
 """What stands below and above a sum sign."""
+
+DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
+THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
+ROWS = re.compile(r"(?:[-+] )?\d+ (?:, \d+ )?(?:; (?:[-+] )?\d+ (?:, \d+ )?)+")
+INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
+SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
+"""Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
 
 Node = TypeVar("Node", bound=ast.expr | ast.keyword)
 
@@ -80,6 +91,7 @@ class Operands:
         self.equates = equates  # whether an equals sign compares
         self.at = self.depth = self.bars = 0
         self.in_norm = self.slices = False  # whether a colon parts an index
+        self.parting = False  # whether a comma parts, even between digits
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
         self.beside: Shape | None = None  # of what stands before a sign of addition
         self.sizes = Shapes(self.shapes)
@@ -163,7 +175,7 @@ class Operands:
         end = self.tokens[self.at - 1].end if self.at else start
         node.lineno = node.end_lineno = 1
         node.col_offset = start
-        node.end_col_offset = max(end, start)
+        node.end_col_offset = end if end > start else start
         return node
 
     def name(self, name: str, start: int) -> ast.Name:
@@ -214,6 +226,9 @@ class Operands:
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
+        kind = type(node)
+        if kind is ast.Name or kind is ast.Constant or kind is ast.BinOp:
+            return node
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
             token = next(t for t in self.tokens if t.start >= end and t.text in ",;")
@@ -239,6 +254,8 @@ class Operands:
     def number(self) -> ast.expr:
         """A number; `2e3` is refused where e is a name."""
         token = self.step()
+        if self.sees(",") and not self.parting:
+            token = self.join_digits(token)
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
@@ -253,6 +270,59 @@ class Operands:
             if self.words.meaning(letter):
                 self.note(f"{text} is read as {mantissa}*10^{exponent}")
         return self.node(constant(text), token.start)
+
+    def join_digits(self, first: Token) -> Token:
+        """A number with what its commas join to it: decimal commas, or between thousands."""
+        stop = self.at
+        while parts_digits(self.tokens, stop):
+            stop += 2
+        if stop == self.at:
+            return first
+        joined, before = self.tokens[self.at : stop], self.tokens[: self.at - 1]
+        text = "".join(token.text for token in [first, *joined])
+        whole = first._replace(text=text.replace(",", ""), end=joined[-1].end)
+        if THOUSANDS.fullmatch(text):
+            self.tokens[self.at - 1 : stop] = [whole]
+            return whole
+        found = DECIMAL.fullmatch(text)
+        if not found:
+            if "." in first.text and joined[1].text.isdigit():
+                cure = f"{POINT}: write {first.text.replace('.', '')}.{joined[1].text}"
+                raise self.fault(first, INSIDE, cure)
+            return first
+        bare = self.tokens[stop].kind == "end" and all(t.text in "+-" for t in before)
+        thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
+        if (bare and not self.single) or thousands:
+            cure = f"{POINT}: {found[1]}.{found[2]}"
+            cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
+            raise self.fault(joined[0], INSIDE, cure)
+        whole = whole._replace(text=text.replace(",", "."))
+        self.tokens[self.at - 1 : stop] = [whole]
+        self.note(f"{text} is read as {found[1]}.{found[2]}")
+        return whole
+
+    def are_decimals(self, opening: Token) -> bool:
+        """Whether the commas of `[0,5; 1,5]` are decimal commas."""
+        inside = spell(self.in_bracket(self.at - 1))
+        if opening.text != "[" or not ROWS.fullmatch(inside):
+            return False
+        rows = inside.split("; ")
+        if all("," in row for row in rows) and (len(rows), 2) in self.shapes.values():
+            message = "commas may part the numbers of a row, or be decimal commas"
+            cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
+            raise self.fault(opening, message, cure)
+        return True
+
+    def parts_here(self, opening: Token) -> bool:
+        """Whether commas in brackets, the first of which was read, part even between digits."""
+        before = self.look(-2) if self.at > 1 else opening
+        if opening.text in "[⟦⟨":
+            return not self.are_decimals(opening)
+        if before.text == "(" and self.at > 2 and self.look(-3).text in SHAPED:
+            return True
+        if before.text in (",", "="):
+            return self.parting
+        return before.kind == "word" and self.words.takes_several(before.text)
 
     def indicator_comes(self, ahead: int = 0) -> bool:
         """Whether `_{x > 0}` or `[x = 0]` comes: with a 1 before it, one where that holds."""
@@ -288,19 +358,20 @@ class Operands:
     ) -> list[list[ast.expr]]:
         """What commas and semicolons part in brackets, the first of which was read."""
         closing, found = CLOSING[opening.text], list[list[ast.expr]]([[]])
-        outside, self.bars = self.bars, 0
+        outside = self.bars, self.parting
+        self.bars, self.parting = 0, self.parts_here(opening)
         while True:
             value = entry() if entry else self.expression(UNARY if blanks else 0)
             found[-1] += [] if value is None else [value]
             parted = self.takes(",") or (opening.text == "⟦" and self.takes("&"))
-            ends = False
+            self.parting, ends = self.parting or parted, False
             while self.sees(";", "\n"):
                 self.at, ends = self.at + 1, True
             if not (parted or ends or blanks) or self.sees(closing) or self.look().kind == "end":
                 break
             if ends and not parted:
                 found.append([])
-        self.bars = outside
+        self.bars, self.parting = outside
         self.closes(opening)
         return found
 
@@ -402,6 +473,8 @@ class Operands:
             self.note(f"{clip(typed)} is read as {shown}")
 
     def fraction(self) -> ast.expr:
+        if OPERATOR.match(spell(self.tokens[self.at : self.at + 8])):
+            return self.derivative()
         start = self.step().start
         above = self.argument()
         return self.combine(above, ast.Div(), self.argument(), start)
@@ -459,7 +532,20 @@ class Operands:
         return ""
 
     def derivative(self) -> ast.expr:
-        raise NotImplementedError
+        """A derivative not yet taken, of the bracket or the product that follows."""
+        token, found = self.look(), self.find(OPERATOR)
+        variable = found and (found[2] or found[3])
+        if not variable or not self.factor_starts():
+            raise self.fault(token, *NEVER["∂"])
+        opens = self.sees("(", "[", "{")
+        inner = self.operand(self.group()) if opens else self.factor(PRODUCT)
+        if not opens and "*" in self.typed[inner.col_offset : inner.end_col_offset]:
+            raise self.fault(token, "where does this derivative end?", "use brackets")
+        return self.leave_untaken(inner, variable, token.start, token.start)
+
+    def leave_untaken(self, inner: ast.expr, by: str, start: int, at: int) -> ast.expr:
+        self.reading.untaken = at
+        return self.apply(UNTAKEN, [inner, self.name(by, at)], start)
 
 
 def is_power(node: ast.expr) -> bool:
@@ -478,9 +564,9 @@ OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
     "⦃": Operands.cases,
     "‖": Operands.norm,
     "⟨": Operands.angles,
-    r"\frac": lambda parser: parser.fraction(),
+    r"\frac": Operands.fraction,
     r"\sqrt": Operands.root,
     "∑": Operands.sum,
-    "∂": lambda parser: parser.derivative(),
+    "∂": Operands.derivative,
 }
 """What each sign begins."""

@@ -19,10 +19,10 @@ from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
     LINKS,
     UNEQUAL,
-    Commas,
     Token,
     is_of_blanks,
     levels,
+    parts_digits,
     spell,
     split,
 )
@@ -120,8 +120,7 @@ class Outline:
     def answer(self) -> ast.expr:
         reading = self.reading
         if not reading.single and (listed := self.bare_list()):
-            return self.parse(self.join_numbers(listed))
-        self.tokens = self.join_numbers(self.tokens)
+            return self.parse(listed)
         said = {token.text.lower() for token in self.tokens}
         for k, token in enumerate(self.tokens if said & SPOKEN.keys() else []):
             sign = SPOKEN.get(token.text.lower()) if token.kind == "word" else None
@@ -155,10 +154,6 @@ class Outline:
             text = self.typed[tokens[0].start : tokens[-1].end].strip()
             self.reading.notes.append(f"`{clip(text)}` is left out")
 
-    def join_numbers(self, tokens: list[Token]) -> list[Token]:
-        commas = Commas(self.typed, self.words, self.reading.single, self.reading.notes)
-        return commas.join(tokens) if any(token.text == "," for token in tokens) else [*tokens]
-
     # -- trees
 
     def parse(self, tokens: Tokens, **how: bool) -> ast.expr:
@@ -189,7 +184,7 @@ class Outline:
 
     def bare_list(self) -> list[Token] | None:
         """`1, -2.5, 3`, `1 2` above `3 4`: numbers with nothing around them, in brackets."""
-        if self.tokens[-1].kind != "number":
+        if self.tokens[-1].kind != "number" or [t.kind for t in self.tokens].count("number") < 2:
             return None
         *names, body = self.links(self.tokens)
         texts = [t.text for t in body]
@@ -287,6 +282,8 @@ class Outline:
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
+        if all(t.kind != "word" or self.words.meaning(t.text) for t in tokens):
+            return tokens
         sketch = self.sketch(tokens)
         while tokens:
             found = BEFORE.match(sketch)
@@ -340,7 +337,7 @@ class Outline:
             defined = self.definition(before)  # `let u = x^2: 3u`
             return defined is not None and mentions(defined[0], tokens[k + 1 :])
         if token.kind != "word" or token.text in self.words.names:
-            return token.text in (",", ";")
+            return token.text in (",", ";") and not parts_digits(tokens, k)
         word, rest = token.text.lower(), tokens[k + 1 : k + 3]
         if word in AT_POINT and len(rest) == 2 and rest[1].text == "=":
             return rest[0].text in self.words.names or word in PARTING
@@ -494,7 +491,7 @@ class Outline:
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
             else:
-                inside = zip(tokens, levels(tokens), strict=True)
+                inside = zip(tokens, levels(tokens) if lines else tokens, strict=True)
                 tree = self.parse([t for t, level in inside if t.kind != "line" or level])
             line = 1 + sum(at < start for at in lines)
             end = tokens[-1].end

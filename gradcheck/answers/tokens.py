@@ -5,11 +5,9 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
-from gradcheck.answers.words import Words
 from gradcheck.errors import TYPED_EXPONENT
 
 TOKENS, NAME, DIGITS = 500, 32, 30
@@ -148,6 +146,10 @@ LINKS = frozenset(["=", "=>", "≈"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
 
 
+BLANK = re.compile(r"[\d.\]] [-+\[\d.]")
+SIGNED = re.compile(r"[\d.][-+]|[-+] ")
+
+
 def spell(tokens: Iterable[Token]) -> str:
     """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
     return "".join([f"{token.text} " for token in tokens])
@@ -177,6 +179,14 @@ def split(
     return found
 
 
+def parts_digits(tokens: Sequence[Token], k: int) -> bool:
+    """Whether a comma stands between digits without a blank: `2,5`."""
+    if not (tokens[k].text == "," and 0 < k < len(tokens) - 1 and not tokens[k].spaced):
+        return False
+    after = tokens[k + 1]
+    return tokens[k - 1].kind == after.kind == "number" and not after.spaced
+
+
 def closing_at(tokens: Sequence[Token], opening: int) -> int:
     """The place of the bracket that closes one; the end if none does."""
     pairs = enumerate(levels(tokens[opening:]), opening)
@@ -187,104 +197,5 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
     """Whether blanks alone part the numbers of a list: `[1 -2.5 3]`, `[[1 2] [3 4]]`."""
     if any(not (t.kind in ("number", "line") or t.text in "+-[];") for t in inside):
         return False
-    blank = False
-    for before, token in pairwise(inside):
-        sign = token.text in "+-"
-        if sign and before.kind == "number" and not token.spaced:
-            return False
-        if before.text in "+-" and token.spaced:
-            return False
-        starts = token.kind == "number" or sign or token.text == "["
-        blank |= starts and token.spaced and (before.kind == "number" or before.text == "]")
-    return blank
-
-
-DECIMAL = re.compile(r"(\d+),(\d+)(?:e-?\d+)?")
-THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}")
-ROWS = re.compile(r"(?:[-+] )?\d+ (?:, \d+ )?(?:; (?:[-+] )?\d+ (?:, \d+ )?)+")
-INSIDE, POINT = "a comma inside a number", "decimals are written with a point"
-SHAPED = frozenset(["ones", "zeros", "full", "reshape", "view"])
-"""Functions that are told a shape: in brackets of its own its comma is never a decimal one."""
-
-
-class Commas(NamedTuple):
-    """What commas between digits are in a text: decimal commas, between thousands, or parting.
-
-    In a list, in a call of several arguments and behind another comma they part. `single` says that
-    a bare `2,5` is no list.
-    """
-
-    typed: str
-    words: Words
-    single: bool
-    notes: list[str]
-
-    def join(self, tokens: list[Token]) -> list[Token]:
-        found: list[Token] = []
-        parting, at = [False], 0  # of each open bracket
-        while at < len(tokens):
-            token, stop = tokens[at], at + 1
-            step = STEPS.get(token.text, 0)
-            if step > 0:
-                parting.append(self.is_list(tokens, at, parting[-1]))
-            elif step < 0 and parting[1:]:
-                parting.pop()
-            elif token.text == "," and parting[1:]:
-                parting[-1] = True
-            elif token.kind == "number" and not parting[-1]:
-                token, stop = self.number(tokens, at)
-            found.append(token)
-            at = stop
-        return found
-
-    def is_list(self, tokens: Sequence[Token], at: int, inside: bool) -> bool:
-        sign, before = tokens[at].text, tokens[at - 1] if at else None
-        if sign in "[⟦⟨":
-            return sign != "[" or not self.are_decimals(tokens, at)
-        if before is None or sign == "⦃":
-            return False
-        if before.text == "(" and at > 1 and tokens[at - 2].text in SHAPED:
-            return True
-        if before.text in (",", "="):
-            return inside
-        return before.kind == "word" and self.words.takes_several(before.text)
-
-    def number(self, tokens: Sequence[Token], at: int) -> tuple[Token, int]:
-        """The number at a place with what its commas join to it, and where it stops."""
-        first, stop = tokens[at], at + 1
-        for comma, after in zip(tokens[at + 1 :: 2], tokens[at + 2 :: 2], strict=False):
-            if comma.text != "," or after.kind != "number" or comma.spaced or after.spaced:
-                break
-            stop += 2
-        text = "".join(token.text for token in tokens[at:stop])
-        whole = first._replace(end=tokens[stop - 1].end)
-        if THOUSANDS.fullmatch(text):
-            return whole._replace(text=text.replace(",", "")), stop
-        found = DECIMAL.fullmatch(text)
-        if not found:
-            if stop > at + 1 and "." in first.text and tokens[at + 2].text.isdigit():
-                cure = f"write {first.text.replace('.', '')}.{tokens[at + 2].text}"
-                raise fault_at(self.typed, first.start, INSIDE, f"{POINT}: {cure}")
-            return first, at + 1
-        before = spell(tokens[:at]).rstrip("+- ")
-        named = before[-1:] in ("=", ":", "≈") and not re.search(r"\d", before)
-        bare = stop == len(tokens) and (not before or named)
-        thousands = len(found[2]) == 3 and len(found[1]) <= 3 and found[1][0] != "0"
-        if (bare and not self.single) or thousands:
-            cure = f"{POINT}: {found[1]}.{found[2]}"
-            cure += f", thousands as {found[1]}{found[2]}" if len(found[2]) == 3 else ""
-            raise fault_at(self.typed, tokens[at + 1].start, INSIDE, cure)
-        self.notes.append(f"{text} is read as {found[1]}.{found[2]}")
-        return whole._replace(text=text.replace(",", ".")), stop
-
-    def are_decimals(self, tokens: Sequence[Token], at: int) -> bool:
-        """Whether the commas of `[0,5; 1,5]` are decimal commas."""
-        inside = spell(tokens[at + 1 : closing_at(tokens, at)])
-        if not ROWS.fullmatch(inside):
-            return False
-        rows = inside.split("; ")
-        if all("," in row for row in rows) and (len(rows), 2) in self.words.shapes.values():
-            message = "commas may part the numbers of a row, or be decimal commas"
-            cure = f"write [[{rows[0].replace(' ,', ',').strip()}], ...], or decimals with a point"
-            raise fault_at(self.typed, tokens[at].start, message, cure)
-        return "," in inside
+    text = "".join(" " * token.spaced + token.text for token in inside).strip()
+    return bool(BLANK.search(text)) and not SIGNED.search(text)

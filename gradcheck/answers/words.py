@@ -21,7 +21,7 @@ cot: ctg cotg cotan cotang; sinh: sh senh; cosh: ch; tanh: th tgh; coth: cth ctg
 csch: cosech; arcsin: arcsen asen; arctan: arctg arctang atg; acot: arcctg arccotg arcotg
 acsc: arccosec; arcsinh: arsinh argsinh arsh argsh; arccosh: arcosh argcosh arch argch
 arctanh: artanh argtanh arth argth; asech: arsech; acsch: arcsch; acoth: arcoth
-absolute: Abs; sigmoid: sigma; gamma: Gamma
+absolute: Abs; trace: tr; sigmoid: sigma; gamma: Gamma
 """)
 """What schools and countries write, and the NumPy names it stands for."""
 
@@ -84,26 +84,29 @@ class Words:
         if word not in self.met:
             if len(self.met) >= REMEMBERED:  # strangers think of any number of words
                 self.met.clear()
-            self.met[word] = self._first_meaning(word)
+            self.met[word] = self._find(word)
         return self.met[word]
+
+    def _find(self, word: str) -> Meaning | None:
+        spellings = list(_spellings(word))
+        for kind, known in (("name", self.names), ("constant", self.constants)):
+            if found := next((each for each in spellings if each in known), None):
+                return Meaning(kind, found)
+        function = next(filter(None, map(self.function, spellings)), None)
+        return Meaning("function", function) if function else None
 
     def meant(self, word: str) -> Meaning | None:
         """The same; else that of the word in other letters, or the entry that it counts."""
         known = self.meaning(word)
-        if known is None and word not in LITERALS:
-            known = self._in_other_letters(word) or self.entry(word)
-        return known
-
-    def _in_other_letters(self, word: str) -> Meaning | None:
-        """The one declared name, constant or function that differs in capitals only."""
-        if word in KEPT:
-            return None
-        lower = word.lower()
-        names = [name for name in self.names if name.lower() == lower]
-        if len(names) == 1 and (len(word) > 1 or word != "T"):
-            return Meaning("name", names[0])
-        known = self.meaning(lower) if not names and lower != word else None
-        return known if known and (len(lower) > 1 or known.kind == "constant") else None
+        if known is None and word not in KEPT:  # the one declared that differs in capitals only
+            lower = word.lower()
+            names = [name for name in self.names if name.lower() == lower]
+            if len(names) == 1:
+                return Meaning("name", names[0])
+            known = self.meaning(lower) if not names and lower != word else None
+            if known and len(lower) == 1 and known.kind != "constant":
+                known = None
+        return known or (self.entry(word) if word not in LITERALS else None)
 
     def entry(self, word: str) -> Meaning | None:
         """`x_1` as the first entry of a vector x; `x_i` below a sum over i as x itself."""
@@ -111,36 +114,26 @@ class Words:
         shape = self.shapes.get(found[1]) if found else None
         if found is None or not shape:
             return None
-        below = found[2]
+        name, below = found.groups()
         if self.letter and below == self.letter and len(shape) == 1:
-            return Meaning("entry", found[1])
+            return Meaning("entry", name)
         places = [below] if len(shape) == 1 else list(below)
         if len(places) != len(shape) or not below.isdigit():
             return None
         if not all(0 < int(k) <= n for k, n in zip(places, shape, strict=True)):
             return None
-        return Meaning("entry", ",".join([found[1], *(str(int(k) - 1) for k in places)]))
+        return Meaning("entry", ",".join([name, *(str(int(k) - 1) for k in places)]))
 
     def inside_sum(self, letter: str) -> "Words":
         return replace(self, letter=letter, met={})
 
+    def function(self, word: str) -> str | None:
+        named = ALIASES.get(word, word)
+        return next((name for name in (named, word) if name in self.functions), None)
+
     def is_function(self, piece: str) -> bool:
         meaning = self.meaning(piece) if piece and not piece.isdigit() else None
         return meaning is not None and meaning.kind == "function"
-
-    def spell(self, pieces: tuple[str, ...]) -> str:
-        """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
-        text = ""
-        for piece in pieces:
-            apart = self.is_function(piece) or self.shapes.get(piece)
-            joint = " " if apart else "" if piece.isdigit() else "*"
-            text += piece + joint
-        return text.rstrip(" *")
-
-    def as_products(self, word: str) -> list[tuple[str, ...]]:
-        """The product that a function's name might be meant as: `a*sin`; or nothing."""
-        ways = segment(self, word, opens=True) if word[0] in self.names and word[2:] else []
-        return [w for w in ways if w[0] in self.names and self.is_function(w[-1])][:1]
 
     def takes_several(self, word: str) -> bool:
         """Whether a word ends with a function of several arguments."""
@@ -149,13 +142,18 @@ class Words:
             meaning = self.meaning(ways[0][-1])
         return meaning is not None and meaning.kind == "function" and ARITY.get(meaning.name) != 1
 
-    def _first_meaning(self, word: str) -> Meaning | None:
-        spellings = list(_spellings(word))
-        for kind, known in (("name", self.names), ("constant", self.constants)):
-            if found := next((each for each in spellings if each in known), None):
-                return Meaning(kind, found)
-        function = next(filter(None, map(self.function, spellings)), None)
-        return Meaning("function", function) if function else None
+    def spell(self, pieces: tuple[str, ...]) -> str:
+        """Pieces as they would be typed: `x*sin x`; arrays side by side, which may be matrices."""
+        text = ""
+        for piece in pieces:
+            apart = self.is_function(piece) or self.shapes.get(piece)
+            text += piece + (" " if apart else "" if piece.isdigit() else "*")
+        return text.rstrip(" *")
+
+    def as_products(self, word: str) -> list[tuple[str, ...]]:
+        """The product that a function's name might be meant as: `a*sin`; or nothing."""
+        ways = segment(self, word, opens=True) if word[0] in self.names and word[2:] else []
+        return [w for w in ways if w[0] in self.names and self.is_function(w[-1])][:1]
 
     @cached_property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -168,10 +166,6 @@ class Words:
     @cached_property
     def arrays(self) -> bool:
         return any(self.shapes.values())
-
-    def function(self, word: str) -> str | None:
-        named = ALIASES.get(word, word)
-        return next((name for name in (named, word) if name in self.functions), None)
 
 
 _make_words = lru_cache(maxsize=256)(Words)

@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Formula, WorkingStep
-from gradcheck.answers.calls import UNTAKEN
 from gradcheck.answers.characters import clip
+from gradcheck.answers.operands import UNTAKEN
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.formula import box, budget, readings
