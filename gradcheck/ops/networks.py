@@ -92,11 +92,11 @@ def _convolve(
     return y[0] if single else y
 
 
-def _max_pool(
+def _pool(
     x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0,
-    dilation: Numbers = 1, ceil_mode: bool = False, *, count: int, of: Routine = np.max,
+    dilation: Numbers = 1, ceil_mode: bool = False, *, count: int, of: Routine,
 ) -> Numbers:  # fmt: skip
-    """The largest of each window."""
+    """The largest of each window, or the mean of what lies in the array and its padding."""
     kernel, pads, spread = (_each(v, count) for v in (kernel_size, padding, dilation))
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(pads, kernel, spread, strict=True)):
         raise RuntimeError("pad should be at most half of effective kernel size")
@@ -111,10 +111,10 @@ def _max_pool(
 def _avg_pool(
     x: Numbers, kernel_size: Numbers, stride: Numbers = None, padding: Numbers = 0, *, count: int
 ) -> Numbers:
-    """The mean of each window, over what lies in the array and its padding."""
-    return _max_pool(x, kernel_size, stride, padding, count=count, of=np.mean)
+    return _pool(x, kernel_size, stride, padding, count=count, of=np.mean)
 
 
+_max_pool = partial(_pool, of=np.max)
 for _n in (1, 2):
     for _name, _formula in (("conv", _convolve), ("max_pool", _max_pool), ("avg_pool", _avg_pool)):
         formula(name=f"{_name}{_n}d")(partial(_formula, count=_n))
