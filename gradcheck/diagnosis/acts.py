@@ -168,7 +168,6 @@ def _second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stre
 
 
 def _misread(paths: Paths, rows: Sequence[Mistake]) -> Stream:
-    """Every number of the program's text misread in every way."""
     rows = [row for row in rows if row.verb == "read"]
     for points, line in paths:
         for k, i in literals(line) if line.scalar else ():

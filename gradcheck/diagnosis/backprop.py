@@ -142,7 +142,6 @@ def _nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
 
 
 def _name(tape: Tape, step: Step) -> Value:
-    """What a step is called: its input's name, or its text if that is short."""
     if isinstance(step, Leaf):
         return next((n for n, leaf in tape.leaves.items() if leaf is step.variable), EARLIER)
     short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
@@ -184,7 +183,6 @@ def _stops(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
 
 
 def _in_block(tape: Tape, row: Mistake, block: Block, site: Site) -> Iterator[WrongVerb]:
-    """A row at a block: what it changes goes back from the block's argument."""
     try:
         wrong = _err(row, block.edge, site)
     except UNFIT:
@@ -212,8 +210,6 @@ def _err(row: Mistake, edge: Edge, site: Site) -> Value:
 
 
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
-    """The four verbs, one of them said wrong at the given sites."""
-
     def wrong(node: Node, i: int, g: Value, right: Value) -> Value:
         site = sites.get((node, i))
         return _err(row, _edge(tape, node, i, g, right), site) if site else right

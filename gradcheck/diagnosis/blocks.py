@@ -106,7 +106,6 @@ class BlockKind:
 
 
 def _level(a: Value, axis: int) -> bool:
-    """Whether an array is the same along an axis but for rounding."""
     return bool(np.all(np.ptp(a, axis=axis) <= SAME * np.maximum(1.0, np.max(np.abs(a)))))
 
 
@@ -115,7 +114,6 @@ def _is(a: Value, b: Value) -> bool:
 
 
 def _some(test: Callable[[Value, int], Value]) -> Callable[[Value], bool]:
-    """Whether a test holds along an axis of more than one entry."""
     return lambda y: any(test(y, axis) for axis, n in enumerate(y.shape) if n > 1)
 
 
@@ -165,7 +163,6 @@ def _is_normal(x: Value, y: Value) -> Params | None:
 
 
 def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
-    """Whether the means along axes of more than one entry are 0."""
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 

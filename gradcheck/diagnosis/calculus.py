@@ -141,7 +141,6 @@ def _number(value: Value) -> str:
 
 
 def _derivative(line: ScalarLine, a: int | None) -> str:
-    """The derivative of a node by the one variable, written out, or "" where it would be long."""
     whole = None if a is None or line.size != 1 else write_out(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]

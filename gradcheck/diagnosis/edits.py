@@ -341,12 +341,10 @@ def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _method(node: ast.Call) -> str:
-    """The name of what is called: `sum` of `x.sum()` and of `np.sum(x)`."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
-    """Another name for one that is read, a variable's or of what is kept."""
     if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
         return
     known = words.names if isinstance(node, ast.Name) else words.kept
@@ -368,7 +366,6 @@ def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
 
 
 def _too_many(node: Value, left: ast.AST, words: SourceWords) -> str:
-    """The name of a product or quotient with a factor that is not to be there."""
     factor = node.left if left is node.right else node.right
     text = ast.unparse(factor)
     if any(size in text for size in SIZES):
@@ -379,7 +376,6 @@ def _too_many(node: Value, left: ast.AST, words: SourceWords) -> str:
 
 
 def _by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
-    """What no row can say."""
     match node:
         case ast.Constant():
             yield from _constant(node.value, words)
@@ -469,7 +465,6 @@ def _inside(node: ast.Call) -> ast.expr | None:
 
 
 def _with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
-    """What the value is divided by; means and sums mixed up, and factors of two."""
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, _fill(f"_ / ({divisor})", _=node))
     for other in (*words.given, *words.kept):

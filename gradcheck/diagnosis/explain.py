@@ -117,7 +117,6 @@ def _by_cost(
 def _is_integral(
     prepared: Prepared, part: str, wanted: GivenAnswer, slopes: Iterable[float | None]
 ) -> bool:
-    """Whether the answer's slope is the program's value at every point where it is known."""
     if wanted.shape:
         return False
     pairs = zip(slopes, prepared.values, strict=False)
@@ -207,7 +206,6 @@ def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array, fac
 
 
 def _simplify(number: float) -> Fraction | None:
-    """A fraction that somebody may write, if the number is one."""
     simple = Fraction(number).limit_denominator(max(DENOMINATORS))
     fits = abs(number - simple) <= RELATIVE * abs(simple) and abs(simple) <= LARGEST
     return simple if fits and simple.denominator in DENOMINATORS else None
@@ -257,7 +255,6 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
 
 
 def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
-    """Two wrong rules at two nodes, from the prepared table."""
     if wanted.right is not None:
         found = prepared.pairs.get(part, NOTHING_FITS).fitting(wanted)
         for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):

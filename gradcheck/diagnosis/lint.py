@@ -139,7 +139,6 @@ def _of_case(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
-    """Groups of visible acts with different ids and the same numbers in every part."""
     groups: dict[Value, dict[Value, Made]] = defaultdict(dict)
     for key, act in acts.found.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
@@ -154,7 +153,6 @@ def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Findi
 
 
 def _apart(group: Mapping[Value, Made], generic: Acts) -> bool:
-    """Whether other values tell the ids of the group apart."""
     prints: dict[str, set[Value]] = defaultdict(set)
     for key, act in group.items():
         if key in generic.found:

@@ -97,7 +97,6 @@ def operation(
 
 
 def _within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operation | None:
-    """The operation that the arguments come from, if it is one."""
     nodes = [k for k in ks if k is not None]
     ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
     if len(nodes) < len(ks) or len(ops) > 1 or None in ops:

@@ -183,7 +183,6 @@ def _make_pairs(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
 
 
 def _terms(line: ScalarLine) -> Iterator[PreparedTerm]:
-    """What each term of the sum at the root adds."""
     left = [len(line.nodes) - 1]
     while left:
         k = left.pop()

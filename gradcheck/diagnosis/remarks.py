@@ -36,7 +36,6 @@ def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ())
 
 
 def _compare_size(wanted: GivenAnswer, right: Array) -> str:
-    """Whether the answer is a constant times the gradient, at every point."""
     if right.size < 2 or not right.any():
         return ""
     k = ratio(wanted.flat, right, scale_of(right))
@@ -47,7 +46,6 @@ def _compare_size(wanted: GivenAnswer, right: Array) -> str:
 
 
 def _compare_level(wanted: GivenAnswer, right: Array) -> str:
-    """Whether the answer is the gradient plus a constant."""
     excess, scale = wanted.flat - right, wanted.scale
     if excess.size < 2:
         return ""

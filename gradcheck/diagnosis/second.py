@@ -106,14 +106,12 @@ def _quote_pieces(line: ScalarLine | None, act: calculus.WrongRule) -> Params:
 
 
 def _once(case: Case, moved: Mapping[str, Array]) -> Case:
-    """The question about the first derivative."""
     assert case.rows is not None
     assert case.rows.once is not None
     return replace(case.rows.once, inputs={**case.inputs, **moved})
 
 
 def _by(cases: Sequence[Case], name: str) -> ScalarLine | None:
-    """The line by one input, where all points are on one path."""
     found = lines([replace(case, wrt=(name,)) for case in cases])
     return found[0][1] if len(found) == 1 and found[0][1].scalar else None
 

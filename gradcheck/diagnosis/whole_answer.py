@@ -65,7 +65,6 @@ def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
 
 
 def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
-    """What is made, where the user's program goes through."""
     try:
         return make()
     except Exception:  # noqa: BLE001 - it may raise anything

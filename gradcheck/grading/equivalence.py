@@ -92,7 +92,6 @@ def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array)
 
 
 def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Typed | None = None) -> Outcome:
-    """One point at more and more bits."""
     found = Outcome("undecided", k)
     for bits in steps:
         found = _compare_at(k, bits, a, b, typed)
@@ -140,7 +139,6 @@ def _compare_at(
 
 
 def _pair(yours: arb, expected: arb) -> str:
-    """Two balls: proven different, equal to 30 digits, or neither yet."""
     if not (yours.is_finite() and expected.is_finite()):
         return "undecided"
     if not yours.overlaps(expected):

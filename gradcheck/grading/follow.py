@@ -108,7 +108,6 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
 
 
 def _wrong(key: Key, name: str, given: Params) -> Claim | None:
-    """A part nearer to the loss, if it is wrong and can be gone on with."""
     part = key.problem.part(name)
     judged = judge(key, part, given[name], diagnose=False) if part else None
     if part is None or judged is None or judged.verdict not in WRONG:

@@ -489,7 +489,6 @@ def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
 
 
 def _names(piece: Line | Program) -> frozenset[str]:
-    """All the names in a piece: of inputs, and perhaps of functions."""
     if isinstance(piece, Line):
         return frozenset(name for name, _ in piece.leaves.values())
     return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
@@ -527,7 +526,6 @@ def _compares(node: ast.AST) -> bool:
 
 
 def _is_none(node: ast.expr) -> bool:
-    """Whether a piece is 0/0: cases that leave something out end in it."""
     match node:
         case ast.BinOp(ast.Constant(0), ast.Div(), ast.Constant(0)):
             return True

@@ -93,7 +93,6 @@ def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
 
 
 def _is_tolerated(key: Key, answers: Sequence[At], due: Sequence[At]) -> bool:
-    """Whether an answer is as near as the problem asks for, at every point."""
     tolerance = key.problem.tolerance
     for pair in zip(answers, due, strict=True) if tolerance else ():
         a, b = map(floats, pair)
@@ -130,7 +129,6 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
 
 
 def _words(key: Key, found: Compared) -> Iterator[str]:
-    """What is to be said of how a wrong answer differs."""
     outcome, yours, due = found.outcome, found.outcome.yours, found.outcome.expected
     usual = outcome.point < len(key.spots)  # far out a whole term may be so little
     if outcome.kind == "narrower":
@@ -199,7 +197,6 @@ def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
 
 
 def _ball(ready: Readings, spot: Spot) -> arb | None:
-    """A scalar answer at a point; None where it has no value."""
     try:
         with precision(FINE):
             found = ready.at(spot)(FINE)
@@ -236,7 +233,6 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
 
 @lru_cache(maxsize=64)
 def _taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
-    """The known answers to a part, read once."""
     found = []
     asked = next(each for each in key.problem.parts if each.name == part)
     for each in key.problem.known_answers:

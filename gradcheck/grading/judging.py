@@ -75,7 +75,6 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
 def _as_it_stands(
     key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
-    """Judge one answer to one part by its usual reading."""
     worth, drawn = key.problem.points * part.weight, key.problem.variant
     typed = answer.text if isinstance(answer, Formula) else answer
     base = Judgement(student, key.problem.id, part.name, typed, "", 0.0, worth, variant=drawn)

@@ -53,7 +53,6 @@ def knots_of(line: Line) -> list[Knot]:
 
 
 def _is_square(line: Line, step: Step) -> bool:
-    """Whether a step is a square: the root of that is an absolute value."""
     if step.name == "power":
         exponent = line.numbers.get(step.args[1])
         return isinstance(exponent, Fraction) and exponent.numerator % 2 == 0

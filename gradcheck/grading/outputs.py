@@ -90,7 +90,6 @@ def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: boo
 
 
 def _conclude(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
-    """What was found of an answer, as a judgement with its points."""
     assert key.run is not None
     judged = replace(
         base,

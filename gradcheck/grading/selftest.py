@@ -61,7 +61,6 @@ def _ids_of(said: Judgement) -> tuple[str, ...]:
 
 
 def _came(said: Judgement) -> str:
-    """The verdict and what was named, or else why not."""
     named = ", ".join(id for id in _ids_of(said) if id != UNNAMED)
     if named or said.verdict != "wrong":
         return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))

@@ -174,7 +174,6 @@ def find_changes(key: Key, search: Search, known: Sequence[Array]) -> list[Repla
 def _changes(
     node: ast.expr, due: float | None, is_term: bool, names: Sequence[str]
 ) -> Iterator[tuple[str, ast.expr]]:
-    """Small changes of one piece, in whose place a number may be due."""
     match node:
         case ast.Constant(int() | Fraction() as number) if not isinstance(number, bool):
             yield from (("number", new) for new in _numbers(Fraction(number), due))
@@ -314,7 +313,6 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
 
 
 def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Diagnosis:
-    """The slip, with its place in what was typed, and what belongs there."""
     (start, end), now = _place(node), echo(new)
     match node:
         case ast.BinOp(left, ast.Mult(), right) if kind == "too much":
@@ -347,7 +345,7 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         search = Search(key, part, formula)
         several = len(search.points) > 1
         found = find_changes(key, search, list(_values(key, part))) if several else []
-        return _blame(found, formula) if found else None
+        return _blame(found, formula, search) if found else None
     except (TextError, *FAILURES):
         return None
 
@@ -369,7 +367,7 @@ def _place(node: ast.expr) -> Place:
     return node.col_offset, node.end_col_offset or 0
 
 
-def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
+def _blame(found: Sequence[Replacement], formula: Formula, search: Search) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind = found[0].kind
     blamed = [
@@ -383,19 +381,17 @@ def _blame(found: Sequence[Replacement], formula: Formula) -> Place:
     ]
     if kind not in OF_A_TERM:
         return min(map(_place, blamed), key=lambda at: at[1] - at[0])
-    term = _terms(formula.tree.body)
-    start, end = max((_place(term[id(n)]) for n in blamed), key=lambda at: at[1] - at[0])
+    terms = (_place(_term(node, search)) for node in blamed)
+    start, end = max(terms, key=lambda at: at[1] - at[0])
     before = formula.text[:start].rstrip()  # a term with the sign before it
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
 
-def _terms(body: ast.expr) -> dict[int, ast.expr]:
-    """For each piece the largest product that it is a factor of."""
-    found, nodes = {id(body): body}, [body]
-    for node in nodes:
-        name, pieces = operation(node)
-        factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
-        for piece in pieces:
-            found[id(piece)] = found[id(node)] if piece in factors else piece
-            nodes.append(piece)
-    return found
+def _term(node: ast.expr, search: Search) -> ast.expr:
+    """The largest product that a piece is a factor of."""
+    above = search.above.get(id(node))
+    if above is None:
+        return node
+    name, pieces = operation(above)
+    factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
+    return _term(above, search) if any(node is factor for factor in factors) else node
