@@ -38,7 +38,7 @@ Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots
 Sides = dict[int, int]  # of knots, numbered through several lines: 1 or -1
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1_024)
 def knots_of(line: Line) -> list[Knot]:
     """Where the steps of a line change their rule."""
     found: list[Knot] = []

@@ -8,7 +8,7 @@ from gradcheck.grading.follow import Among, alone, among, follow
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.slips import find_slip
+from gradcheck.grading.pieces import find_slip
 from gradcheck.grading.working import find_broken, find_unread
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.problem.record import Part

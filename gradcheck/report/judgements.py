@@ -8,7 +8,7 @@ from typing import Any
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
-from gradcheck.grading.slips import Place, standing
+from gradcheck.grading.pieces import Place, standing
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.problem.record import Part
 

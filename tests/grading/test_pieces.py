@@ -8,7 +8,7 @@ from gradcheck.diagnosis import words
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
-from gradcheck.grading.slips import standing
+from gradcheck.grading.pieces import standing
 from gradcheck.problem.question import question
 from tests.support.grading import scalar
 
