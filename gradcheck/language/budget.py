@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from operator import index
 
+import numpy as np
+
 from gradcheck.errors import PROGRAM_EXPONENT, OutOfBudget
 from gradcheck.language.vocabulary import words
 from gradcheck.values import Routine, Value
@@ -16,7 +18,8 @@ Shape = tuple[int, ...]
 DEEPEST = 32
 MAKERS = words(
     "zeros ones empty full zeros_like ones_like eye arange linspace tile repeat pad broadcast_to "
-    "expand rand randn randint round polygamma"
+    "expand rand randn randint round polygamma vander diff tensordot array_split one_hot "
+    "sliding_window_view"
 )
 """What makes as much, or works as long, as a number says that it is given."""
 MULTIPLIERS = words(
@@ -61,6 +64,13 @@ def about_to_make(name: str, args: Collection[Value]) -> int:
         return given[0] * most
     if name in ("eye", "diag") and max(map(len, shapes), default=0) < 2:
         return max(most, *given, 0) ** 2
+    if name == "one_hot":
+        labels = next(iter(args), 0)
+        whole = (
+            isinstance(labels, int | list | np.ndarray) and np.asarray(labels).dtype.kind in "iu"
+        )
+        highest = int(np.max(labels, initial=0)) if whole else 0
+        return max(prod(broadcast(*shapes)), 1) * max(most, highest + 1)
     if name == "einsum" and isinstance(subscripts := next(iter(args), None), str):
         return _letters(subscripts, shapes)
     return max(prod(broadcast(*shapes)), most)

@@ -24,29 +24,14 @@ from gradcheck.ops.row import SPELLINGS, Op
 from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.
+ASKED = """zeros ones full eye arange argmax argmin argsort zeros_like ones_like any all array_equal
+isfinite isnan shape ndim size"""
 MAKERS: dict[str, Routine] = {
-    "zeros": np.zeros,
-    "ones": np.ones,
-    "full": np.full,
-    "eye": np.eye,
-    "arange": np.arange,
-    "argmax": np.argmax,
-    "argmin": np.argmin,
-    "argsort": np.argsort,
-    "zeros_like": np.zeros_like,
-    "ones_like": np.ones_like,
-    "any": np.any,
-    "all": np.all,
+    **{name: getattr(np, name) for name in ASKED.split()},
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8: bool(
         np.all(np.abs(a - b) <= atol + rtol * np.abs(b))
     ),
-    "array_equal": np.array_equal,
     "one_hot": one_hot_array,
-    "isfinite": np.isfinite,
-    "isnan": np.isnan,
-    "shape": np.shape,
-    "ndim": np.ndim,
-    "size": np.size,
 }
 CONSTANTS: "dict[str, tuple[float, Callable[[], sympy.Expr], Callable[[], arb]]]" = {
     "pi": (float(np.pi), lambda: sympy.pi, arb.pi),
@@ -103,11 +88,13 @@ FORMULAS = Vocabulary(
 
 @dataclass(frozen=True)
 class NumberKind:
+    """How numbers of a kind are made of others, told, and kept; its constants."""
+
     name: str
     lift: Callable[[Value], Value]
-    constant: Callable[[str], Value]
-    is_own: Callable[[Value], bool]
+    own: tuple[type, ...]
     box: Callable[[Value], Value]
+    constant: Callable[[str], Value]
 
     def literal(self, value: Fraction) -> Value:
         return self.lift(value)
@@ -120,15 +107,16 @@ class NumberKind:
         if name in CONTEXTS:
             return CONTEXTS[name]
         if name in MAKERS:
-            return self._making(MAKERS[name])
+            maker = MAKERS[name]
+            return lambda *args, **kwargs: self._hold(maker(*map(bare, args), **kwargs))
         if name in LOSSES:
-            return _loss(everything()[LOSSES[name].row])
+            loss = everything()[LOSSES[name].row]
+            return lambda reduction="mean": lambda a, b: loss(a, b, reduction=reduction)
         if name in RECORDED_WORDS:
             return _unrecorded(name)
         if name.startswith(OF_METHODS):
             name = name.removeprefix(OF_METHODS)
-            own = OWN[name]
-            return self._with_rounding(TABLE[name], own) if self.name == "tensor" else own
+            return self._rounded(TABLE[name], OWN[name])
         known = VOCABULARY.aliases.get(name, name)
         row: Value = COMPOUNDS.get(known) or TABLE[known]
 
@@ -137,10 +125,9 @@ class NumberKind:
                 return row(*args, **kwargs)
             return row(*map(self._lift, args[:1]), *args[1:], **kwargs)
 
-        return self._with_rounding(row, call) if self.name == "tensor" else call
+        return self._rounded(row, call)
 
-    @staticmethod
-    def _with_rounding(row: Op | Compound, call: Routine) -> Routine:
+    def _rounded(self, row: Op | Compound, call: Routine) -> Routine:
         """A constant is rounded too: where rounding is sampled, the tape does not see sinh(7).
 
         What a formula only moves, as `tile` does and `linspace` its ends, is as exact as it was.
@@ -155,7 +142,11 @@ class NumberKind:
             moved = np.isin(value, np.concatenate([[], *map(np.ravel, _numbers(args))]))
             return np.where(moved, value, MODE.disturb(TABLE["multiply"], value))[()]
 
-        return rounded
+        return rounded if self.name == "tensor" else call
+
+    def is_own(self, value: Value) -> bool:
+        floats = float in self.own and getattr(value, "dtype", None) == np.float64
+        return isinstance(value, self.own) or floats
 
     def is_among(self, value: Value) -> bool:
         if type(value) in (list, tuple):
@@ -190,13 +181,6 @@ class NumberKind:
         plain = type(made) is np.ndarray and made.dtype.kind == "f"
         return self.box(made) if plain else made
 
-    def _making(self, maker: Routine) -> Routine:
-        return lambda *args, **kwargs: self._hold(maker(*map(bare, args), **kwargs))
-
-
-def _loss(row: Routine) -> Routine:
-    return lambda reduction="mean": lambda a, b: row(a, b, reduction=reduction)
-
 
 def _unrecorded(name: str) -> Routine:
     """What has a meaning only where backward calls are recorded."""
@@ -228,46 +212,23 @@ def _stays_whole(row: Op | Compound, args: tuple[Value, ...], kwargs: Params) ->
     return all(np.isin(each, args[0]).all() and each.dtype.kind in "bi" for each in made)
 
 
-def _plain_float(value: Value) -> bool:
-    return isinstance(value, float) or getattr(value, "dtype", None) == np.float64
-
-
 def _floats(value: Value) -> Value:
     return np.asarray(value, dtype=np.float64)[()]
 
 
-def _symbol(name: str) -> Value:
-    _, expr, ball = CONSTANTS[name]
-    return wrap(Symbolic(ball(), atom=expr()))
-
-
+EXACT = (Scalars, Scalar)
 KINDS: dict[str, NumberKind] = {
-    "float": NumberKind(
-        "float",
-        _floats,
-        lambda name: CONSTANTS[name][0],
-        _plain_float,
-        np.asarray,
-    ),
-    "tensor": NumberKind(
-        "tensor",
-        _floats,
-        lambda name: CONSTANTS[name][0],
-        lambda v: isinstance(v, Tensor) or _plain_float(v),
-        Tensor,
-    ),
-    "ball": NumberKind(
-        "ball",
-        balls,
-        lambda name: wrap(Ball(CONSTANTS[name][2]())),
-        lambda v: isinstance(v, Scalars | Scalar),
-        balls,
-    ),
-    "symbolic": NumberKind(
-        "symbolic",
-        constants,
-        _symbol,
-        lambda v: isinstance(v, Scalars | Scalar),
-        constants,
-    ),
+    kind.name: kind
+    for kind in (
+        NumberKind("float", _floats, (float,), np.asarray, lambda name: CONSTANTS[name][0]),
+        NumberKind("tensor", _floats, (Tensor, float), Tensor, lambda name: CONSTANTS[name][0]),
+        NumberKind("ball", balls, EXACT, balls, lambda name: wrap(Ball(CONSTANTS[name][2]()))),
+        NumberKind(
+            "symbolic",
+            constants,
+            EXACT,
+            constants,
+            lambda name: wrap(Symbolic(CONSTANTS[name][2](), atom=CONSTANTS[name][1]())),
+        ),
+    )
 }

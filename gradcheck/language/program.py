@@ -12,7 +12,6 @@ from gradcheck.documents.passage import Passage, where_is
 from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import TextError
 from gradcheck.language.grammar import find_unexpected, translate
-from gradcheck.language.names import dotted_name
 from gradcheck.language.parse import cure, parse
 from gradcheck.language.refusals import OTHERWISE
 from gradcheck.language.spans import MARK, Spans
@@ -74,13 +73,14 @@ def check_program(
             before = ast.copy_location(ast.Name(name, ast.Load()), statement.value)
             added = ast.BinOp(statement.value, ast.Add(), before)
             statement.value = ast.copy_location(added, before)
-    match tree.body[-1:] if valued else []:
-        case [
-            ast.Assign(targets=[ast.Name() as target])
-            | ast.AugAssign(target=ast.Name() as target)
-            | ast.AnnAssign(target=ast.Name() as target, value=ast.expr())
-        ]:
-            read = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    last = tree.body[-1] if tree.body and valued else None
+    match last:
+        case (
+            ast.Assign(targets=[ast.Name(id=name) as target])
+            | ast.AugAssign(target=ast.Name(id=name) as target)
+            | ast.AnnAssign(target=ast.Name(id=name) as target, value=ast.expr())
+        ):
+            read = ast.copy_location(ast.Name(name, ast.Load()), target)
             tree.body.append(ast.copy_location(ast.Expr(read), target))
     return _check(tree, passage, declared, vocabulary)
 
@@ -115,47 +115,36 @@ def _called_name(node: ast.AST) -> str:
 
 
 def check_expression(
-    tree: ast.Expression,
+    tree: ast.Expression | ast.Module,
     *,
     declared: Collection[str],
     vocabulary: Vocabulary,
     source: str = "",
-    file: str = "",
-    line: int = 1,
-    column: int = 1,
 ) -> Program:
-    """The tree of an answer, its decimal numbers as Fractions, as a program of one expression.
+    """A tree as a program: an answer's, its decimal numbers as Fractions, or one of statements.
 
-    How deep it may be is for its reader to say.
+    How deep it may be is for its reader to say. Floats of statements are as written.
     """
-    passage = Passage(source, file, line, column)
-    module = ast.Module([ast.Expr(copy_tree(tree.body))], [])
-    return _check(ast.fix_missing_locations(module), passage, declared, vocabulary)
-
-
-def check_module(tree: ast.Module, *, declared: Collection[str], vocabulary: Vocabulary) -> Program:
-    """A tree of Python's own parser as a program without a text; its floats are as written."""
     copied = copy_tree(tree)
-    for node in ast.walk(copied):
-        if isinstance(node, ast.Constant) and isinstance(node.value, float):
-            node.value = Fraction(repr(node.value))  # type: ignore[assignment]
-    passage = Passage("\n" * max((getattr(n, "lineno", 1) for n in ast.walk(copied)), default=1))
+    if isinstance(copied, ast.Expression):
+        copied = ast.Module([ast.Expr(copied.body)], [])
+    else:
+        for node in ast.walk(copied):
+            if isinstance(node, ast.Constant) and isinstance(node.value, float):
+                node.value = Fraction(repr(node.value))  # type: ignore[assignment]
+    lines = max(getattr(node, "lineno", 1) for node in (copied, *ast.walk(copied)))
+    passage = Passage(source or "\n" * lines)
     return _check(ast.fix_missing_locations(copied), passage, declared, vocabulary)
 
 
 def _check(
-    tree: ast.Module,
-    passage: Passage,
-    declared: Collection[str],
-    vocabulary: Vocabulary,
+    tree: ast.Module, passage: Passage, declared: Collection[str], vocabulary: Vocabulary
 ) -> Program:
     made, needs, literals = translate(tree, passage, declared, vocabulary)
-    found = [passage.complaint(*OTHERWISE, where_is(node)) for node in find_unexpected(made)]
-    if found:
-        raise TextError(found[:1])
+    for node in find_unexpected(made):
+        raise TextError([passage.complaint(*OTHERWISE, where_is(node))])
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             code = compile(made, MARK, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, start = error.lineno or 1, (error.offset or 1) - 1
@@ -181,7 +170,6 @@ def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:
 # -- leaves ----------------------------------------------------------------------------------------
 
 MADE = "requires_grad"
-ASKED = "requires_grad_"
 
 
 def leaves(program: Program) -> tuple[str, ...]:
@@ -200,24 +188,19 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                 yield from _made_leaves(name, call)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr))
-            ) if attr == ASKED:
-                yield name
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr=attr)]) if (
-                attr == MADE
-            ):
-                yield name
+            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
+                yield from [name] * (attr == f"{MADE}_")
+            case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
+                yield from [name] * (attr == MADE)
         for block in ("body", "orelse"):
             yield from _leaves(getattr(node, block, []))
 
 
 def _made_leaves(path: str, call: ast.Call) -> Iterator[str]:
     """The leaves that a call makes, by the path under which it is kept."""
-    maker = dotted_name(call.func).rpartition(".")[2]
+    maker = _called_name(call)
     flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
-    asked = isinstance(call.func, ast.Attribute) and call.func.attr == ASKED
-    if asked or flags.get(MADE) is True or maker == "Parameter":
+    if flags.get(MADE) is True or maker in ("Parameter", f"{MADE}_"):
         yield path
     elif maker in LAYERS:
         off = {name for name, value in flags.items() if value is False}

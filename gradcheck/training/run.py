@@ -15,9 +15,8 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.modules import Module
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
-from gradcheck.language import Budget, Program, check_program
+from gradcheck.language import Budget, Program, check_expression, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import check_module
 from gradcheck.language.run import run
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.problem.section import ERROR
@@ -216,7 +215,7 @@ def _shorten(said: Complaint) -> Complaint:
 
 def read_tree(problem: Problem, tree: ast.Module) -> Program:
     """The same of a tree, whose text nobody will see."""
-    return check_module(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
+    return check_expression(tree, declared=tuple(problem.inputs), vocabulary=STUDENTS)
 
 
 def allowance(program: Program, share: int = 1) -> Budget:
