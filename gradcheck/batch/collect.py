@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.batch.files import list_names
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.roster import Roster
-from gradcheck.batch.submissions import Read, Submission
+from gradcheck.batch.submissions import Read, Submission, list_names
 from gradcheck.grading.follow import among
 from gradcheck.problem import Input, Problem
 from gradcheck.problem.record import is_training

@@ -1,18 +1,27 @@
-"""What a ledger knows of students and their answers, read again: the source of all results."""
+"""What a ledger knows of students, their answers and the class: the source of all results."""
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from itertools import combinations, groupby
+from statistics import correlation, fmean
 from typing import Any
 
 from gradcheck.batch.ledger import Ledger
 from gradcheck.report.judgements import together
 
-BY_HAND = "marked by a person:"
+OFTEN = 5  # wrong answers that are shown of each problem
+FEWEST = 5  # students, below whom a correlation says nothing
+ODD = 3  # odd wrong answers that two students share
+ODDEST = 10  # students who give an odd answer, at most: pairs of them are counted
+NAMED = 6  # who gave an answer
+UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 Line = Mapping[str, Any]
+Counted = list[tuple[int, dict[str, Any]]]  # lines, and how many students gave each
+BY_HAND = "marked by a person:"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,3 +150,113 @@ def changes(ledger: Ledger) -> Iterator[Change]:
     for student, problem, part, was, now, same in rows:
         before, after = (None if line is None else json.loads(line) for line in (was, now))
         yield Change(student, problem, part, before, after, bool(same))
+
+
+# -- the class -------------------------------------------------------------------------------------
+
+
+@dataclass
+class ProblemFacts:
+    """One problem in the class: each student's points `here`, and in all other problems."""
+
+    id: str
+    title: str
+    program: str
+    possible: float
+    verdicts: Counter[str] = field(default_factory=Counter)
+    mistakes: Counter[str] = field(default_factory=Counter)
+    wrong: Counted = field(default_factory=list)
+    here: list[float] = field(default_factory=list)
+    elsewhere: list[float] = field(default_factory=list)
+
+    @property
+    def mean(self) -> float:
+        """The mean share of the points, from 0 (hard) to 1."""
+        return fmean(self.here) / self.possible if self.here and self.possible else 0.0
+
+    @property
+    def discrimination(self) -> float | None:
+        """The correlation of the points here with those elsewhere (corrected item-total)."""
+        alike = any(len(set(points)) < 2 for points in (self.here, self.elsewhere))
+        return None if alike or len(self.here) < FEWEST else correlation(self.here, self.elsewhere)
+
+    def count(self, student: Student) -> None:
+        """Add a student's points to those of the class."""
+        own = next((each for each in student.answered if each.problem == self.id), None)
+        if own is None:
+            return
+        self.verdicts.update(line["verdict"] for line in own.lines)
+        self.here.append(own.score)
+        self.elsewhere.append(round(sum(student.points.values()) - own.score, 9))
+
+
+@dataclass
+class ClassFacts:
+    """A class: its problems, the points of each student, and the answers to be looked at."""
+
+    problems: dict[str, ProblemFacts]
+    anonymous: bool = False
+    totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
+    unnamed: Counted = field(default_factory=list)
+    review: Counted = field(default_factory=list)
+    alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
+
+    @property
+    def rare(self) -> int:
+        """By how many students at most an odd answer is given."""
+        return min(max(2, len(self.totals) // 20), ODDEST)
+
+    @property
+    def possible(self) -> float:
+        """The points of all problems."""
+        return sum(problem.possible for problem in self.problems.values())
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How often each verdict was given."""
+        return sum((p.verdicts for p in self.problems.values()), Counter())
+
+    @property
+    def mistakes(self) -> Counter[str]:
+        """How often each mistake was named, alone or among several that fit."""
+        return sum((p.mistakes for p in self.problems.values()), Counter())
+
+
+def class_facts(ledger: Ledger) -> ClassFacts:
+    """Everything that is told of a class, read from the ledger."""
+    problems = {
+        id: ProblemFacts(
+            id, each["title"], each["program"], sum(part["points"] for part in each["parts"])
+        )
+        for id, each in ledger.problems().items()
+    }
+    found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
+    for student in read_students(ledger):
+        total = sum(student.points.values())
+        found.totals.append((student.name, student.called, total, student.review))
+        for problem in problems.values():
+            problem.count(student)
+    shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
+    for line, number, students in distinct(ledger):
+        if (here := problems.get(line["problem"])) is None:
+            continue
+        if not found.anonymous:
+            line["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
+            if line["verdict"] in ("wrong", "invalid") and 1 < number <= found.rare:
+                for one, other in combinations(students, 2):
+                    shared[one, other].append((line["problem"], line["answer"]))
+        for mistake in line["mistakes"] or ():
+            here.mistakes[mistake["id"]] += number
+        lists = (
+            (here.wrong, OFTEN, line["verdict"] == "wrong"),
+            (found.unnamed, UNNAMED, line["certainty"] == "unnamed"),
+            (found.review, UNNAMED, line["verdict"] == "needs-review"),
+        )
+        for kept, most, wanted in lists:
+            if wanted:  # the most frequent ones, in a stable order
+                kept.append((number, line))
+                kept.sort(key=lambda each: -each[0])
+                del kept[most:]
+    pairs = ((*pair, answers) for pair, answers in shared.items() if len(answers) >= ODD)
+    found.alike = sorted(pairs, key=lambda each: (-len(each[2]), each[:2]))[:UNNAMED]
+    return found

@@ -10,9 +10,8 @@ from typing import IO, Any
 
 from markupsafe import Markup
 
-from gradcheck.batch.graded import Answered, read_students
+from gradcheck.batch.graded import Answered, ClassFacts, class_facts, read_students
 from gradcheck.batch.ledger import FULL, Ledger
-from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.report.gradebooks import cells, figure
 from gradcheck.report.judgements import restrict
 

@@ -16,14 +16,13 @@ from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Rules
-from gradcheck.batch.graded import Change, changes, read_students
+from gradcheck.batch.graded import Change, ClassFacts, changes, class_facts, read_students
 from gradcheck.batch.ledger import NAME, Ledger, trouble
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.outputs import json_lines, write_results
 from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
-from gradcheck.batch.statistics import ClassFacts, class_facts
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
 from gradcheck.cli.files import PATH, sets, unknown_problem
 from gradcheck.cli.group import (

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import click
 
-from gradcheck.batch.graded import read_students
+from gradcheck.batch.graded import class_facts, read_students
 from gradcheck.batch.ledger import NAME, Ledger, Unusable
 from gradcheck.batch.lock import only_writer
 from gradcheck.batch.outputs import grades, replace_file, write_grades, write_pages, write_results
-from gradcheck.batch.statistics import class_facts
 from gradcheck.cli.files import unknown_problem
 from gradcheck.cli.group import EXISTING, command
 from gradcheck.documents.table import workbook

@@ -12,9 +12,16 @@ from typing import Any
 import openpyxl
 import pytest
 
-from gradcheck.batch.files import Notice
 from gradcheck.batch.roster import read_names, read_roster
-from gradcheck.batch.submissions import Mapped, Read, Submission, moment, read_mapping, submissions
+from gradcheck.batch.submissions import (
+    Mapped,
+    Notice,
+    Read,
+    Submission,
+    moment,
+    read_mapping,
+    submissions,
+)
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
@@ -331,10 +338,10 @@ def test_archives(tmp_path, monkeypatch):
     found = read(made(tmp_path, {"all.zip": zipped(files)}) / "all.zip")
     assert [each.student for each in found] == ["ada", "bob"]
     made(tmp_path, {"all.zip": zipped({f"{k}.yaml": ADA for k in range(9)})})
-    monkeypatch.setattr("gradcheck.batch.files.MEMBERS", 8)
+    monkeypatch.setattr("gradcheck.batch.submissions.MEMBERS", 8)
     assert "9 files" in only(read(tmp_path)).why
-    monkeypatch.setattr("gradcheck.batch.files.MEMBERS", 10)
-    monkeypatch.setattr("gradcheck.batch.files.EXPANDED", 100)
+    monkeypatch.setattr("gradcheck.batch.submissions.MEMBERS", 10)
+    monkeypatch.setattr("gradcheck.batch.submissions.EXPANDED", 100)
     assert "bytes when unpacked" in only(read(tmp_path)).why
 
 
