@@ -1,10 +1,13 @@
-"""The application: routes, and what begins and ends with the server."""
+"""The application: routes, JSON for other programs, what begins and ends with the server."""
 
+import json
 import logging
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -15,21 +18,91 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gradcheck.batch.ledger import trouble
-from gradcheck.web import api, pages
+from gradcheck.documents import WrittenFloat
+from gradcheck.report.judgements import restrict
+from gradcheck.web import pages, work
 from gradcheck.web.guard import Guard
-from gradcheck.web.practice import Practice
+from gradcheck.web.practice import Practice, find_part
 from gradcheck.web.queue import Busy, RanAway, WorkerFault
-from gradcheck.web.requests import COOKIE, TERM, secret
+from gradcheck.web.requests import COOKIE, TERM, practice_of, secret, sender_of, student_of
 
 LOG = logging.getLogger("gradcheck.web")
+DEEP = 12  # lists and objects in one another
+
+
+class Asked(BaseModel):
+    """What other programs, and the pages' own script, send."""
+
+    problem: str = ""
+    part: str = ""
+    answer: Any = None
+    expression: str | None = None
+    given: list[str] | None = None
+    wrt: str = ""
+
+
+async def check(request: Request) -> Response:
+    """`{"problem", "part", "answer"}`: a line of `grade --json`."""
+    asked, practice = await _read_asked(request), practice_of(request)
+    sender, student = sender_of(request), student_of(request)
+    problem = await practice.find(sender, student, asked.problem)
+    part = find_part(problem, asked.part) if problem else None
+    if problem is None or part is None:
+        raise HTTPException(404, "there is no such problem, or no such part: name both")
+    line = await practice.judge(sender, student, problem, part, asked.answer)
+    return JSONResponse(restrict(line, practice.settings.feedback))
+
+
+async def understand(request: Request) -> Response:
+    """`{"problem", "answer"}`: how an answer is read; `part` says to which, if there are several.
+
+    With `expression` (and `wrt`, `given`) instead of `problem`: a function that somebody typed.
+    """
+    asked, practice = await _read_asked(request), practice_of(request)
+    sender = sender_of(request)
+    if asked.expression is not None:
+        typed = asked.expression, (asked.given or [])[:20], asked.wrt, str(asked.answer or "")
+        return JSONResponse(await practice.queue.ask(sender, work.understand_free, *typed))
+    problem = await practice.find(sender, student_of(request), asked.problem)
+    if problem is None:
+        raise HTTPException(404, "there is no such problem")
+    known = practice.asking(problem), asked.part or problem.parts[0].name, asked.answer
+    return JSONResponse(await practice.queue.ask(sender, work.understand, *known))
+
+
+async def _read_asked(request: Request) -> Asked:
+    """The object in the body; numbers as they were written."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise HTTPException(415, "application/json is expected")
+    try:
+        found = json.loads(await request.body(), parse_float=WrittenFloat)
+        deep = _depth(found) > DEEP
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body is no JSON") from None
+    if deep:
+        raise HTTPException(400, f"lists nested more than {DEEP} deep")
+    try:
+        return Asked.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the body"
+        raise HTTPException(400, f"`{where}`: {first['msg']}") from None
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value
+    nested = isinstance(value, dict | list)
+    return 1 + max(map(_depth, inner), default=0) if nested else 0
+
+
 ROUTES = (
     Route("/", pages.sets),
     Route("/p/{id}", pages.problem, methods=["GET", "POST"]),
     Route("/free", pages.free),
     Route("/mistakes", pages.mistakes),
     Route("/name", pages.name, methods=["POST"]),
-    Route("/api/check", api.check, methods=["POST"]),
-    Route("/api/understand", api.understand, methods=["POST"]),
+    Route("/api/check", check, methods=["POST"]),
+    Route("/api/understand", understand, methods=["POST"]),
     Mount("/static", StaticFiles(packages=[("gradcheck.web", "static")])),
 )
 

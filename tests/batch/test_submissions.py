@@ -12,16 +12,9 @@ from typing import Any
 import openpyxl
 import pytest
 
+from gradcheck.batch import submissions as batch
 from gradcheck.batch.roster import read_names, read_roster
-from gradcheck.batch.submissions import (
-    Mapped,
-    Notice,
-    Read,
-    Submission,
-    moment,
-    read_mapping,
-    submissions,
-)
+from gradcheck.batch.submissions import Notice, Read, Submission, submissions
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
@@ -129,7 +122,7 @@ def test_workbooks(tmp_path, name):
     content = workbook(
         [["Time", "student", "line", "two.x"], [when, "ada", "6x", 0.25], [when, 4711, 12.0, None]]
     )
-    mapping = Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
+    mapping = batch.Mapped("student", {"Time": "time", "line": "line", "two.x": "two.x"})
     ada, number = submissions([made(tmp_path, {name: content})], mapping=mapping)
     assert ada.answers == {
         "time": {"": "2026-03-12 10:03:54"}, "line": {"": "6x"}, "two.x": {"": "0.25"}
@@ -176,7 +169,7 @@ def test_a_mapping_renames_headers(tmp_path):
     mapping = "student: E-mail\nanswers: {'Q1: slope': two.x, Q9: line}\nignore: [Timestamp]\n"
     form = "Timestamp,E-mail,Q1: slope,Comment\nnow,ada@x.org,2x y,=1+1\nnow,bob@x.org,1,\n"
     made(tmp_path, {"mapping.yml": mapping, "form.csv": form})
-    found = read(tmp_path / "form.csv", mapping=read_mapping(tmp_path / "mapping.yml"))
+    found = read(tmp_path / "form.csv", mapping=batch.read_mapping(tmp_path / "mapping.yml"))
     comment, missing = (each.why for each in found if isinstance(each, Notice))
     assert "`Comment` is not in the mapping" in comment
     assert "no column `Q9`" in missing
@@ -191,14 +184,14 @@ def test_a_mapping_renames_headers(tmp_path):
 def test_a_malformed_mapping_is_refused(tmp_path, text):
     made(tmp_path, {"m.yaml": text})
     with pytest.raises(TextError, match=r"m\.yaml:\d+:\d+: "):
-        read_mapping(tmp_path / "m.yaml")
+        batch.read_mapping(tmp_path / "m.yaml")
 
 
 def test_a_mapping_may_name_the_student_alone(tmp_path):
     """The other headers are problems already; without it the likely column is said."""
     form = "Timestamp,Email Address,two.x\nnow,ada@x.org,2x y\n"
     made(tmp_path, {"mapping.yml": "student: Email Address\n", "form.csv": form})
-    ada = only(read(tmp_path / "form.csv", mapping=read_mapping(tmp_path / "mapping.yml")))
+    ada = only(read(tmp_path / "form.csv", mapping=batch.read_mapping(tmp_path / "mapping.yml")))
     assert (ada.student, ada.answers["two.x"]) == ("ada@x.org", {"": "2x y"})
     said = only(read(tmp_path / "form.csv"))
     assert "write `student: Email Address` into a file for --mapping" in said.why
@@ -325,8 +318,8 @@ def test_times_of_forms():
         "2026/03/12 10:03:54 AM GMT+1", "3/12/2026 10:03:54", "3/12/26 10:03:54",
         "12.03.2026 10:03:54", "2026/03/12 10:03:54 AM MEZ",
     ):  # fmt: skip
-        assert moment(text) == datetime(2026, 3, 12, 10, 3, 54), text
-    assert moment("after lunch") is None
+        assert batch.moment(text) == datetime(2026, 3, 12, 10, 3, 54), text
+    assert batch.moment("after lunch") is None
 
 
 # -- what else is in a folder, and in what strangers send ------------------------------------------

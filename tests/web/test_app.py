@@ -23,7 +23,7 @@ def test_check_gives_a_line_of_grade(client):
     assert (said["mistakes"][0]["id"], said["mistakes"][0]["text"]) == ("sign-error", "2*sin(x)")
 
 
-ASKED = yaml.safe_load(Path(__file__).with_name("api.yaml").read_text())
+ASKED = yaml.safe_load(Path(__file__).with_name("app.yaml").read_text())
 
 
 @pytest.mark.parametrize(("asked", "verdict"), ASKED["checked"])
