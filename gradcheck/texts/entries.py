@@ -16,7 +16,7 @@ import sympy
 
 from gradcheck.values import Value
 
-LARGEST = 150  # operations of a formula: beyond, its text would be too long
+LARGEST = 100  # operations of a formula: beyond, its text would be too long
 TERMS = 60  # of a product of brackets that is multiplied out
 ATOM = 5  # binds most tightly (see `writer`)
 FRESH = numbers_from()
@@ -90,6 +90,8 @@ class Entry(sympy.Expr):  # type: ignore[misc]
             places = tuple(sorted(places, key=lambda p: (isinstance(p, Letter), str(p))))
         if array.name.startswith("eye(") and (places[0] == places[1] or places[1].is_Integer):
             return ONE if places[0] == places[1] else ZERO
+        if array.name[0] == "[" and not all(isinstance(place, Letter) for place in places):
+            raise NoText("a pick of a pick")
         return super().__new__(cls, array, *places)
 
     @property

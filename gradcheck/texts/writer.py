@@ -290,7 +290,8 @@ def _nest(factors: list[Value], bound: dict[Letter, Value], kind: Value) -> Iter
         return
     touched = {b: [f for f in factors if b in letters(f)] for b in bound}
     free = {b: len(frozenset().union(*map(letters, touched[b]))) for b in bound}
-    for b in (b for b in bound if free[b] == min(free.values())):
+    cheapest = [b for b in bound if free[b] == min(free.values())]
+    for b in cheapest[: EVERY_ORDER if len(bound) <= EVERY_ORDER else 1]:
         names, alike = [b], len(set(map(letters, touched[b]))) == 1
         names += [o for o in bound if alike and o != b and touched[o] == touched[b]]
         made = make_total(sympy.Mul(*touched[b]), {o: bound[o] for o in bound if o in names}, kind)
@@ -320,7 +321,7 @@ def _matmul(expr: Value, order: Order) -> Written:
         case False, False if len(factors) == 2:  # a product with a vector stands on the right
             factors.sort(key=lambda f: (isinstance(f, Total), *_place(f, (over,))))
             return _join(factors[:1], (over,), factors[1:], (over,))
-        case False, False if factors[0].is_Pow and factors[0].exp == 2:
+        case False, False if len(factors) == 1 and factors[0].is_Pow and factors[0].exp == 2:
             base = factors[0].base
             if isinstance(base, Entry):
                 return _join([base], (over,), [base], (over,))
