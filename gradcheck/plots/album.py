@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
+from importlib.util import find_spec
+from itertools import chain, count
 from pathlib import Path
 
 from gradcheck.errors import GradcheckError
@@ -25,11 +27,7 @@ class Unwritable(GradcheckError):
 
 
 def has_matplotlib() -> bool:
-    try:
-        import matplotlib.figure  # noqa: F401, PLC0415
-    except ImportError:
-        return False
-    return True
+    return find_spec("matplotlib") is not None
 
 
 class Album:
@@ -95,31 +93,25 @@ def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
         for one, safe in zip(found, distinct(one.name for one in found), strict=True):
             yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
     event = next((event for event in reference.events if event.case is not None), None)
-    if event is not None and event.case is not None:
-        yield from of_case(problem, event.case, event.verdict, event.label)
-    else:
+    if event is None or event.case is None:
         yield "graph.dot", _refuse
+    else:
+        yield from of_case(problem, event.case, event.verdict, event.label)
 
 
 def _refuse() -> str:
     raise NothingToDraw("no backward call, or none that can be followed")
 
 
-def safe(name: str) -> str:
-    """The name, not too long, an underscore for each run of what may not stand in a file's name."""
-    return UNSAFE.sub("_", name)[:LONGEST] or "_"
-
-
 def distinct(names: Iterable[str]) -> list[str]:
-    """Safe names in the same order; later ones get a number where they would look alike."""
-    taken: set[str] = set()
-    found = []
+    """Names of files in the same order, not too long, with an underscore for what is not safe.
+
+    Later ones get a number where they would look alike.
+    """
+    found: dict[str, str] = {}
     for name in names:
-        plain = candidate = safe(name)
-        count = 1
-        while candidate.casefold() in taken:
-            count += 1
-            candidate = f"{plain}-{count}"
-        taken.add(candidate.casefold())
-        found.append(candidate)
-    return found
+        plain = UNSAFE.sub("_", name)[:LONGEST] or "_"
+        tries = chain([plain], (f"{plain}-{k}" for k in count(2)))
+        free = next(each for each in tries if each.casefold() not in found)
+        found[free.casefold()] = free
+    return list(found.values())

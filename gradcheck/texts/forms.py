@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import sympy
@@ -170,9 +169,11 @@ class Writing:
 
     def _constant(self, node: Node, i: int, value: Value) -> Form:
         """A number, or an array by its name, by its text in the program, or by what is in it."""
-        array, text = np.asarray(value), self._text(node, i)
+        array, text = np.asarray(value), self._text(node, i, value)
+        if array.ndim == 0 and text in self.run.values:
+            return leaf(text)
         if array.ndim == 0:
-            return self._number(array.item(), text)
+            return typed_number(parse_formula(text or repr(array.item())))
         same = [n for n, v in self.run.values.items() if np.array_equal(v, array)]
         if same:
             return leaf_named(text if text in same else same[0], array.shape)
@@ -184,19 +185,8 @@ class Writing:
             return number(_fraction(array.flat[0].item()), array.shape)
         return as_typed(text, array.shape) if text else Form(None, array.shape)
 
-    def _number(self, plain: Value, text: str) -> Form:
-        if not np.isfinite(plain):
-            return Form(None)
-        if text == "e" and text not in self.run.values:
-            return Form(sympy.E)  # so that log(e) is one
-        names = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
-        known = VOCABULARY.functions | VOCABULARY.constants | self.run.values.keys()
-        if names and names <= known:
-            return typed_number(parse_formula(text))
-        return number(_fraction(plain))
-
-    def _text(self, node: Node, i: int) -> str:
-        """An operand as it is typed, where that is no number and stands for one value alone."""
+    def _text(self, node: Node, i: int, value: Value) -> str:
+        """An operand as it is typed, where that is no number and comes to this value still."""
         source, sides = self.run.problem.program.source, list[ast.expr]()
         with suppress(SyntaxError):
             match parse_formula(source[slice(*node.span or (0, 0))].strip()):
@@ -204,19 +194,11 @@ class Writing:
                     sides = [left, right]
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
                     sides = args if BY_SPELLING.get(name, name) == node.op.name else []
-        if i >= len(sides) or isinstance(sides[i], ast.Constant):
+        if i >= len(sides) or not any(isinstance(n, ast.Name) for n in ast.walk(sides[i])):
             return ""
-        names = {n.id for n in ast.walk(sides[i]) if isinstance(n, ast.Name)}
-        return "" if names & self.changing else ast.unparse(sides[i])
-
-    @cached_property
-    def changing(self) -> frozenset[str]:
-        """Names that stand for several values in turn."""
-        nodes = list(ast.walk(self.run.problem.program.tree))
-        turns = [n for each in nodes if isinstance(each, ast.For) for n in ast.walk(each.target)]
-        names = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-        again = {n for n in names if names.count(n) > 1 or n in self.run.tape.leaves}
-        return frozenset(again | {n.id for n in turns if isinstance(n, ast.Name)})
+        text = ast.unparse(sides[i])
+        found = value_of(text, self.run.values)
+        return text if found is not None and np.array_equal(found, value) else ""
 
     # -- back --------------------------------------------------------------------------------------
 
@@ -308,6 +290,10 @@ def typed_number(tree: ast.expr) -> Form:
             return -typed_number(inner)
         case ast.Constant(value=int() | float() as plain):
             return number(_fraction(plain))
+        case ast.Name("nan" | "inf"):
+            return Form(None)
+        case ast.Name("e"):
+            return Form(sympy.E)  # so that log(e) is one
     return as_typed(ast.unparse(tree), ())
 
 

@@ -74,7 +74,7 @@ def write(expr: Value, order: Order = ()) -> Written:
         raise NoText("an axis that is not there")
     first = next((k for k, place in enumerate(order) if place in own), len(order))
     if isinstance(expr, Entry) or own.issuperset(order[first:]):
-        found = _turn(expr, order)
+        found = _write(expr, order)
     else:
         found = _lay_out(expr, order, order[first:])
     if len(found.text) > LONGEST:
@@ -95,17 +95,6 @@ def _lay_out(expr: Value, order: Order, axes: Order) -> Written:
             return found
         return min(column, found, key=_length)
     return column
-
-
-def _turn(expr: Value, order: Order) -> Written:
-    """As it is, or the whole transposed where then nothing in it has to be."""
-    found, both = _write(expr, order), set(order)
-    compound = not isinstance(expr, Entry | Total)
-    if compound and len(order) == 2 and all(letters(a) in (both, set()) for a in expr.args):
-        turned = Written(f"{_write(expr, order[::-1]).at(ATOM)}.T")
-        if turned.text.count(".T") == 1 and ".T" in found.text:
-            return min(turned, found, key=_length)
-    return found
 
 
 def _write(expr: Value, order: Order) -> Written:
@@ -329,14 +318,20 @@ def _matmul(expr: Value, order: Order) -> Written:
 
 
 def _join(left: Sequence[Value], rows: Order, right: Sequence[Value], columns: Order) -> Written:
-    one, other = sympy.Mul(*left), sympy.Mul(*right)
-    texts = [
-        part.at(MATMUL if part.binding == MATMUL else ATOM)
-        for part in (write(one, rows), write(other, columns))
-    ]
-    if isinstance(other, Total) and other.args[0] == ROW and texts[1][0] != "(":
-        texts[1] = f"({texts[1]})"
-    return Written(" @ ".join(texts), MATMUL)
+    first, second = _link(sympy.Mul(*left), rows), _link(sympy.Mul(*right), columns)
+    row = len(right) == 1 and isinstance(right[0], Total) and right[0].args[0] == ROW
+    second = f"({second})" if row and second[0] != "(" else second
+    return Written(f"{first} @ {second}", MATMUL)
+
+
+def _link(factor: Value, order: Order) -> str:
+    """A factor of a product of matrices, turned as a whole where nothing in it has to be then."""
+    written = write(factor, order)
+    text = written.at(MATMUL if written.binding == MATMUL else ATOM)
+    if len(order) == 2 and ".T" in text and (factor.is_Mul or factor.is_Add):
+        turned = f"{write(factor, order[::-1]).at(ATOM)}.T"
+        return turned if turned.count(".T") == 1 and len(turned) <= len(text) else text
+    return text
 
 
 def _sum_call(expr: Value, order: Order) -> Written:
