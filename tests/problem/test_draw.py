@@ -23,6 +23,10 @@ def test_no_point_lies_outside_of_the_domain():
     assert all(3 < x < 8 for x in found)
 
 
+def test_numbers_that_are_drawn_are_short_decimals():
+    assert all(round(x, 2) == x for x in drawn("x**2"))
+
+
 def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
     for program in ("sum(log(x))", "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"):
         text = f"id: t\ninputs: {{x: {{shape: [3]}}}}\nprogram: {program}\n"

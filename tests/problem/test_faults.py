@@ -23,7 +23,7 @@ CASES += [
         "place": "1:1",
         "says": "10,000,002 bytes",
     },
-    {"name": "empty", "file": "", "place": "", "says": ""},
+    {"name": "empty", "file": "", "place": "1:1", "says": "the file is empty"},
 ]
 
 
