@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from itertools import chain
 
-from gradcheck.answers.echo import ATOM, POWER, UNARY, bracket, echo, number
+from gradcheck.answers.echo import ATOM, OPERATORS, POWER, UNARY, bracket, echo, number
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
@@ -49,6 +49,7 @@ KEYWORDS = {word: word for word in ("axis", "keepdims", "axes", "shape")} | {
 }
 OF_MATRICES = frozenset({"trace", "det", "logdet", "slogdet", "inv", "pinv", "matrix_power"})
 TURNED = re.compile(r"(?:[.^{-] T|[{(^] - 1) |'")
+MATRICES = "arrays side by side are read as a matrix product"
 COUNTS = {1: "one argument", 2: "two arguments", 3: "three arguments"}
 BASED = re.compile(r"log_(\d{1,4}|[A-Za-z])")
 OPENS = ("(", "{", "[", "|(", "|", *RADICALS, r"\frac", r"\sqrt")
@@ -235,15 +236,8 @@ class Calls(Operands):
             raise self.fault(token, f"{token.text} needs brackets", cure)
         opens = self.sees(*BRACKETS)
         inner = self.operand(self.group()) if self.sees("{") else self.bare_argument(token)
-        call = self.named_call(token, function, [inner])
+        call = self.apply(function, [inner], token.start, end=token.end)
         return call if opens else self.note_bare(call, root=function in RADICALS.values())
-
-    def named_call(
-        self, token: Token, function: str, args: list[ast.expr], *keywords: ast.keyword
-    ) -> ast.Call:
-        name = self.name(function, token.start)
-        name.end_col_offset = token.end
-        return self.node(ast.Call(name, args, [*keywords]), token.start)
 
     def bare_argument(self, token: Token) -> ast.expr:
         start = self.look().start
@@ -308,7 +302,7 @@ class Calls(Operands):
         self.check_arguments(token, function, args, keywords)
         if function in ARITY:
             args = [self.operand(arg) for arg in args]
-        call = self.named_call(token, function, args, *keywords)
+        call = self.apply(function, args, token.start, *keywords, end=token.end)
         call.col_offset = token.start if value is None else min(token.start, value.col_offset)
         return call
 
@@ -368,34 +362,30 @@ class Calls(Operands):
 
     # -- products
 
-    def multiply(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr:
-        """Two factors side by side."""
-        found = self.multiply_matrices(left, right, start)
-        if found is None:
-            found = self.combine(left, ast.Mult(), right, start)
-        return self.explain(found)
-
-    def multiply_matrices(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        """Factors side by side as a product of matrices; None where they go entry by entry."""
+    def multiply(
+        self, left: ast.expr, right: ast.expr, start: int, *, dotted: bool = False
+    ) -> ast.expr:
+        """Two factors side by side: a product of matrices, or else entry by entry."""
         b = self.shape(right) if self.arrays else None
         a = self.shape(left) if b else None
-        if not a or not b:
-            return None
-        if len(a) == len(b) == 1:
+        said = ""
+        if a and b and len(a) == len(b) == 1:
             row = self.sizes.is_row(left)
             if is_turned(right) and not row:
                 self.note("a column beside a row is read as their outer product")
                 return self.apply("outer", [left, right.value], start)
-            if not row or a != b:
-                return None
-        elif product_shape(a, b) is None:
-            return None
-        else:  # in formulas of matrices only
+            if dotted and a == b and not is_turned(right) and self.doubt(usual=True):
+                said = "a dot between two vectors is read as their product"
+            elif row and a == b and (is_turned(right) or not dotted):
+                said = MATRICES
+        elif a and b and product_shape(a, b) is not None:
             entrywise = broadcast(a, b) is not None and len(a) == len(b)
-            if entrywise and not self.doubt(self.is_linear_algebra()):
-                return None
-        self.note("arrays side by side are read as a matrix product")
-        return self.combine(left, ast.MatMult(), right, start)
+            if not entrywise or self.doubt(self.is_linear_algebra()):  # in formulas of matrices
+                said = MATRICES
+        if said:
+            self.note(said)
+        op = ast.MatMult() if said else ast.Mult()
+        return self.explain(self.combine(left, op, right, start))
 
     def is_linear_algebra(self) -> bool:
         """Whether a transpose, a trace or an inverse is there, as in formulas of matrices only."""
@@ -429,9 +419,9 @@ class Calls(Operands):
             factor = isinstance(node.op, ast.Mult) and isinstance(first, ast.Name)
             doubtful = factor and (joined or root)
         if doubtful:
-            above = bracket(left, ATOM + isinstance(left, ast.BinOp))
-            sign = {ast.Mult: "*", ast.Div: "/", ast.MatMult: " @ "}[type(node.op)]
-            self.note_reading(node, above + sign + bracket(right, UNARY))
+            rank = ATOM + isinstance(left, ast.BinOp)
+            sign, _ = OPERATORS[type(node.op)]
+            self.note_reading(node, lambda: bracket(left, rank) + sign + bracket(right, UNARY))
         return node
 
     def ends_raised(self, node: ast.expr) -> bool:

@@ -56,7 +56,7 @@ def by_cases(
     end = branches[-1][0][-1].end
     otherwise = _divide_zero(end) if branches[-1][1] else value(branches.pop()[0])
     for held, tests in reversed(branches):
-        alternatives = [run for _, run in split(tests or (), _is_or(tests or ())) if run]
+        alternatives = _alternatives(tests or ())
         if not all(_has(each, COMPARED) for each in alternatives):
             return None
         nowhere = "".join(t.text.lower() for t in held) in UNDEFINED
@@ -66,6 +66,10 @@ def by_cases(
             where = _place(ast.Name("where", ast.Load()), *place)
             otherwise = _place(ast.Call(where, [condition(test), found, otherwise], []), *place)
     return otherwise
+
+
+def _alternatives(tests: Tokens) -> list[list[Token]]:
+    return [run for _, run in split(tests, lambda k, _: tests[k].text.lower() in OR) if run]
 
 
 def _pair(
@@ -136,7 +140,3 @@ def _has(tokens: Tokens, signs: frozenset[str]) -> bool:
 
 def _compares(tokens: Tokens, signs: frozenset[str]) -> bool:
     return any(t.text in signs and not k for t, k in zip(tokens, levels(tokens), strict=True))
-
-
-def _is_or(tokens: Tokens) -> Callable[[int, Tokens], bool]:
-    return lambda k, _: tokens[k].text.lower() in OR

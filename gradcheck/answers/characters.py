@@ -93,38 +93,34 @@ def in_plain(typed: str) -> Typed:
 
 
 def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
-    found = odd[0]
     match odd.lastgroup:
         case "gone":
             return ""
-        case "inside":
-            inner = odd["inside"]
-            return f"^{{{inner}}}" if odd["raised"].lower() == "sup" else f"_{inner}"
-        case "above" | "below" as where:
-            mark = "^" if where == "above" else "_"
-            return f"{mark}{{{''.join(_equal(char) or '' for char in found)}}}"
-        case "lost":
-            return LOST[found]
         case "bare":
             return "\\"
-    return "".join(_character(char, notes, typed, odd.start()) for char in html.unescape(found))
+        case "lost":
+            return LOST[odd[0]]
+        case "inside":
+            inside = odd["inside"]
+            return f"^{{{inside}}}" if odd["raised"].lower() == "sup" else f"_{inside}"
+        case "above" | "below" as where:
+            raised = "".join(_equal(char) or "" for char in odd[0])
+            return f"{'^' if where == 'above' else '_'}{{{raised}}}"
+    return "".join(_character(char, notes, typed, odd.start()) for char in html.unescape(odd[0]))
 
 
 def _character(char: str, notes: list[str], typed: str, at: int) -> str:
-    if char in ABOVE:
-        return f"^{{{_equal(char)}}}"
+    name = unicodedata.name(char, "a control character")
     if char in LOOK_ALIKES:
-        alphabet = unicodedata.name(char, "foreign").split()[0].capitalize()
-        notes.append(f"{char} ({alphabet}) is read as {LOOK_ALIKES[char]}")
+        notes.append(f"{char} ({name.split()[0].capitalize()}) is read as {LOOK_ALIKES[char]}")
         return LOOK_ALIKES[char]
     plain = _equal(char)
     if plain is None:
-        name = unicodedata.name(char, "a control character")
         cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
         raise fault_at(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
     if plain[0:1] == "(" and typed[at - 1 : at].isdigit():
         raise fault_at(typed, at, "a mixed number", "write 2 + 1/2, or 2.5")
-    return plain
+    return f"^{{{plain}}}" if char in ABOVE else plain
 
 
 @lru_cache(maxsize=1024)
@@ -132,20 +128,15 @@ def _equal(char: str) -> str | None:
     """The plain characters that are the same to everybody; None: there are none."""
     if char in SAME:
         return SAME[char]
-    below = unicodedata.normalize("NFKC", char)
+    below, category = unicodedata.normalize("NFKC", char), unicodedata.category(char)
     if unicodedata.decomposition(char).startswith("<fraction>"):  # ½, but ⅟ too
         return f"({below.replace('⁄', '/')})" if below[-1] != "⁄" else "1/"
-    category = unicodedata.category(char)
-    if below not in PLAIN and category in ("Cf", "So", "Mn"):
+    if category in ("Cf", "So", "Mn") and below not in PLAIN:
         return ""
     if below in PLAIN or (len(below) == 1 and below.isascii() and below.isprintable()):
         return below
-    if char.isalpha():
-        return char
-    if category == "Zs":
-        return " "
-    if category == "Nd":
-        return str(unicodedata.decimal(char))
+    if char.isalpha() or category in ("Zs", "Nd"):
+        return {"Zs": " ", "Nd": str(unicodedata.decimal(char, ""))}.get(category, char)
     return SAME.get(below) if len(below) == 1 else None
 
 

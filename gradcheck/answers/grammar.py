@@ -108,21 +108,10 @@ class Parser(Calls):
             else:
                 right = self.beside_it(right, first)
         left = self.operand(left)
-        if sign.text == "·" and self.arrays:
-            product = self.multiply_dotted(left, right, start)
-            if product is not None:
-                return self.explain(product)
+        if sign.text == "·":
+            return self.multiply(left, right, start, dotted=True)
         found = self.combine(left, op(), right, start)
         return self.explain(found) if rank == PRODUCT else found
-
-    def multiply_dotted(self, left: ast.expr, right: ast.expr, start: int) -> ast.expr | None:
-        a, b = self.shape(left), self.shape(right)
-        if not a or a != b or len(a) != 1 or is_turned(right):
-            return self.multiply_matrices(left, right, start)
-        if not self.doubt(usual=True):
-            return None
-        self.note("a dot between two vectors is read as their product")
-        return self.combine(left, ast.MatMult(), right, start)
 
     def comparison(self, left: ast.expr, start: int) -> ast.expr:
         found: ast.expr | None = None

@@ -190,8 +190,13 @@ class Operands:
             self.reading.powers.append(found)
         return found
 
-    def apply(self, function: str, args: list[ast.expr], start: int) -> ast.Call:
-        return self.node(ast.Call(self.name(function, start), args, []), start)
+    def apply(
+        self, function: str, args: list[ast.expr], start: int, *words: ast.keyword, end: int = 0
+    ) -> ast.Call:
+        """A call; `end` is where the function's name ends, if it was typed."""
+        name = self.name(function, start)
+        name.end_col_offset = end or name.end_col_offset
+        return self.node(ast.Call(name, args, [*words]), start)
 
     def note(self, said: str, node: ast.expr | None = None) -> None:
         """Record a rule that was applied, or as what something is read."""
@@ -450,8 +455,7 @@ class Operands:
             raise self.fault(self.look(), "a root sign without what is under it", "write √(...)")
         opens = self.sees(*BRACKETS)
         inner = self.factor(POWER)
-        call = self.apply(RADICALS[sign.text], [inner], sign.start)
-        call.func.end_col_offset = sign.end
+        call = self.apply(RADICALS[sign.text], [inner], sign.start, end=sign.end)
         return call if opens else self.note_bare(call, root=True)
 
     def note_bare(self, call: ast.Call, *, root: bool) -> ast.Call:
@@ -464,13 +468,13 @@ class Operands:
         if here and isinstance(inner, ast.BinOp):
             multiple = isinstance(inner.left, ast.Constant) and isinstance(inner.op, ast.Mult)
             if root or not multiple or is_power(inner.right):
-                self.note_reading(call, echo(call))
+                self.note_reading(call, lambda: echo(call))
         return call
 
-    def note_reading(self, node: ast.expr, shown: str) -> None:
+    def note_reading(self, node: ast.expr, shown: Callable[[], str]) -> None:
         typed = self.typed[node.col_offset : node.end_col_offset]
         if len(typed) <= SHORT and len(self.reading.notes) < MOST:
-            self.note(f"{clip(typed)} is read as {shown}")
+            self.note(f"{clip(typed)} is read as {shown()}")
 
     def fraction(self) -> ast.expr:
         if OPERATOR.match(spell(self.tokens[self.at : self.at + 8])):

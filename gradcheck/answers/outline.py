@@ -56,8 +56,8 @@ OPERATOR = re.compile(
 PRIME = re.compile(r"(?:\^?(?:'|\{'+\}))+")
 NAMED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\^?\(\d\))?(?:\([\w,.]*\))?(?:\|_\S+)?")
 GRADIENT = (
-    r"(?<!\S)(?:\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
-    r"|{0} \. grad |grad_{0} )"
+    r"\\frac \{{ (?:d|∂ )\w+ \}} \{{ (?:d|∂ ){0} \}} |(?:d|∂ )\w+ / (?:d|∂ ){0} "
+    r"|{0} \. grad |grad_{0} "
 )
 STRANGE = re.compile("[SLso]")
 REMARK = re.compile(r"(?=.*[SL])[kdSLso'\-~.!]+")
@@ -107,7 +107,7 @@ class Outline:
 
     def formula(self) -> ast.expr:
         for name in self.words.gradients:  # `dL/dz`, `∂L/∂z`, `z.grad` as dz, where that is known
-            self.tokens = glue(self.tokens, name, re.compile(GRADIENT.format(name[1:])))
+            self.tokens = glue(self.tokens, name, GRADIENT.format(name[1:]))
         self.tokens = self.unframe(self.tokens) if self.tokens else []
         if not self.tokens:
             raise self.fault(len(self.typed), "nothing was typed", "give a formula or a number")
@@ -379,23 +379,29 @@ class Outline:
 
     def without_definitions(self, clauses: list[Clause]) -> list[Clause]:
         """The clauses but for those that define names which the others use; these are noted."""
+        found = [self.definition(clause.tokens) for clause in clauses if clauses[1:]]
+        for name, _ in filter(None, found):
+            if not name.isidentifier():  # u', du/dx
+                clauses = [c._replace(tokens=glue(c.tokens, name)) for c in clauses]
         rest: list[Clause] = []
         named: list[tuple[str, list[Token]]] = []
         below = True
-        for clause in clauses if len(clauses) > 1 else []:
-            found, others = self.definition(clause.tokens), [c for c in clauses if c is not clause]
+        for clause in clauses:
+            defined = self.definition(clause.tokens) if clauses[1:] else None
+            others = [c.tokens for c in clauses if c is not clause]
             defines = clause.word in BELOW
-            if found and (defines or any(mentions(found[0], each.tokens) for each in others)):
-                named.append(found)
+            if defined and (defines or any(mentions(defined[0], each) for each in others)):
+                named.append(defined)
                 below &= defines
             else:
                 rest.append(clause)
         names = dict(named)
         if not named or len(names) < len(named) or len(named) > MOST or len(rest) != 1:
             return clauses
-        if len(self.links(rest[0].tokens)) > 2 and not below:
-            return clauses
-        return [rest[0]._replace(tokens=self.define(names, rest[0].tokens))]
+        if below or len(self.links(rest[0].tokens)) <= 2:
+            self.define(names)
+            return rest
+        return clauses
 
     def definition(self, tokens: Tokens) -> tuple[str, list[Token]] | None:
         """The name that a clause defines, and what stands for it; None if it does not."""
@@ -413,13 +419,9 @@ class Outline:
             return None
         return (name, inside) if free else None
 
-    def define(self, named: dict[str, list[Token]], tokens: list[Token]) -> list[Token]:
+    def define(self, named: dict[str, list[Token]]) -> None:
         """Read what the names stand for; one may be used in another."""
         waiting = dict(named)
-        for name in waiting:
-            if not name.isidentifier():  # u', du/dx
-                tokens = glue(tokens, name)
-                waiting = {n: glue(t, name) for n, t in waiting.items()}
         while ready := [n for n in waiting if not any(mentions(o, waiting[n]) for o in waiting)]:
             for name in ready:
                 self.reading.own[name] = self.parse(self.trim_words(waiting.pop(name)))
@@ -428,7 +430,6 @@ class Outline:
             raise self.fault(first, "names that define each other", "write it out")
         shown = [(n, self.typed[t[0].start : t[-1].end]) for n, t in named.items() if t]
         self.reading.notes.append("; ".join(f"{name} is read as {text}" for name, text in shown))
-        return tokens
 
     # -- steps
 
@@ -545,10 +546,12 @@ def strip(tokens: Iterable[Token]) -> list[Token]:
     return found
 
 
-def glue(tokens: Tokens, name: str, pattern: re.Pattern[str] | None = None) -> list[Token]:
+def glue(tokens: Tokens, name: str, pattern: str = "") -> list[Token]:
     """The tokens with a name of several, or what a pattern finds, as one word."""
-    found, text = list(tokens), spell(tokens)
-    for match in reversed([*(pattern or as_pattern(name)).finditer(text)]):
+    parts = pattern or re.escape(" ".join(re.findall(r"\w+|\W", name)) + " ")
+    found = list(tokens)
+    text = spell(tokens)
+    for match in reversed([*re.finditer(rf"(?<!\S)(?:{parts})", text)]):
         start, stop = (text.count(" ", 0, at) for at in match.span())
         first, last = found[start], found[stop - 1]
         found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
@@ -556,11 +559,4 @@ def glue(tokens: Tokens, name: str, pattern: re.Pattern[str] | None = None) -> l
 
 
 def mentions(name: str, tokens: Tokens) -> bool:
-    """Whether a stretch has a name as a word of its own."""
-    return bool(as_pattern(name).search(spell(tokens)))
-
-
-def as_pattern(name: str) -> re.Pattern[str]:
-    """A name among tokens, `u'` being another than u."""
-    parts = " ".join(re.findall(r"\w+|\W", name))
-    return re.compile(rf"(?<!\S){re.escape(parts)} (?!' )")
+    return any(token.text == name for token in tokens)

@@ -263,7 +263,11 @@ SPECIAL = {
 
 def hints(words: Words, word: str, called: bool) -> str:
     single = len(word) == 2 and (word[1] in words.names or word[1] in "xyzfgut")
-    if word == "d" or (word[0] == "d" and single and "d" not in words.names):
+    if (
+        word == "d"
+        or not word.isidentifier()
+        or (word[0] == "d" and single and "d" not in words.names)
+    ):
         return DERIVATIVE  # `dx`, `dy`, and `d` in `d/dx`
     entry = SUBSCRIPT.fullmatch(word)
     if entry and entry[1] in words.names:
