@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, arb_mat
 
-from gradcheck.numbers.keys import exact, judge, key_of_plain
+from gradcheck.numbers.keys import exact, key_of_plain, settle
 from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
 from gradcheck.ops.row import Op
@@ -32,7 +32,7 @@ class Ball(Scalar):
     def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> Value:
         """The row's ball cell on the arbs inside."""
         values = [a.value if type(a) is Ball else exact(a) for a in args]
-        return Ball(*judge(row, rule(*values), args, values))
+        return Ball(*settle(row, rule(*values), args, values))
 
     def bare(self) -> arb:
         """The arb."""

@@ -84,7 +84,7 @@ def key_of_plain(value: Value) -> int:
     return over * _invert(under) % PRIME if under % PRIME else fresh_key()
 
 
-def judge(
+def settle(
     row: Op, found: arb, args: Sequence[Value], values: Sequence[arb]
 ) -> tuple[arb, int | None]:
     """An op's value, whole where it has to be; and its key, where more than the ball is asked."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.keys import WHOLE, exact, judge, key_of_plain
+from gradcheck.numbers.keys import WHOLE, exact, key_of_plain, settle
 from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
 from gradcheck.ops.later import sympy
@@ -64,7 +64,7 @@ class Symbolic(Scalar):
         args = tuple([a if type(a) is Symbolic else _as_fraction(a) for a in args])
         form = local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
         values = [a.value if type(a) is Symbolic else exact(a) for a in args]
-        value, key = judge(row, form.value(*values), args, values)
+        value, key = settle(row, form.value(*values), args, values)
         if RUN.folded and all(type(a) is not Symbolic or a.fixed for a in args):
             return cls(value, key)
         return cls(value, key, row=row, args=args, local=form)
