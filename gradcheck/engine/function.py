@@ -5,7 +5,7 @@ that packs its cotangent into a bundle; bundles that meet at the function's node
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from operator import getitem
 from weakref import ref
 
 import numpy as np
@@ -172,6 +172,12 @@ class CotangentBundle:
         return CotangentBundle(self.parts | other.parts | summed)
 
 
+PICK = Op(
+    name=OUTPUT, forward=getitem, function=getitem, elementwise=False, params=("index",),
+    vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
+)  # fmt: skip
+
+
 def _record(
     cls: type[Function],
     ctx: Context,
@@ -182,14 +188,11 @@ def _record(
     """One node for the function; its outputs point to it, directly or through their own nodes."""
     known = tuple(map(_form, outputs))
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
-    make_row = partial(Op, elementwise=False, grad_fn=f"{cls.__name__}Backward")
-    row = make_row(
-        name=cls.__name__,
-        forward=cls.forward,
-        function=cls.apply,
-        vjps=lambda ctx: _ask_once(cls, ctx, known, shapes),
-        operands=len(args),
-    )
+    row = Op(
+        name=cls.__name__, forward=cls.forward, function=cls.apply, elementwise=False,
+        vjps=lambda ctx: _ask_once(cls, ctx, known, shapes), operands=len(args),
+        grad_fn=f"{cls.__name__}Backward",
+    )  # fmt: skip
     edges = tuple(t._step() if track(t) else None for t in args)
     node = make_node(row, edges, tuple(map(_form, args)), (), {}, ctx, None)
     for k, out in enumerate(outputs):
@@ -197,15 +200,8 @@ def _record(
             continue
         out._tracked, out._node = True, node
         if len(outputs) > 1:
-            pick = make_row(
-                name=OUTPUT,
-                forward=lambda bundle, index: bundle[index],
-                function=lambda bundle, index: bundle[index],
-                vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
-                params=("index",),
-            )
             arriving: Value = ((), None)  # the form of what arrives at the function's node
-            out._node = make_node(pick, (node,), (arriving,), (None,), {"index": k}, None, None)
+            out._node = make_node(PICK, (node,), (arriving,), (None,), {"index": k}, None, None)
     if ctx._save(outputs):
         node.watch = ()
     if MODE.observe is not None:
@@ -253,13 +249,11 @@ def _answers(
             f"function {name} returned an incorrect number of gradients (expected {len(shapes)}, "
             f"got {len(answers)})"
         )
-    checked = list(answers[: len(shapes)])
-    for i, (shape, want) in enumerate(zip(shapes, ctx.needs_input_grad, strict=True)):
-        if not want:
-            checked[i] = None
-        elif checked[i] is not None:
-            _refuse_unfit(name, i, checked[i], shape)
-    return [g if g is None or recorded else g._value for g in checked]
+    wanted = [g if want else None for g, want in zip(answers, ctx.needs_input_grad, strict=False)]
+    for i, (g, shape) in enumerate(zip(wanted, shapes, strict=True)):
+        if g is not None:
+            _refuse_unfit(name, i, g, shape)
+    return [g if g is None or recorded else g._value for g in wanted]
 
 
 def _refuse_unfit(name: str, i: int, g: Value, shape: tuple[int, ...]) -> None:

@@ -145,7 +145,6 @@ class ModuleList(Sequential):
     forward = Module.forward  # refused, as PyTorch's is
 
     def __init__(self, modules: Iterable[Value] = ()) -> None:
-        """The modules, in their order."""
         super().__init__(*modules)
 
     def _lines(self) -> list[str]:

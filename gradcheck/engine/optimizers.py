@@ -21,10 +21,12 @@ def _expect(condition: bool, complaint: str) -> None:
 
 
 class Optimizer:
-    """Parameters that are moved against their gradients; subclasses say by how much."""
+    """Parameters that are moved against their gradients; subclasses say by how much.
+
+    TypeError and ValueError are in PyTorch's words.
+    """
 
     def __init__(self, params: Iterable[Tensor], lr: float, weight_decay: float) -> None:
-        """Raises TypeError or ValueError in PyTorch's words."""
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, "
@@ -76,7 +78,6 @@ class SGD(Optimizer):
         weight_decay: float = 0.0,
         nesterov: bool = False,
     ) -> None:
-        """Raises TypeError or ValueError in PyTorch's words."""
         super().__init__(params, lr, weight_decay)
         _expect(momentum >= 0, f"Invalid momentum value: {momentum}")
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -112,7 +113,6 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        """Raises TypeError or ValueError in PyTorch's words."""
         super().__init__(params, lr, weight_decay)
         _expect(eps >= 0, f"Invalid epsilon value: {eps}")
         for index, beta in enumerate(betas):

@@ -23,7 +23,7 @@ from gradcheck.engine.tape import (
     make_node,
     outer_step,
     stand_in,
-)
+)  # fmt: skip
 from gradcheck.ops.row import Op
 from gradcheck.values import Params, Routine, Value
 
@@ -186,15 +186,9 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
             watch += i, t._cell, t._cell[0]
     if keep_y:
         watch += -1, out._cell, out._cell[0]
-    out._node = make_node(
-        row,
-        tuple(edges),
-        tuple(forms),
-        tuple(values),
-        params,
-        out._value if keep_y else None,
-        tuple(watch) if keep_y or True in keep else None,
-    )
+    saved = tuple(watch) if keep_y or True in keep else None
+    y = out._value if keep_y else None
+    out._node = make_node(row, tuple(edges), tuple(forms), tuple(values), params, y, saved)
     out._tracked = True
     if MODE.observe is not None:
         MODE.observe(out._node, out, operands)
@@ -246,14 +240,10 @@ def raise_to(a: Value, b: Value) -> Value:
 
 
 OPERATOR: dict[Routine, Routine] = {
-    np.add: operator.add,
-    np.subtract: operator.sub,
-    np.multiply: operator.mul,
-    np.divide: operator.truediv,
-    np.matmul: operator.matmul,
-    np.negative: operator.neg,
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.divide: operator.truediv, np.matmul: operator.matmul, np.negative: operator.neg,
     np.power: raise_to,
-}
+}  # fmt: skip
 """These do what NumPy's functions do, and faster, on single numbers above all."""
 
 

@@ -215,15 +215,12 @@ LIKE: set[Routine] = {np.zeros_like, np.ones_like, np.empty_like, np.full_like}
 PLAIN = (np.argmax, np.argmin, np.argsort, np.any, np.all)
 CASTS = {"double": np.float64, "float": np.float32, "half": np.float16, "long": np.int64,
          "int": np.int32, "bool": np.bool_}  # fmt: skip
+_cast = lambda x, dtype: x.astype(dtype)
 CAST = Op(
-    name="cast",
-    forward=lambda x, dtype: x.astype(dtype),
-    function=lambda x, dtype: x.astype(dtype),
+    name="cast", forward=_cast, function=_cast, rounds=False,
     vjps=(pass_on,),  # fitting brings the cotangent back to the operand's dtype
-    grad_fn="ToCopyBackward0",
-    rounds=False,
-    params=("dtype",),
-)
+    params=("dtype",), grad_fn="ToCopyBackward0",
+)  # fmt: skip
 
 
 def to(t: "Tensor", dtype: Value) -> "Tensor":

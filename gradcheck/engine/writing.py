@@ -57,24 +57,17 @@ def _put_into(x: Numbers, value: Numbers, path: Path, node: str = "") -> Numbers
 
 _of_places = partial(Op, elementwise=False, rounds=False)
 LOOK = _of_places(
-    name="as_strided",
-    forward=_look_at,
-    function=_look_at,
+    name="as_strided", forward=_look_at, function=_look_at, params=("path",),
     vjps=(lambda y, x, path: lambda g, shape=x.shape: add_back(g, shape, _places(shape, path)),),
     grad_fn="AsStridedBackward0",
-    params=("path",),
-)
+)  # fmt: skip
 PUT = _of_places(
-    name="replace",
-    forward=_put_into,
-    function=_put_into,
+    name="replace", forward=_put_into, function=_put_into, operands=2, params=("path", "node"),
     vjps=(
         lambda y, x, value, path, node: lambda g: _put_into(g, 0.0, path),
         lambda y, x, value, path, node: lambda g: _look_at(g, path),
     ),
-    operands=2,
-    params=("path", "node"),
-)
+)  # fmt: skip
 """The row of every write of values as they are; `node` is PyTorch's name of the one that it was."""
 
 # -- views -----------------------------------------------------------------------------------------
