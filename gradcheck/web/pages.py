@@ -3,12 +3,11 @@
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -19,7 +18,6 @@ from gradcheck.problem.record import Part
 from gradcheck.report.findings import mistake_name
 from gradcheck.report.judgements import restrict
 from gradcheck.report.pages import templates
-from gradcheck.report.prose import mathml
 from gradcheck.web import work
 from gradcheck.web.plot import plot
 from gradcheck.web.practice import LEVELS, find_made, find_part, like, next_for
@@ -33,26 +31,12 @@ from gradcheck.web.requests import (
     student_of,
 )
 
-VERDICTS = {
-    "right": "Right",
-    "wrong": "Not right",
-    "invalid": "Not understood",
-    "missing": "Nothing was typed",
-    "needs-review": "For a person to decide",
-}
-STATES = {
-    "open": "not yet corrected",
-    "corrected": "corrected, not yet tried elsewhere",
-    "gone": "settled",
-}
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")
-SHORT = 60  # characters of a program that is shown in the list
 NOTHING = {
     **dict.fromkeys(("line", "level", "more", "empty", "place", "curve", "given_up", "solution")),
     "typed": "",
 }
-HINTS = ("What kind of mistake is it?", "Where is it?", "Say it in words")
 
 
 @cache
@@ -68,38 +52,12 @@ def environment() -> Environment:
     found = templates("gradcheck.web")
     found.filters |= {
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
-        "matrix": matrix,
-        "formula_line": formula_line,
     }
     found.globals |= {
         "asset": address,
         "cell": cell,
-        "verdicts": VERDICTS,
-        "hints": HINTS,
     }
     return found
-
-
-@lru_cache(maxsize=2_000)
-def formula_line(source: str) -> Markup:
-    """A program of one short line as a formula; nothing of any other."""
-    short = len(source) <= SHORT and "\n" not in source
-    return Markup(mathml(source)) if short else Markup("")
-
-
-def matrix(value: Any) -> Markup:
-    """A number, or nested lists of them in brackets."""
-    if not isinstance(value, list):
-        tag = "mtext" if " " in value else "mn"
-        return Markup(f"<{tag}>{{}}</{tag}>").format(value.replace("-", "\u2212"))
-    rows = [row if isinstance(row, list) else [row] for row in value]
-    if not isinstance(value[0], list):
-        rows = [value]
-    lines = (
-        Markup("").join(Markup("<mtd>{}</mtd>").format(matrix(x)) for x in row) for row in rows
-    )
-    table = Markup("").join(Markup("<mtr>{}</mtr>").format(line) for line in lines)
-    return Markup("<mtable>{}</mtable>").format(table)
 
 
 def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
@@ -187,7 +145,8 @@ async def _judge_form(
     full = await practice.judge(sender, student_of(request), problem, part, answer)
     told = {"typed": answer, "line": restrict(full, LEVELS[level]), "level": level}
     if full["verdict"] in ("right", "wrong"):
-        told |= await practice.place_judged(sender, problem, full)
+        judged = {key: full[key] for key in ("part", "answer", "mistakes", "line")}
+        told |= await practice.ask(sender, {}, work.see, practice.asking(problem), judged)
     if level < LEVELS.index("place"):
         told["place"] = None
     told["more"] = _more(full, level, most)
@@ -266,7 +225,7 @@ async def mistakes(request: Request) -> Response:
         for each in find_made(student, history, shows)
         for last in each.attempts[-1:]
     ]
-    return page(request, "mistakes.html", made=made, told=level != "verdict", states=STATES)
+    return page(request, "mistakes.html", made=made, told=level != "verdict")
 
 
 async def name(request: Request) -> Response:

@@ -136,17 +136,6 @@ class Practice:
             _make_room(self.drawings)[key] = found
         return self.drawings[key]
 
-    async def place_judged(
-        self, sender: Sender, problem: Problem, line: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        """The `curve` of a judged answer and the `place` of its mistake; either may be None."""
-        judged = {key: line[key] for key in ("part", "answer", "mistakes", "line")}
-        nothing = {"curve": None, "place": None}
-        found: Mapping[str, Any] = await self.ask(
-            sender, nothing, work.see, self.asking(problem), judged
-        )
-        return found
-
 
 def find_part(problem: Problem, name: str) -> Part | None:
     """A part of a problem; the only part needs no name."""

@@ -1,6 +1,6 @@
 """What a worker of the practice pages does: judge, say how an answer is read, draw a problem."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -24,7 +24,6 @@ from gradcheck.report.prose import mathml
 from gradcheck.report.solutions import solve_again
 from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 
-FREE = 64  # functions that somebody typed, kept by each worker
 Said = dict[str, Any]
 
 
@@ -63,7 +62,7 @@ def understand(asking: Asking, part: str, answer: Any) -> Said:
     """How an answer is read."""
     found = ready(asking)
     with item():
-        return _understood(found, part, answer)
+        return _complain_or(_read, found, part, answer)
 
 
 def draw(asking: Asking) -> Said:
@@ -84,7 +83,7 @@ def see(asking: Asking, judged: Said) -> Said:
     """An answer's own curve, and where in it the mistake stands."""
     found = ready(asking)
     with item():
-        return _view(found, judged)
+        return _see(found, judged)
 
 
 # -- about a function that somebody typed ----------------------------------------------------------
@@ -93,75 +92,70 @@ def see(asking: Asking, judged: Said) -> Said:
 @item()
 def free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """A typed function, drawn; and an answer to its derivative, judged, if there is one."""
-    try:
-        found = _free(expression, tuple(given), wrt)
-    except TextError as error:
-        return {"complaint": _complaint(error)}
-    except (GradcheckError, NotScalar) as error:
-        return {"complaint": {"complaint": str(error), "source": ""}}
-    problem = found.problem
-    part = problem.parts[0]
-    said: Said = {
-        "program": problem.program.source,
-        "mathml": mathml(problem.program.source),
-        "part": part.name,
-        "parts": [each.name for each in problem.parts],
-        "drawn": draw_problem(found),
-    }
-    if answer.strip() and len(problem.parts) == 1:
-        source = problem.program.source
-        said["line"] = restrict(line(mark(found, part, answer), source), "full")
-        said |= _view(found, said["line"])
-    return said
+    found = _complain_or(_try_typed, expression, tuple(given), wrt, answer)
+    return {"complaint": found} if "complaint" in found else found
 
 
 @item()
 def understand_free(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
     """How a typed function is read, or an answer to its derivative."""
-    try:
-        problem = _question(expression, given, wrt)
-        if not answer:
-            source = problem.program.source
-            return {"understood": source, "mathml": mathml(source)}
-        return _understood(Key(problem, (given_point(problem),), ()), problem.parts[0].name, answer)
-    except TextError as error:
-        return _complaint(error)
-    except GradcheckError as error:
-        return {"complaint": str(error), "column": 1}
+    return _complain_or(_read_typed, expression, given, wrt, answer)
 
 
 def _question(expression: str, given: Sequence[str], wrt: str) -> Problem:
     return question(expression, given, (wrt,) if wrt else ())
 
 
-@lru_cache(maxsize=FREE)
-def _free(expression: str, given: tuple[str, ...], wrt: str) -> Key:
+@lru_cache(maxsize=64)
+def _key(expression: str, given: tuple[str, ...], wrt: str) -> Key:
     return key(_question(expression, given, wrt))
 
 
-def _view(found: Key, judged: Said) -> Said:
-    """What is seen of a judged answer: its curve, and where in it the mistake stands."""
+def _try_typed(expression: str, given: tuple[str, ...], wrt: str, answer: str) -> Said:
+    found = _key(expression, given, wrt)
+    parts, source = found.problem.parts, found.problem.program.source
+    names = [each.name for each in parts]
+    said: Said = {"program": source, "mathml": mathml(source), "part": names[0], "parts": names}
+    said["drawn"] = draw_problem(found)
+    if answer.strip() and len(parts) == 1:
+        said["line"] = restrict(line(mark(found, parts[0], answer), source), "full")
+        said |= _see(found, said["line"])
+    return said
+
+
+def _read_typed(expression: str, given: Sequence[str], wrt: str, answer: str) -> Said:
+    problem = _question(expression, given, wrt)
+    if answer:
+        return _read(Key(problem, (given_point(problem),), ()), problem.parts[0].name, answer)
+    source = problem.program.source
+    return {"understood": source, "mathml": mathml(source)}
+
+
+# -- about either ----------------------------------------------------------------------------------
+
+
+def _see(found: Key, judged: Said) -> Said:
     part = found.problem.part(judged["part"])
     place = None if part is None else place_in_answer(found, part, judged)
     return {"curve": trace_answer(found, judged["part"], judged["answer"]), "place": place}
 
 
-def _understood(found: Key, name: str, answer: Any) -> Said:
-    """How an answer to a part is read, or why it cannot be."""
+def _read(found: Key, name: str, answer: Any) -> Said:
     part = found.problem.part(name)
     if part is None:
         return {"complaint": f"there is no part {name}", "column": 1}
-    try:
-        understood, notes = how_read(found, part, answer)
-    except TextError as error:
-        return _complaint(error)
-    except GradcheckError as error:
-        return {"complaint": str(error), "column": 1}
+    understood, notes = how_read(found, part, answer)
     return {"understood": understood, "mathml": mathml(understood), "notes": list(notes)}
 
 
-def _complaint(error: TextError) -> Said:
-    first = error.complaints[0]
-    words = f"{first.message} - {first.cure}" if first.cure else first.message
-    place = {"column": first.column or 1, "line": first.line or 1, "width": max(first.width, 1)}
-    return {"complaint": words, **place, "source": first.source}
+def _complain_or(do: Callable[..., Said], *given: Any) -> Said:
+    """What is said, or what is wrong with something that was typed, and where."""
+    try:
+        return do(*given)
+    except TextError as error:
+        first = error.complaints[0]
+        words = f"{first.message} - {first.cure}" if first.cure else first.message
+        place = {"column": first.column or 1, "line": first.line or 1, "width": max(first.width, 1)}
+        return {"complaint": words, **place, "source": first.source}
+    except (GradcheckError, NotScalar) as error:
+        return {"complaint": str(error), "column": 1, "source": ""}
