@@ -376,6 +376,8 @@ class Pool:
             ):
                 return process
             process.end()
+        if self.closed:
+            raise RuntimeError("the pool was closed")
         pipe, theirs = multiprocessing.Pipe()
         with closing(theirs):
             known = frozenset(taught)

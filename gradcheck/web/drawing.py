@@ -2,7 +2,8 @@
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -12,7 +13,6 @@ import numpy as np
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import floats
-from gradcheck.grading.formula import Readings
 from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.opinions.opinion import Case, NotScalar
@@ -148,44 +148,33 @@ def _plane(key: Key) -> bool:
     return key.run is None and scalar and key.problem.cotangent is None
 
 
-def _curves(key: Key, part: str) -> Drawn:
-    """The value and its derivative by a part, with the other inputs as they are given."""
-    seen = [(x, *_both(key.problem.case(point), part)) for x, point in _along(key, part)]
-    here = float(middle_of(key.points[0][part]))
-    return {
-        "at": here,
-        "f": [(x, value) for x, value, _ in seen],
-        "slope": [(x, slope) for x, _, slope in seen],
-    }
-
-
-def middle_of(value: Any) -> float:
-    """A single number of whatever kind as a float."""
-    return float(np.asarray(value, dtype=object).item())
-
-
-def _along(key: Key, part: str) -> Iterator[tuple[float, Point]]:
-    """The given point with one input moved to either side."""
-    given: Mapping[str, Any] = key.points[0]
-    here = middle_of(given[part])
-    reach = HALF * max(1.0, abs(here))
-    for x in np.linspace(here - reach, here + reach, POINTS):
-        yield float(x), {**given, part: np.array(Fraction(float(x)), dtype=object)}
-
-
 @lru_cache(maxsize=CURVES)
 def _spots(key: Key, part: str) -> list[tuple[float, Spot]]:
-    """The same as spots, which remember what answers ask of them."""
-    return [(x, Spot(key.problem, point)) for x, point in _along(key, part)]
+    """The given point with one input moved to either side; spots remember what answers ask."""
+    given: Mapping[str, Any] = key.points[0]
+    here = _middle_of(given[part])
+    reach = HALF * max(1.0, abs(here))
+    moved = map(float, np.linspace(here - reach, here + reach, POINTS))
+    points = ((x, {**given, part: np.array(Fraction(x), dtype=object)}) for x in moved)
+    return [(x, Spot(key.problem, point)) for x, point in points]
 
 
-def _both(case: Case, part: str) -> tuple[float | None, float | None]:
-    try:
-        with np.errstate(all="ignore"):
-            value, gradients = once(case)
-    except Exception:  # noqa: BLE001 - outside its domain a program may raise anything
-        return None, None
-    return _finite(value), _finite(gradients[part])
+def _curves(key: Key, part: str) -> Drawn:
+    """The value and its derivative by a part, with the other inputs as they are given."""
+    f, slope = [], []
+    for x, spot in _spots(key, part):
+        value: Any = None
+        gradients: Mapping[str, Any] = {part: None}
+        with suppress(Exception), np.errstate(all="ignore"):  # outside its domain
+            value, gradients = once(key.problem.case(spot.point))
+        f.append((x, _finite(value)))
+        slope.append((x, _finite(gradients[part])))
+    return {"at": _middle_of(key.points[0][part]), "f": f, "slope": slope}
+
+
+def _middle_of(value: Any) -> float:
+    """A single number of whatever kind as a float."""
+    return float(np.asarray(value, dtype=object).item())
 
 
 def _trace(key: Key, part: str, answer: Any) -> Curve | None:
@@ -195,13 +184,11 @@ def _trace(key: Key, part: str, answer: Any) -> Curve | None:
         return None
     found = []
     for x, spot in _spots(key, part):
-        value = _venture(partial(_floats, ready, spot))
-        found.append((x, None if value is None or value.shape else _finite(value)))
+        value: Any = None
+        with suppress(*FAULTS):
+            value = floats(ready.at(spot))
+        found.append((x, _finite(value) if np.ndim(value) == 0 else None))
     return found
-
-
-def _floats(ready: Readings, spot: Spot) -> Any:
-    return floats(ready.at(spot))
 
 
 def _finite(value: Any) -> float | None:

@@ -22,7 +22,7 @@ from gradcheck.web.work import prepare
 MB = 2**20
 MEMORY = 10_000  # questions that ran away, not tried again
 SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
-SLOW_WAIT, SLOW_EACH = 16, 2  # that wait for the slow worker, and of each sender
+SLOW_MOST, SLOW_EACH = 17, 3  # at the slow worker, and of each sender: one is being judged
 
 
 class Busy(Exception):
@@ -108,7 +108,7 @@ class Queue:
         quick, slow = (Limits(each, limits.memory) for each in (limits.quick, limits.slow))
         self.lanes = (
             (Pool(self.processes, quick, self.nursery), Places(limits.waiting, limits.each)),
-            (Pool(1, slow, self.nursery), Places(SLOW_WAIT, SLOW_EACH)),
+            (Pool(1, slow, self.nursery), Places(SLOW_MOST, SLOW_EACH)),
         )
         self.keeper = asyncio.create_task(self._prepare_all())
 
@@ -148,7 +148,8 @@ class Queue:
             raise RanAway
         lesson = next((each.problem for each in given if isinstance(each, Asking)), None)
         now = time.monotonic()
-        for pool, places in self.lanes[self.suspects.get(sender, 0.0) > now :]:
+        suspect = self.suspects.get(sender, 0.0) > now
+        for pool, places in self.lanes[1:] if suspect else self.lanes:
             with places.take(sender):
                 await self.prepare(lesson or "")
                 try:
