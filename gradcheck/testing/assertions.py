@@ -103,9 +103,8 @@ def check(
     """
     given = adapt(f, gradient, args)
     how: dict[str, Value] = {"seed": seed, "rtol": rtol, "explain": explain}
-    if given.note:
-        return _judge(given, wrt, scalar=False, **how)
-    return _judge(given, wrt, scalar=True, at=at, kwargs=kwargs, **how)
+    how |= {} if given.note else {"at": at, "kwargs": kwargs}
+    return _judge(given, wrt, scalar=not given.note, **how)
 
 
 def assert_gradient(f: Routine, *args: Value, **options: Value) -> Result:
@@ -237,10 +236,10 @@ def _judge(
         if program.backward is not None and len(points) == 1:
             near = beside(points[0], seed)
             points += [check.ask(near)] if near is not None else []
-        remarks = [DRIFTS] if program.drifts else []
-        remarks += [*find_hidden(points[0]), *check.notes]
-        remarks += [OF_AN_ARRAY] if scalar and claim is not None and points[0].shape() else []
-        check.notes = dict.fromkeys([*remarks, *([given.note] if given.note else [])])
+        array = scalar and claim is not None and points[0].shape()
+        remarks = (DRIFTS if program.drifts else "", *find_hidden(points[0]), *check.notes)
+        every = (*remarks, OF_AN_ARRAY if array else "", given.note)
+        check.notes = dict.fromkeys(filter(None, every))
         return check.judge()
     finally:
         program.kept.put_back()

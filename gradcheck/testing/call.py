@@ -65,7 +65,6 @@ class Call:
 
     @property
     def value(self) -> Value:
-        """What the function gives for the arguments that were handed over, asked once."""
         return self._ran[0]
 
     def shape(self) -> tuple[int, ...]:
@@ -73,7 +72,6 @@ class Call:
         return np.shape(numeric(self.value, "the function's value"))
 
     def plain(self) -> Array:
-        """The value as an array."""
         return np.asarray(_as_numbers("float", self.value))
 
     def in_floats(self) -> Array | None:
@@ -327,7 +325,6 @@ def beside(call: Call, seed: int) -> Call | None:
 
 
 def _is_special(values: Array) -> bool:
-    """Whether some entry is a whole number, or some entries are alike."""
     if (values == np.rint(values)).any():
         return bool(values.all())  # what is 0 stays 0: a kink may lie there
     in_order = np.sort(values.ravel()[:FEW])

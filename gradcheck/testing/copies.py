@@ -40,7 +40,6 @@ def root_of(name: Value) -> str:
 
 
 def _has_attributes(thing: Value) -> bool:
-    """Whether it is an object of somebody's class that keeps its own attributes."""
     return type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, PASSIVE)
 
 
@@ -148,8 +147,6 @@ def _gather(kind: str, maker: Routine, *args: Value, **kwargs: Value) -> Value:
 
 
 class _Renamed:
-    """A module in which some names mean something else."""
-
     def __init__(self, of: Routine) -> None:
         self._of = of
 
@@ -276,7 +273,6 @@ def is_theirs(thing: Value) -> bool:
 
 
 def _used_names(code: CodeType) -> Iterator[str]:
-    """The names that a function's text uses, inside functions inside it too."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):

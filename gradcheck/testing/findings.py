@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
 
@@ -50,7 +49,6 @@ SPOILT = (
     "backward writes into the cotangent that it is given: sound where nobody else reads it; "
     "pure=True refuses it"
 )
-Point = tuple[Call, Case, Claim | None]
 
 
 @dataclass
@@ -65,7 +63,7 @@ class Check:
     rtol: float
     explain: float
     began: float  # by the thread's clock
-    asked: list[Point] = field(default_factory=list)
+    asked: list[AskedPoint] = field(default_factory=list)
     faults: dict[str, None] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
@@ -83,11 +81,11 @@ class Check:
             came = self.claim if program.backward is None else program.pull(point.fresh())
             point = as_it_came(program.gradients(came, point.wrt), point)
             claim = Claim(point, point.by_name(came))
-        self.asked.append((point, point.case(self.seed + len(self.asked)), claim))
+        self.asked += _consult(point, [(point.case(self.seed + len(self.asked)), claim)])
         return point
 
     def _ask_pulls(self, point: Call) -> Call:
-        shape = point.shape()
+        shape, asked = point.shape(), []
         for k in range(COTANGENTS if shape else 1):  # a number's VJP is linear in one number
             c = draw_signed(self._rng, shape)
             args, sent = point.fresh(), c.copy()
@@ -95,18 +93,20 @@ class Check:
             if k == 0 and not point.beside:
                 point = as_it_came(point.program.gradients(came, point.wrt), point)
             claim = Claim(point, point.by_name(came), c)  # before backward uses its buffer again
-            self.asked.append((point, point.case(self.seed + k, c), claim))
+            asked.append((point.case(self.seed + k, c), claim))
             self.faults |= dict.fromkeys(not_pure(point, came, args, c))
             if not np.array_equal(sent, c):
                 (self.faults if self.pure else self.notes)[SPOILT] = None
         self.faults |= dict.fromkeys(not_linear(point, c, claim.gradients))
+        self.asked += _consult(point, asked)
         return point
 
     def judge(self) -> Result:
         """The result: the first claim that is out ends the check, and is explained and mended."""
-        every = _consult(self.asked)
-        generic = all(each.verdict.verdict != "kink" for each in every)  # many are right at a tie
-        every = [each for each in every if not each.call.beside or (generic and _is_known(each))]
+        # many are right at a tie
+        generic = all(each.verdict.verdict != "kink" for each in self.asked)
+        beside = lambda each: not each.call.beside or (generic and _is_known(each))
+        every = list(filter(beside, self.asked))
         faults = tuple(dict.fromkeys([*_find_strange(every), *self.faults]))
         judged: tuple[Judged, ...] = ()
         why: dict[str, Value] = {}
@@ -157,30 +157,23 @@ class Check:
         return {"name": name, "repair": repair, "diagnoses": found, "source": text}
 
 
-def _consult(points: Sequence[Point]) -> list[AskedPoint]:
-    """The questions and their verdicts.
+def _consult(call: Call, asked: Sequence[tuple[Case, Claim | None]]) -> list[AskedPoint]:
+    """The questions about one call and their verdicts.
 
     On floats alone where buffers of other numbers may have been read as something else:
     `rng.shuffle(y)` shuffles in another order what is no array of NumPy's. Where the program itself
     computes in coarser floats, values may differ.
     """
-    every: list[AskedPoint] = []
-    for _, several in groupby(points, key=lambda point: id(point[0])):
-        mine = list(several)
-        call, claimed = mine[0][0], mine[0][2] is not None
-        verdicts = fast_verdicts([case for _, case, _ in mine], claimed, call.in_floats())
-        for point, verdict in zip(mine, verdicts, strict=True):
-            coarse = verdict.verdict == "dissent" and call.coarse.kind
-            found = replace(verdict, verdict="unstable-forward") if coarse else verdict
-            every.append(AskedPoint(*point, found))
-    if not any(each.verdict.verdict not in SOUND and each.call.filling for each in every):
-        return every
-    closed = {id(call): replace(call, closed=True) for call, *_ in points}
-    calls = [closed[id(call)] for call, *_ in points]
-    return _consult([
-        (call, call.case(case.seed, case.cotangent), claim)
-        for call, (_, case, claim) in zip(calls, points, strict=True)
-    ])  # fmt: skip
+    cases = [case for case, _ in asked]
+    verdicts = fast_verdicts(cases, asked[0][1] is not None, call.in_floats())
+    if any(v.verdict == "dissent" for v in verdicts) and call.coarse.kind:
+        coarse = lambda v: replace(v, verdict="unstable-forward") if v.verdict == "dissent" else v
+        verdicts = list(map(coarse, verdicts))
+    if call.filling and any(v.verdict not in SOUND for v in verdicts):
+        closed = replace(call, closed=True)
+        return _consult(closed, [(closed.case(c.seed, c.cotangent), claim) for c, claim in asked])
+    pairs = zip(asked, verdicts, strict=True)
+    return [AskedPoint(call, case, claim, verdict) for (case, claim), verdict in pairs]
 
 
 def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:

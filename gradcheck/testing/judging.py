@@ -173,8 +173,7 @@ class Judged:
     @property
     def distance(self) -> Array:
         """How far every entry is from the reference, or the interval of its kink."""
-        with np.errstate(invalid="ignore"):
-            return np.maximum(np.subtract(self.low, self.given), np.subtract(self.given, self.high))
+        return np.maximum(np.subtract(self.low, self.given), np.subtract(self.given, self.high))
 
     def within(self, bars: Value) -> Array:
         error = 0.0 if self.known is None else np.where(self.kinks, 0.0, self.known.error)
@@ -185,7 +184,6 @@ class Judged:
 
     @cached_property
     def off(self) -> tuple[Off, ...]:
-        """The entries that are out, for a reader."""
         found = []
         for index in self.indices():
             low, high = float(self.low[index]), float(self.high[index])
@@ -198,7 +196,6 @@ class Judged:
 
 
 def judge(case: Case, verdict: Verdict, claim: Claim, rtol: float) -> tuple[Judged, ...]:
-    """A claim by the three rules."""
     unit = claim.unit
     parts = _locate(case, claim, compare(case, verdict, claim.gradients, rtol, unit))
     for part in parts:

@@ -244,7 +244,6 @@ def _lay_out(value: Value, *, cached: bool) -> Outputs:
 
 
 def _is_even(value: Value) -> bool:
-    """Whether it is an array in all but name."""
     try:
         return not isinstance(value, dict) and np.asarray(value).dtype.kind in "fiub"
     except (TypeError, ValueError):
@@ -299,8 +298,6 @@ def weights_of(owner: Value, held: Value, left: Value) -> Weights:
 
 @dataclass(frozen=True)
 class UserProgram:
-    """A user's functions, and how they are called with arrays."""
-
     forward: Routine
     backward: Routine | None
     args: tuple[Value, ...]  # a layer's weights stand behind them
@@ -403,8 +400,8 @@ class UserProgram:
         count, alone = self.own, len(tops) == 1
         tree = self.args[tops[0]] if alone and is_tree(self.args[tops[0]]) else None
         if isinstance(came, Mapping):
-            found = {i: by_name(came, name) for i, name in enumerate(self.names[:count])}
-            found = {i: g for i, g in found.items() if g is not MISSING}
+            named = ((i, by_name(came, name)) for i, name in enumerate(self.names[:count]))
+            found = {i: g for i, g in named if g is not MISSING}
             return {tops[0]: came} if tree is not None and not found else found
         arrays = {p[0] for p, v in leaves_of(self.args).items() if isinstance(v, np.ndarray)}
         holding = [i for i in tops if i in arrays or not is_tree(self.args[i])]

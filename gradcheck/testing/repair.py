@@ -161,7 +161,6 @@ class Search:
         return found
 
     def _holds(self, points: Sequence[AskedPoint]) -> bool:
-        """Whether the copies give the reference everywhere."""
         try:
             return all(map(self._meets, points))
         except Exception:  # noqa: BLE001 - an edited program may raise anything
@@ -248,7 +247,6 @@ def _walk(tree: Value, kind: Value) -> list[Value]:
 
 
 def _short_texts(built: Value, kinds: Value) -> list[str]:
-    """The texts of the short expressions of some kinds that a function is made of."""
     texts = {ast.unparse(n) for n in _walk(built, kinds)}
     short = [text for text in texts if len(text) <= CALLED and "np.zeros" not in text]
     return sorted(short, key=lambda text: (len(text), text))[:MOST]
