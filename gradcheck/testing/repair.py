@@ -9,6 +9,7 @@ sees them.
 import ast
 import linecache
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,7 @@ NOBODY = "?"  # the cotangent of a function that has none
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
+PARSING = threading.Lock()
 Definition = ast.FunctionDef | ast.Lambda
 
 
@@ -181,7 +183,7 @@ class Search:
         file = file_of(function)
         if file not in self.trees:
             try:
-                self.trees[file] = ast.parse(text_of(file))
+                self.trees[file] = _parse(text_of(file))
             except SyntaxError:
                 self.trees[file] = ast.Module([], [])
         return self.trees[file]
@@ -242,6 +244,12 @@ class Search:
         )
 
 
+def _parse(text: str) -> Value:
+    """A text's tree, one at a time: CPython 3.11 counts the depths of all threads together."""
+    with PARSING:
+        return ast.parse(text)
+
+
 def _walk(tree: Value, kind: Value) -> list[Value]:
     return [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, kind)]
 
@@ -277,15 +285,15 @@ class Source:
         self.function = function
         free = function.__code__.co_freevars
         held = f"({','.join(free)},)" if free else "0"
-        self.whole = ast.parse(f"def around({', '.join(free)}): pass")
+        self.whole = _parse(f"def around({', '.join(free)}): pass")
         fields = dict(ast.iter_fields(built))
         if isinstance(built, ast.Lambda):
-            value = ast.IfExp(ast.Constant(1), built.body, ast.parse(held, mode="eval").body)
+            value = ast.IfExp(ast.Constant(1), built.body, _parse(held).body[0].value)
             inner: ast.stmt = ast.Expr(ast.Lambda(built.args, value))
         else:
-            body = [*built.body, *ast.parse(f"if 0: {held}").body]
+            body = [*built.body, *_parse(f"if 0: {held}").body]
             inner = ast.FunctionDef(**fields | {"body": body, "decorator_list": []})
-        self.whole.body[0].body = [ast.copy_location(inner, built)]  # type: ignore[attr-defined]
+        self.whole.body[0].body = [ast.copy_location(inner, built)]
         ast.fix_missing_locations(self.whole)
         self.places: dict[int, tuple[Value, Value]] = {}  # of every node: what holds it, and where
         for node in ast.walk(self.whole):
