@@ -18,7 +18,7 @@ from gradcheck.language.spans import Span, Spans, frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing.copies import Coarse, Copies, kind_of
-from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree
+from gradcheck.testing.program import ALONE, WEIGHTS, UserProgram, is_float, is_tree, signature_of
 from gradcheck.values import Array, Params, Routine, Value
 
 BY_NAME = (
@@ -169,11 +169,9 @@ def arguments_of(
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
     if any(map(callable, args)):
         try:
-            inspect.signature(f).bind(*args)
+            signature_of(f).bind(*args)
         except TypeError:
             raise TypeError(BY_NAME) from None
-        except ValueError:  # one that does not say
-            pass
     plain = tuple(a if is_tree(a) else _argument(a, f"argument {i}") for i, a in enumerate(args))
     if wrt is None and not any(is_float(a) or is_tree(a) for a in plain):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)

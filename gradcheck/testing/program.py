@@ -475,11 +475,12 @@ def program_of(
         return copy.copy(made.run(list(copies)))  # it may give the same memory every time
 
     first = run()
+    outputs, cached = outputs_of(first, scalar=scalar)
     keeps = made.kept.has_changed() or held is not None
     if keeps:
-        made = replace(made, keeps=keeps, drifts=not _equal(first, run()))
+        drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
+        made = replace(made, keeps=keeps, drifts=drifts)
         made.kept.put_back()
-    outputs, cached = outputs_of(first, scalar=scalar)
     if scalar or given is None:
         return replace(made, outputs=outputs)
     cached = cached if cache is None else cache and isinstance(first, tuple)
@@ -494,13 +495,3 @@ def _label(name: str, steps: Path) -> str:
         name, steps = steps[0], steps[1:]
     inner = (f".{s}" if isinstance(s, Field) else f"[{s!r}]" for s in steps)
     return (name or "params") + "".join(inner)
-
-
-def _equal(a: Value, b: Value) -> bool:
-    if isinstance(a, tuple | list | dict) and type(a) is type(b):
-        some, others = leaves_of(a), leaves_of(b)
-        return some.keys() == others.keys() and all(_equal(some[key], others[key]) for key in some)
-    try:
-        return bool(np.array_equal(np.asarray(a), np.asarray(b)))
-    except (TypeError, ValueError):
-        return a is b
