@@ -142,7 +142,7 @@ def enter(
     taken.append(Argument("inplace", place if row in IN_PLACE else named, default=False))
     taken += [Argument("seed", named, default=None)] * draws
     table[name] = type(name, (Layer,), {
-        "__doc__": f"`{row}` as a module, with PyTorch's settings.",
+        "__doc__": f"PyTorch's module `{name}`, by the op `{row}`.",
         "__module__": __name__, "__signature__": Signature(taken), "row": row, "settings": own,
         "held": tuple(cells["holds"](**{k: 1 if v is ... else v for k, v in own.items()})),
         "passes": tuple(own if passes is None else passes.split()),

@@ -121,12 +121,12 @@ def _quickly(row: Op) -> Callable[..., "Tensor"]:
         forward = row.forward
         if forward is named:
             forward = swift
-        if not alone:
-            y = forward(u, v)
-        elif left is None:
+        if alone and left is None:
             raise TypeError(f"{row.name} takes a Tensor, not {type(a).__name__}")
+        if params:
+            y = forward(u, **params) if alone else forward(u, v, **params)
         else:
-            y = forward(u, **params) if params else forward(u)
+            y = forward(u) if alone else forward(u, v)
         if type(y) is not float64 and not native.of_type(y, FLOAT):
             y = in_floats(forward, (u,) if alone else (u, v), params, y)
         if may_look and (_looks(y, u) or _looks(y, v)):
