@@ -38,14 +38,7 @@ def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: 
     assert " - " in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ones_like(y, shape=(10**5, 10**5))",
-        "zeros_like(y, float, None, True, (10**5, 10**5))",
-        "y[:, None].expand(100_000, 50).tolist()",
-    ],
-)
+@pytest.mark.parametrize("text", TABLE["made"])
 def test_what_makers_and_lists_would_take_is_refused(text: str) -> None:
     """In the words of problems: nothing of it is made."""
     program = check_program(text, declared=["y"], vocabulary=VOCABULARY)
