@@ -162,11 +162,10 @@ def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> It
     right = wanted.right
     if wanted.flat.size < VALUES or np.any(wanted.slack) or right is None:
         return
-    excess = wanted.flat - right
     for term in prepared.terms:
         share = term.shares[part][wanted.points]
         if share.any() and np.isfinite(share).all():
-            factor = ratio(excess + share, share, wanted.scale)
+            factor = ratio(wanted.excess + share, share, wanted.scale)
             told = next(_constants(prepared, wanted, term, share), None)
             told = told or next(_slips(wanted, term, part, share, factor), None)
             if told and told[1]:
@@ -217,7 +216,7 @@ def _find_added(prepared: Prepared, wanted: GivenAnswer, right: Array) -> Iterat
     for name, values in prepared.constants.items():
         value = values[wanted.points][:, None]
         tried += [(f"plus {name}", value), (f"minus {name}", -value)]
-    number = float((wanted.flat - right)[np.argmin(wanted.scale), 0])
+    number = float(wanted.excess[np.argmin(wanted.scale), 0])
     simple = _simplify(number) if wanted.is_made(right + number) else None
     if simple:
         tried.append((f"{'plus' if simple > 0 else 'minus'} {abs(simple)}", float(simple)))

@@ -28,7 +28,7 @@ def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ())
     added = any(h.mistake is constant_added for h in named)
     found = [
         _compare_size(wanted, right) if finite else "",
-        _compare_level(wanted, right) if finite and not added else "",
+        _compare_level(wanted) if finite and not added else "",
         _nearness(wanted, right),
         _entries(wanted, first) if first.ndim else "",
     ]
@@ -38,15 +38,15 @@ def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ())
 def _compare_size(wanted: GivenAnswer, right: Array) -> str:
     if right.size < 2 or not right.any():
         return ""
-    k = ratio(wanted.flat, right, scale_of(right))
+    k = ratio(wanted.flat, right, wanted.level)
     known = f"{k:.6g}"
     if known in ("0", "1") or (np.abs(wanted.flat - k * right) > room(k * right, 0.0)).any():
         return ""
     return f"the answer is {known} times the gradient"
 
 
-def _compare_level(wanted: GivenAnswer, right: Array) -> str:
-    excess, scale = wanted.flat - right, wanted.scale
+def _compare_level(wanted: GivenAnswer) -> str:
+    excess, scale = wanted.excess, wanted.scale
     if excess.size < 2:
         return ""
     constant = float(excess.flat[np.argmin(np.broadcast_to(scale[:, None], excess.shape))])
@@ -62,11 +62,11 @@ def _compare_level(wanted: GivenAnswer, right: Array) -> str:
 
 def _nearness(wanted: GivenAnswer, right: Array) -> str:
     """Whether the answer is almost right, or a formula that is right at the given point alone."""
-    level = scale_of(right)
-    apart = float((scale_of(wanted.flat - right) / level).max(initial=0.0)) if level.all() else 0.0
+    known = bool(wanted.level.all())
+    apart = float((scale_of(wanted.excess) / wanted.level).max(initial=0.0)) if known else 0.0
     if 0 < apart <= NEAR:
         return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
-    fits = (np.abs(wanted.flat - right) <= room(right, wanted.scale)).all(axis=1)
+    fits = (np.abs(wanted.excess) <= room(right, wanted.scale)).all(axis=1)
     if len(fits) > 1 and fits[0] and not fits[1:].any() and np.ptp(wanted.flat) > 0:
         return "the answer is right at the given values alone: keep the letters"  # numbers put in
     return ""

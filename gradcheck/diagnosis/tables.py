@@ -67,10 +67,22 @@ class GivenAnswer:
     right: Array | None
 
     @cached_property
+    def level(self) -> Array:
+        """What is usual of the right gradient at each point."""
+        found: Array = np.zeros(len(self.flat)) if self.right is None else scale_of(self.right)
+        return found
+
+    @cached_property
+    def excess(self) -> Array:
+        """What it has too much, where it has a right shape."""
+        found: Array = self.flat - self.right
+        return found
+
+    @cached_property
     def scale(self) -> Array:
-        """What is usual at each point."""
-        size: Array = scale_of(self.flat)
-        return size if self.right is None else np.maximum(size, scale_of(self.right))
+        """What is usual at each point, of both."""
+        found: Array = np.maximum(scale_of(self.flat), self.level)
+        return found
 
     @cached_property
     def allowed(self) -> Array:
@@ -83,8 +95,8 @@ class GivenAnswer:
         """Whether it is the gradient at every known point, but for rounding."""
         if self.right is None:
             return False
-        allowed = RELATIVE * np.abs(self.right) + ABSOLUTE * scale_of(self.right)[:, None]
-        return bool((np.abs(self.flat - self.right) <= allowed + self.slack).all())
+        allowed = RELATIVE * np.abs(self.right) + ABSOLUTE * self.level[:, None] + self.slack
+        return bool((np.abs(self.excess) <= allowed).all())
 
     def is_made(self, other: Value) -> bool:
         """Whether another way gives just this answer."""

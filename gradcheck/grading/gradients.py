@@ -27,7 +27,7 @@ from gradcheck.values import Value
 
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
-FINE = 256  # bits for it
+FINE = 128  # bits for it
 FLOAT = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
 ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
 FEWEST = 3  # points at which a formula must have been compared before it is called right

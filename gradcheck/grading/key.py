@@ -4,9 +4,8 @@ Answers may use the names of the program's own values (`h = tanh(w*x)`, then `2*
 and gradients that are asked for themselves: where `wrt` has `z`, `X.T @ dz` answers for W.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -80,10 +79,6 @@ class Key:
         usual = draw.further_points(self.problem, POINTS + RESERVE)[POINTS:]
         far = draw.far_points(self.problem, RESERVE)[FAR:]
         return tuple(Spot(self.problem, point) for point in (*far, *usual))
-
-    def near(self, numbers: Sequence[Fraction]) -> Iterator[Spot]:
-        """Points close to numbers that an answer mentions, perhaps outside the domain."""
-        return (Spot(self.problem, point) for point in draw.points_near(self.problem, numbers))
 
     @cached_property
     def scope(self) -> Problem:

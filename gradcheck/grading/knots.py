@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice, pairwise, product
+from itertools import chain, islice, pairwise, product
 
 import numpy as np
 from flint import arb
@@ -26,6 +26,7 @@ from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
 from gradcheck.ops.domains import knots
 from gradcheck.ops.row import Op
+from gradcheck.problem.draw import points_near
 from gradcheck.problem.record import Point
 from gradcheck.values import Array, Routine
 
@@ -35,7 +36,7 @@ CROSSINGS, HALVINGS = 3, 20
 LARGEST = 10**15  # a bound beyond it is not visited, and the answer not judged right
 BESIDE = Fraction(1, 8)
 Knot = tuple[Routine, tuple[int, ...]]  # what is zero there, and of which slots of a line
-Sides = dict[int, int]  # of knots, numbered through several lines: 1 or -1
+Sides = dict[tuple[Line, int], int]  # of the knots of lines: 1 or -1
 
 
 @lru_cache(maxsize=1_024)
@@ -81,15 +82,14 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
 
 def _sides_at(lines: Sequence[Line], spot: Spot) -> Sides:
     """On which side of each knot a point lies; of one that it touches it lies on none."""
-    found, first = {}, 0
+    found: Sides = {}
     for line in lines:
         with suppress(GradcheckError), precision(BITS):
             values = line.values(spot.arbs(BITS), BITS)
-            for n, (knot, args) in enumerate(knots_of(line), first):
+            for n, (knot, args) in enumerate(knots_of(line)):
                 value = knot(*[values[i] for i in args])
                 if value > 0 or value < 0:
-                    found[n] = 1 if value > 0 else -1
-        first += len(knots_of(line))
+                    found[line, n] = 1 if value > 0 else -1
     return found
 
 
@@ -98,9 +98,9 @@ def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     yield from key.reserve
     typed = {abs(number) for line in lines for number in _typed_in(line)}
     numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})[:MOST]
-    yield from key.near(numbers)
-    for number, step in product(numbers, (BESIDE, -BESIDE)):
-        yield Spot(key.problem, _all_at(key, number + step))
+    beside = (_all_at(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
+    for point in chain(points_near(key.problem, numbers), beside):
+        yield Spot(key.problem, point)
 
 
 def _typed_in(line: Line) -> list[Fraction]:
@@ -114,14 +114,14 @@ def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
     sided = [(spot, _sides_at(lines, spot)) for spot in ordered]
-    for knot in range(sum(len(knots_of(line)) for line in lines)):
+    for knot in ((line, n) for line in lines for n in range(len(knots_of(line)))):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
         for a, b, side in across[:CROSSINGS]:
             for _ in range(HALVINGS):
                 halfway = {n: np.asarray((v + b.point[n]) / 2) for n, v in a.point.items()}
                 between = Spot(a.problem, halfway)
-                there = _sides_at(lines, between).get(knot)
+                there = _sides_at(knot[:1], between).get(knot)
                 if there is None:
                     break
                 a, b = (between, b) if there == side else (a, between)  # noqa: PLW2901
@@ -131,19 +131,18 @@ def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
 def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     """A piece of the answer that has no influence at any of the points, as it was typed; or ""."""
     for line in ready.lines:
-        hidden = [step for step in line.steps.values() if _unseen(step.name)]
+        rows = [(TABLE.get(step.name), step) for step in line.steps.values()]
+        hidden = [(row.unseen, step) for row, step in rows if row and row.unseen]
         for spot in spots:
             if not hidden:
                 break
             with precision(BITS):
                 values = line.values(spot.arbs(BITS), BITS)
             hidden = [
-                step
-                for step in hidden
-                if (rule := _unseen(step.name)) and rule(*[values[i] for i in step.args])
+                (rule, step) for rule, step in hidden if rule(*[values[i] for i in step.args])
             ]
         if hidden:
-            return min(line.text[slice(*step.place)] for step in hidden)
+            return min(line.text[slice(*step.place)] for _, step in hidden)
         if any(abs(number) >= LARGEST for number in _typed_in(line)):
             seen = {side for spot in spots for side in _sides_at([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
@@ -152,12 +151,7 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     tiny = (node for tree in ready.trees for node, value in _fold(tree) if 0 < abs(value) < TINY)
     bent = filter(_is_knotted, nodes)
     far = (piece for node in bent for piece, value in _fold(node) if abs(value) >= LARGEST)
-    return next((echo(node) for node in (*tiny, *far)), "")
-
-
-def _unseen(name: str) -> Routine | None:
-    row = TABLE.get(name)
-    return row.unseen if row else None
+    return next((echo(node) for node in chain(tiny, far)), "")
 
 
 def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Point:
