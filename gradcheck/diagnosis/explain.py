@@ -7,6 +7,7 @@ remembered beside what is prepared.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 
@@ -166,8 +167,8 @@ def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> It
         share = term.shares[part][wanted.points]
         if share.any() and np.isfinite(share).all():
             factor = ratio(wanted.excess + share, share, wanted.scale)
-            told = next(_constants(prepared, wanted, term, share), None)
-            told = told or next(_slips(wanted, term, part, share, factor), None)
+            slips = _slips(wanted, term, part, share, factor)
+            told = next(chain(_constants(prepared, wanted, term, share), slips), None)
             if told and told[1]:
                 yield Hypothesis(told[0], term.span, texts=told[1])
     if wanted.shape == ():

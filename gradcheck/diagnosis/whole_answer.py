@@ -40,8 +40,7 @@ def _whole(case: Case, right: Mapping[str, Array]) -> Whole:
         found = _gradients(case, inputs=moved)
         return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
 
-    def others() -> Mapping[str, Array]:
-        """Of the inputs that are not asked for those of one shape with one that is."""
+    def others() -> Mapping[str, Array]:  # of one shape with one that is asked for
         given, shapes = case.inputs.items(), {np.shape(case.inputs[name]) for name in case.wrt}
         names = tuple(n for n, v in given if n not in case.wrt and np.shape(v) in shapes)
         return _gradients(case, wrt=names) if names else {}

@@ -192,7 +192,9 @@ def _changes(
             turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
             yield "sign", ast.BinOp(left, turned, right)
         case ast.BinOp(left, op, right):
-            yield from (("too much", kept) for kept in (left, right)[: 1 + _is_product(op)])
+            yield from (
+                ("too much", kept) for kept in (left, right)[: 1 + isinstance(op, ast.Mult)]
+            )
     yield from (("bracket", new) for new in _regroup(node))
     if is_term and not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
         yield "sign", ast.UnaryOp(ast.USub(), node)
@@ -204,10 +206,6 @@ def _changes(
 
 def _name(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
-
-
-def _is_product(op: ast.operator) -> bool:
-    return isinstance(op, ast.Mult)
 
 
 def _is_sum(node: ast.expr) -> bool:
