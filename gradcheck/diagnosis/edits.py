@@ -1,7 +1,6 @@
 """Small edits of a backward pass: each undoes one mistake that engineers make, and has its name.
 
-Most are rows of text: a pattern, and what may be meant in its stead. Those that take something away
-are tried first, then those of what stands there, then those that add what may be lacking.
+What takes something away is tried first, then what stands there, then what may be lacking.
 """
 
 import ast

@@ -1,8 +1,4 @@
-"""Second derivatives of single numbers: what went wrong in the first step, or in the second.
-
-A wrong rule of the first step gives a wrong first derivative, which is then differentiated rightly;
-one of the second step is made in the first derivative's own formula.
-"""
+"""Second derivatives of single numbers: what went wrong in the first step, or in the second."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,4 @@
-"""Further points for answers that change their rule somewhere: both sides must be visited.
-
-|x - 40|, sign(x), where(x > 3, ...), the root of a square: an answer may be right on one side of
-such a knot and wrong on the other.
-"""
+"""Further points for answers that change their rule somewhere: both sides of |x - 40| are seen."""
 
 import ast
 import operator

@@ -1,7 +1,4 @@
-"""An answer to what a program is asked at its end: a number, a formula, or a program.
-
-It is read as what is due, and compared with it.
-"""
+"""An answer to what a program is asked at its end, read as what is due: numbers, or a program."""
 
 import re
 from collections.abc import Sequence

@@ -1,11 +1,7 @@
 """Which piece of a wrong formula is to blame: what is due in its place, solved back from the truth.
 
-For every piece of a formula of single numbers the number is worked out, in floats, that would have
-to stand there, with the rest as it is, to give the right derivative. That piece is to blame where
-it is something simple: what one small change of what was typed gives (a number, sign, letter,
-function, factor or bracket), or else a value or a derivative that the program itself has, or a
-factor of that kind. A small change that is right at all points in balls is a slip, and its repair.
-A term that was left out stands nowhere.
+It is what a small change of what was typed gives there, or a value, derivative or factor that the
+program has, in floats. A small change that is right at all points in balls is a slip's repair.
 """
 
 import ast

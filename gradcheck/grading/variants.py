@@ -1,8 +1,4 @@
-"""Which variant a student gets: the first that is drawn, can be graded, and hides nothing.
-
-A variant hides a mistake if the linter says so of it, and not of the others: with a = 1 nobody sees
-a lost factor.
-"""
+"""Which variant a student gets: the first that can be graded, and hides nothing of its own."""
 
 from collections.abc import Iterator
 from functools import lru_cache
