@@ -201,8 +201,6 @@ class Calls(Operands):
         self.note(token.text, found)
         return found
 
-    # -- functions
-
     def application(self, token: Token, function: str) -> ast.expr:
         """A function, its power and its argument: `sin^2 x`, `sin^-1 x`."""
         said = token.text
@@ -359,8 +357,6 @@ class Calls(Operands):
     def to_base(self, said: str, above: ast.expr, base: ast.expr, start: int) -> ast.expr:
         self.note(f"{said} is read as the logarithm to base {echo(base)}")
         return self.combine(above, ast.Div(), self.apply("log", [base], start), start)
-
-    # -- products
 
     def multiply(
         self, left: ast.expr, right: ast.expr, start: int, *, dotted: bool = False

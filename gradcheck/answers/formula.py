@@ -122,7 +122,7 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
 
 def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
     """Refuse a tree that a recursion could not bear, or a power too large."""
-    level: list[ast.AST] = [body] if 4 * tokens > HEIGHT or reading.own else []
+    level: list[ast.AST] = [body] if 2 * tokens > HEIGHT or reading.own else []
     height = parts = 0
     while level:
         height, parts = height + 1, parts + len(level)

@@ -14,7 +14,7 @@ import re
 
 from gradcheck.answers.calls import Calls
 from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
-from gradcheck.answers.operands import NEVER, NUMBER_BEHIND
+from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND
 from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, parts_digits, spell
 from gradcheck.answers.words import ARITY, segment
@@ -61,7 +61,9 @@ class Parser(Calls):
     def expression(self, rank: int = 0) -> ast.expr:
         """One expression of operators that bind at least as tightly as `rank`."""
         outside, token = self.depth, self.tokens[self.at]
-        self.deeper()
+        self.depth += 1
+        if outside >= DEPTH:
+            raise self.too_deep()
         start = token.start
         if token.text in ("-", "+"):
             self.at += 1

@@ -104,8 +104,6 @@ class Operands:
     def word(self) -> ast.expr:
         raise NotImplementedError
 
-    # -- the place
-
     def look(self, ahead: int = 0) -> Token:
         return self.tokens[self.at + ahead]
 
@@ -168,8 +166,6 @@ class Operands:
         self.reading.doubts.append(at)
         return usual != (at in self.reading.turned)
 
-    # -- nodes, notes, faults
-
     def node(self, node: Node, start: int) -> Node:
         """The node with its place: from `start` to the end of the token just read."""
         end = self.tokens[self.at - 1].end if self.at else start
@@ -224,10 +220,11 @@ class Operands:
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > DEPTH:
-            message = f"more than {DEPTH} levels of brackets, signs and powers"
-            raise self.fault(self.tokens[self.at], message, "simplify it first")
+            raise self.too_deep()
 
-    # -- single values
+    def too_deep(self) -> TextError:
+        message = f"more than {DEPTH} levels of brackets, signs and powers"
+        return self.fault(self.tokens[self.at], message, "simplify it first")
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
@@ -343,8 +340,6 @@ class Operands:
         self.equates = outside
         return found
 
-    # -- brackets
-
     def closes(self, opening: Token) -> None:
         closing = CLOSING[opening.text]
         if self.takes(closing):
@@ -446,8 +441,6 @@ class Operands:
             self.note("angle brackets are read as the product of two vectors")
             return self.combine(parts[0], ast.MatMult(), parts[1], opening.start)
         return self.node(ast.List(parts, ast.Load()), opening.start)
-
-    # -- roots, fractions, sums
 
     def radical(self) -> ast.expr:
         sign = self.step()

@@ -492,8 +492,8 @@ class Outline:
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
             else:
-                inside = zip(tokens, levels(tokens) if lines else tokens, strict=True)
-                tree = self.parse([t for t, level in inside if t.kind != "line" or level])
+                inside = zip(tokens, levels(tokens), strict=True) if lines else ()
+                tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
             line = 1 + sum(at < start for at in lines)
             end = tokens[-1].end
             self.steps.append(WorkingStep(tree, start, end, line, label, fault, chained and k < 0))
