@@ -49,8 +49,7 @@ class Album:
             try:
                 text = make()
             except GradcheckError as error:
-                kind = ending.rsplit(".", 1)[0]
-                self.notes[f"{problem.id}: no picture of {kind}: {error}"] = None
+                self.notes[f"{problem.id}: no picture of {ending[:-4]}: {error}"] = None
                 continue
             with _writing(file):
                 file.write_text(text, encoding="utf-8", newline="\n")

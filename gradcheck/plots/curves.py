@@ -208,10 +208,8 @@ def series_of(reference: Reference) -> Iterator[Series]:
     for name, right in trace.recorded.items():
         wrong = (r for r in made if not same(r.recorded.get(name), right))
         first = next(wrong, None)
-        if first is None:
-            yield Series(name, right)
-        else:
-            yield Series(name, right, first.mistake, first.recorded.get(name))
+        more = () if first is None else (first.mistake, first.recorded.get(name))
+        yield Series(name, right, *more)
 
 
 def trace_svg(problem: str, series: Series) -> str:
@@ -221,10 +219,8 @@ def trace_svg(problem: str, series: Series) -> str:
     """
     heading = f"{problem}: the recorded series {series.name}"
     right, parting = _lines(series.name, series.right), departs(series.wrong, series.right)
-    runs = {"the program as it is": right}
-    if series.mistake is None:
-        runs = {f"the program as it is\n{UNCHANGED}": right}
-    else:
+    runs = {"the program as it is" + f"\n{UNCHANGED}" * (series.mistake is None): right}
+    if series.mistake is not None:
         at = "" if parting is None else f"parts at call {parting} "
         title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
         runs[title] = _lines(series.name, series.wrong)

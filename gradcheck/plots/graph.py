@@ -152,10 +152,7 @@ def number(value: float, digits: int = DIGITS) -> str:
 def heading_lines(vertex: Vertex) -> list[str]:
     formula = f"{vertex.name} = {vertex.text}" if vertex.name and vertex.text else ""
     words = formula or vertex.name or vertex.text or "?"
-    lines = textwrap.wrap(words, WIDEST)[: MOST_LINES + 1]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1][: WIDEST - 2] + " …"]
-    return lines
+    return textwrap.wrap(words, WIDEST, max_lines=MOST_LINES, placeholder=" …")
 
 
 def lines_of(graph: Graph, vertex: Vertex) -> list[str]:

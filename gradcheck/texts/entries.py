@@ -58,7 +58,8 @@ def letter(k: int) -> Letter:
 class Named(sympy.Symbol):  # type: ignore[misc]
     """A piece of NumPy's text, the shape of what it stands for, and how tightly it binds.
 
-    `symmetric`: its own transpose; `whole`: along which axis its entries add to which number.
+    `symmetric`: its own transpose; `whole`: along which axis its entries add to which number;
+    `is_unit`: the unit matrix.
     """
 
     def __new__(
@@ -72,6 +73,7 @@ class Named(sympy.Symbol):  # type: ignore[misc]
         """A symbol that is equal to those that are in every respect like it."""
         made: Named = sympy.Symbol.__xnew__(cls, text, real=True)
         made.shape, made.binding, made.symmetric, made.whole = shape, binding, symmetric, whole
+        made.is_unit = symmetric and text.startswith("eye(")
         return made
 
     def _hashable_content(self) -> tuple[object, ...]:
@@ -88,16 +90,11 @@ class Entry(sympy.Expr):  # type: ignore[misc]
         """An entry; of the unit matrix where both places are known, a number."""
         if array.symmetric:
             places = tuple(sorted(places, key=lambda p: (isinstance(p, Letter), str(p))))
-        if array.name.startswith("eye(") and (places[0] == places[1] or places[1].is_Integer):
+        if array.is_unit and (places[0] == places[1] or places[1].is_Integer):
             return ONE if places[0] == places[1] else ZERO
         if array.name[0] == "[" and not all(isinstance(place, Letter) for place in places):
             raise NoText("a pick of a pick")
         return super().__new__(cls, array, *places)
-
-    @property
-    def is_delta(self) -> bool:
-        """Whether the array is the unit matrix."""
-        return bool(self.args[0].name.startswith("eye("))
 
 
 class Total(sympy.Expr):  # type: ignore[misc]
@@ -265,7 +262,7 @@ def pick_entries(expr: Value) -> Value:
     found = ZERO
     for term in sympy.Add.make_args(expr):
         parts = sympy.Mul.make_args(term)
-        rows = next((f for f in parts if isinstance(f, Entry) and f.is_delta), ONE)
+        rows = next((f for f in parts if isinstance(f, Entry) and f.args[0].is_unit), ONE)
         picks = rows != 1 and not isinstance(rows.args[1], Letter)
         rule = {rows.args[2]: rows.args[1]} if picks else {}
         found += rows * (term / rows).xreplace(rule)
@@ -318,7 +315,7 @@ def _contract(factors: list[Value], bound: dict[Letter, Value]) -> list[Value] |
         if not isinstance(factor, Entry):
             continue
         one = next((p for p in reversed(places) if p in bound), None)
-        if factor.is_delta and one is not None:
+        if factor.args[0].is_unit and one is not None:
             bound.pop(one)
             other = places[0] if one == places[1] else places[1]
             return [f for f in (f.xreplace({one: other}) for f in rest) if f != 1]

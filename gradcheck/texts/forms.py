@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import sympy
@@ -194,11 +195,21 @@ class Writing:
                     sides = [left, right]
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
                     sides = args if BY_SPELLING.get(name, name) == node.op.name else []
-        if i >= len(sides) or not any(isinstance(n, ast.Name) for n in ast.walk(sides[i])):
+        walked = ast.walk(sides[i]) if i < len(sides) else ()
+        names = {n.id for n in walked if isinstance(n, ast.Name)}
+        if not names or names & self.changing:
             return ""
         text = ast.unparse(sides[i])
         found = value_of(text, self.run.values)
         return text if found is not None and np.array_equal(found, value) else ""
+
+    @cached_property
+    def changing(self) -> frozenset[str]:
+        """Names that are given several values in turn."""
+        nodes = list(ast.walk(self.run.problem.program.tree))
+        nodes += [n for each in nodes if isinstance(each, ast.For) for n in ast.walk(each)]
+        names = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        return frozenset(name for name in names if names.count(name) > 1)
 
     # -- back --------------------------------------------------------------------------------------
 

@@ -328,7 +328,7 @@ def _link(factor: Value, order: Order) -> str:
     """A factor of a product of matrices, turned as a whole where nothing in it has to be then."""
     written = write(factor, order)
     text = written.at(MATMUL if written.binding == MATMUL else ATOM)
-    if len(order) == 2 and ".T" in text and (factor.is_Mul or factor.is_Add):
+    if len(order) == 2 and ".T" in text and not isinstance(factor, Entry | Total):
         turned = f"{write(factor, order[::-1]).at(ATOM)}.T"
         return turned if turned.count(".T") == 1 and len(turned) <= len(text) else text
     return text
