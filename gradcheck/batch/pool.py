@@ -259,13 +259,13 @@ class _Process:
 
 
 @dataclass(eq=False)
-class _Asked:
+class _Waiting:
     """A task that waits, and the lesson without which no process should do it."""
 
     task: Task
     given: tuple[Any, ...]
-    lesson: Hashable
-    handle: int | None
+    lesson: Hashable = None
+    handle: int | None = None
     future: "Future[Any]" = field(default_factory=Future)
 
 
@@ -287,7 +287,7 @@ class Pool:
         """Processes are forked from a nursery: a fork of this one would take its locks along."""
         self.limits, self.nursery, self.sticky = limits, nursery if FORKS else None, sticky
         self.room = AHEAD * processes  # tasks that it takes at a time
-        self.waiting: dict[Hashable, deque[_Asked]] = {}
+        self.waiting: dict[Hashable, deque[_Waiting]] = {}
         self.taken: set[Hashable] = set()
         self.closed, self.news = False, Condition()
         self.processes: list[_Process | None] = [None] * processes
@@ -296,15 +296,12 @@ class Pool:
             thread.start()
 
     def submit(
-        self,
-        task: Task,
-        *given: Any,
-        turn: Hashable = None,
-        lesson: Hashable = None,
-        handle: int | None = None,
+        self, task: Task, *given: Any, turn: Hashable = None, lesson: Hashable = None
     ) -> "Future[Any]":
         """Do it when it has its turn, by a process that knows a lesson of the nursery."""
-        asked = _Asked(task, given, lesson, handle)
+        return self._put(_Waiting(task, given, lesson), turn)
+
+    def _put(self, asked: _Waiting, turn: Hashable = None) -> "Future[Any]":
         with self.news:
             if self.closed:
                 raise RuntimeError("a closed pool is asked")
@@ -339,7 +336,7 @@ class Pool:
         if process := self.processes[k]:
             process.end()
 
-    def _take(self, had: set[Hashable]) -> _Asked | None:
+    def _take(self, had: set[Hashable]) -> _Waiting | None:
         """The oldest task of whose turn it is, awaited; None when all is over."""
         with self.news:
             self.news.wait_for(lambda: self.waiting or self.closed)
@@ -356,7 +353,7 @@ class Pool:
                 self.waiting[turn] = own  # behind the others
             return asked
 
-    def _ask(self, k: int, asked: _Asked) -> Any:
+    def _ask(self, k: int, asked: _Waiting) -> Any:
         """Have a task done; once more where its process was lost before anything had begun."""
         for last in (False, True):
             process = self._start(k, asked.lesson)
@@ -422,7 +419,8 @@ class Nursery(Pool):
 
     def fork(self, theirs: Connection, limits: Limits | None) -> "_Forked":
         """A process that works for the other end of a pipe."""
-        return _Forked(self.submit(_fork, limits, handle=theirs.fileno()).result(), self)
+        asked = self._put(_Waiting(_fork, (limits,), handle=theirs.fileno()))
+        return _Forked(asked.result(), self)
 
     def _start(self, k: int, lesson: Hashable = None) -> _Process:
         before, process = self.processes[k], super()._start(k, lesson)
