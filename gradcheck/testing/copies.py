@@ -1,10 +1,7 @@
 """What functions reach: its state, put back after every call; copies of it in which `np` is ours.
 
-A layer's backward pass reads what its forward pass has left (`self.y`, a cache, `dW +=`), and each
-call is to find what the caller handed over. NumPy's makers of arrays do not ask what will be
-written into what they make: where a program fails for that on tensors or exact numbers, a copy of
-it runs in which they make arrays of the kind. The program, NumPy and compiled code stay as they
-are.
+NumPy's makers of arrays do not ask what will be written into what they make: where a program fails
+for that on other numbers, a copy runs. The program, NumPy and compiled code stay as they are.
 """
 
 import linecache

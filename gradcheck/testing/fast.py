@@ -1,9 +1,7 @@
 """A verdict from as few questions as the answers leave open: for test suites, where time counts.
 
-Reverse mode gives every entry; the function itself, run on plain floats along a few random
-directions, must confirm it, and where the program is short its closed form too. Where all of them
-are sure and agree there is nothing left to ask. Whatever is unusual (a kink, digits that cancel,
-an opinion that cannot be formed) goes to the full consultation.
+Reverse mode gives every entry; the function on plain floats along a few directions must confirm it,
+of a short program its closed form too. Whatever is unusual goes to the full consultation.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,7 @@
 """Functions of other libraries, PyTorch's and JAX's, as functions of float64 arrays.
 
-Nothing is imported that the user has not imported. The forward is a black box of arrays, and the
-gradient that is judged is the one that the library's own machinery gives; or forward and backward
-are both the user's, written in tensors, and are handed those.
+Nothing is imported that the user has not imported. What is judged is the gradient that the library
+gives, or a backward of the user's that is written in its tensors.
 """
 
 import contextlib

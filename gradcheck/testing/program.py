@@ -1,9 +1,6 @@
 """A forward and a backward as a user wrote them, called as they were written with arrays of ours.
 
-Arguments, what forward gives and the weights of a layer are trees of arrays. How a backward pass is
-called is read from its parameters: `backward(dout)` of a layer that keeps what it needs,
-`backward(dout, x, w)`, `backward(dout, cache)`, of several outputs `backward(dh, dc, cache)` or
-`backward((dh, dc), x)`. What has a default keeps it, unless it is called as forward's arguments.
+Arguments, what forward gives and the weights of a layer are trees of arrays.
 """
 
 import copy
@@ -124,7 +121,11 @@ def names_of(function: Value) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of calling: the cotangents, of several outputs one each or in one; what is behind."""
+    """A way of calling: `backward(dout)` of a layer, `backward(dout, x)`, `backward(dout, cache)`.
+
+    The cotangents of several outputs come one each or in one; what has a default keeps it, unless
+    it is called as forward's arguments.
+    """
 
     cotangents: tuple[str, ...] = ("cotangent",)
     behind: str = "arguments"  # or "cache", or "nothing"

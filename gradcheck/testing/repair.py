@@ -1,9 +1,7 @@
 """Repair: the one small edit of a backward pass's own source that makes all its gradients right.
 
-An edit that gives the reference at every point and for every cotangent that was asked, at a point
-beside and at another shape, is the mistake, undone; it needs no model of what the function
-computes. What may be edited is in `edits`. Edits are tried in copies of the functions: nobody else
-sees them.
+An edit that gives the reference wherever it was asked, at a point beside and at another shape, is
+the mistake, undone. Edits are tried in copies of the functions: nobody else sees them.
 """
 
 import ast

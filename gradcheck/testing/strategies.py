@@ -1,7 +1,6 @@
 """Hypothesis strategies for arguments: arrays at which a function has a finite value.
 
-`@given(arguments(f, (3, 4), (4,)))` draws a tuple of arrays. Hypothesis is needed, and is not
-installed with gradcheck.
+Hypothesis is needed, and is not installed with gradcheck.
 """
 
 import numpy as np
