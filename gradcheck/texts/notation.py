@@ -74,7 +74,6 @@ def _in_tex(letters: str, low: str) -> str:
 
 
 def _subscripted(word: str) -> str:
-    """`y_true` with true below."""
     head, _, below = word.partition("_")
     if not head or not below:
         return _in_tex(word, "")

@@ -117,7 +117,6 @@ def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) ->
 
 
 def _spell(make: Callable[..., Form], *given: Value) -> str:
-    """SymPy's text of a formula; nothing where there is none."""
     try:
         expr = make(*given).expr
         own = write(expr).text
@@ -128,7 +127,6 @@ def _spell(make: Callable[..., Form], *given: Value) -> str:
 
 
 def _term(writing: Writing, user: Node, i: int, end: str) -> str:
-    """`dloss/dy * 2*y`; nothing is multiplied by one."""
     given = writing.operands(user)
     slope = _spell(lambda: pull_form(PullSite(i, number(1), value(user, (), given)), user, given))
     if user is writing.run.tape.root:

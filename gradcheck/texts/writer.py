@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
+from math import prod
 from typing import NamedTuple
 
 import sympy
@@ -31,7 +32,7 @@ COMPARE, ADD, MULTIPLY, MATMUL, POWER = range(5)  # how tightly a text binds
 DECIMAL = 10**9
 HARD_TO_READ = 10  # characters that count for a call of `einsum`
 SAVED = 2  # characters that summing in another order has to save
-MOST_LETTERS = 5  # of one call of `einsum`: it goes through all of their places
+MOST_PLACES = 1_000_000  # of one call of `einsum`: it goes through all of them
 EVERY_ORDER = 3  # letters of which all orders are looked at
 SIGNS = {"greater": ">", "less": "<"}
 
@@ -255,7 +256,8 @@ def _total(expr: Value, order: Order) -> Written:
     if max(len(letters(f)) for f in (expr, *factors)) > 2:
         if len(set(map(letters, factors))) == 1:
             return _sum_call(expr, order)
-        few = len(expr.bound) == 1 or len(letters(expr)) + len(expr.bound) <= MOST_LETTERS
+        pairs = (zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(Entry))
+        few = len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES
         way = expr if few else next(_nest(list(factors), expr.bound, expr.args[0]))
         return _einsum(expr, order) if few else write(way, order)
     for way in _nest(list(factors), expr.bound, expr.args[0]):
