@@ -91,7 +91,8 @@ def _set(file: Path) -> "ProblemSet":
 
 
 def unknown_problem(name: str, known: Collection[str]) -> GradcheckError:
-    cure = nearest(name, known) or f"one of {listing(known).replace('`', '')}"
+    near, every = nearest(name, known), listing(known).replace("`", "")
+    cure = f"{near} there are {every}" if near else f"one of {every}"
     return GradcheckError(f"no problem is called `{name}` - {cure}")
 
 

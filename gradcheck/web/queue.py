@@ -156,9 +156,8 @@ class Queue:
                     asked = pool.submit(task, *given, turn=sender, lesson=lesson)
                     return await asyncio.wrap_future(asked)
                 except WorkerLost:
-                    until = time.monotonic() + SLOW_FOR
                     self.suspects = {s: t for s, t in self.suspects.items() if t > now}
-                    self.suspects[sender] = until
+                    self.suspects[sender] = time.monotonic() + SLOW_FOR
                 except RuntimeError as error:
                     if not str(error).startswith("MemoryError"):
                         raise WorkerFault(str(error)[:300]) from None
