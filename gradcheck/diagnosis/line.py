@@ -188,8 +188,8 @@ def trace(case: Case) -> ScalarLine | None:
         end = np.asarray(root, dtype=object).item()
         if not isinstance(end, Symbolic):
             return None
-        nodes = tuple(numbers.line([end]))
-        floats = list(map(_floats, nodes))
+    nodes = tuple(numbers.line([end]))
+    floats = list(map(_floats, nodes))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
             leaves[name].item().atom = sympy.Symbol(name, real=True)
