@@ -86,7 +86,6 @@ def tuple_of(values: Value) -> Tensors:
 
 
 def _like(given: Value, values: Tensors) -> Value:
-    """The tuple where one was given, else the one value in it."""
     return values if isinstance(given, tuple) else values[0]
 
 

@@ -53,7 +53,6 @@ def _places(inputs: Value) -> Value:
 
 
 def _finish(made: Value, create_graph: bool) -> Value:
-    """The outputs, off the tape unless they are to be differentiated."""
     if isinstance(made, tuple):
         return tuple(_finish(each, create_graph) for each in made)
     return made if create_graph else made.detach()

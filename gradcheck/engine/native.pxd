@@ -1,6 +1,6 @@
 # native.py in C, for the modules that are compiled (see setup.py).
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
+from cpython.ref cimport Py_DECREF, Py_REFCNT
 from cpython.weakref cimport PyWeakref_CheckRef, PyWeakref_GetRef, PyWeakref_NewRef
 from numpy cimport PyArray_BASE, PyArray_DESCR, PyArray_DIMS, PyArray_NDIM, ndarray, npy_intp
 
@@ -49,6 +49,9 @@ cdef inline bint has_form(object a, tuple form):
 
 cdef inline bint looks_on(object a):
     return type(a) is ndarray and PyArray_BASE(a) is not NULL
+
+cdef inline bint is_alone(object a):
+    return PyArray_BASE(a) is NULL and Py_REFCNT(a) <= 2
 
 cdef inline object weak(object thing):
     return PyWeakref_NewRef(thing, None)

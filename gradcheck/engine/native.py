@@ -47,6 +47,11 @@ def looks_on(a: Value) -> bool:
     return type(a) is ndarray and a.base is not None
 
 
+def is_alone(a: Value) -> bool:
+    """Whether one dict and one name are all that knows this array; plain Python cannot say."""
+    return False
+
+
 def weak(thing: Value) -> Callable[[], Value]:
     """A reference that does not keep the thing alive."""
     return ref(thing)

@@ -21,10 +21,7 @@ def _expect(condition: bool, complaint: str) -> None:
 
 
 class Optimizer:
-    """Parameters that are moved against their gradients; subclasses say by how much.
-
-    TypeError and ValueError are in PyTorch's words.
-    """
+    """Parameters that are moved against their gradients; subclasses say by how much."""
 
     def __init__(self, params: Iterable[Tensor], lr: float, weight_decay: float) -> None:
         if isinstance(params, Tensor):

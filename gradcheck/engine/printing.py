@@ -37,7 +37,6 @@ class EntryCount(int):
     shape: TorchSize
 
     def __call__(self, dim: int | None = None) -> Value:
-        """The sizes of the axes, or of one of them."""
         return self.shape if dim is None else self.shape[dim]
 
 
@@ -80,7 +79,6 @@ def _entries(array: Value) -> str:
 
 
 def _corners(length: int) -> list[int]:
-    """The positions along one axis that an abbreviated tensor shows."""
     if length <= 2 * EDGE:
         return list(range(length))
     return [*range(EDGE), *range(length - EDGE, length)]

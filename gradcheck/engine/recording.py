@@ -53,7 +53,6 @@ class Recording(ContextDecorator):
     """Set the recording flag for a block or a function, and put it back afterwards."""
 
     def __init__(self, flag: bool, at_once: bool = False) -> None:
-        """Remember the flag; `at_once` sets it without waiting for a block."""
         self._flag = flag
         self._begun = MODE.change(recording=flag) if at_once else None
         self._before: list[Params] = []
@@ -67,7 +66,6 @@ class Recording(ContextDecorator):
         MODE.change(**self._before.pop())
 
     def __call__(self, function: Routine) -> Routine:  # type: ignore[override]
-        """The function with the flag set while it runs."""
         MODE.change(**self._begun or {})
         self._begun = None
         return super().__call__(function)

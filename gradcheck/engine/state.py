@@ -59,7 +59,6 @@ class State:
         self._view: Value = None
 
     def _settle(self) -> None:
-        """A view follows what has been written to the memory it looks at."""
         if self._view is not None:
             self._view.settle(self)
 
@@ -115,7 +114,6 @@ class State:
 
     @property
     def _version(self) -> int:
-        """How many in-place operations have touched this memory."""
         return cell_of(self)[0]  # type: ignore[no-any-return]
 
     def _step(self) -> Step:
@@ -314,10 +312,12 @@ def descend(parameters: Iterable[State], rate: Value) -> None:
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:
-        t: Value = p
+        t: State = p
         held: Value = t._grad
-        if set_to_none or held is None:
-            del t.grad
-        else:
+        if held is not None and not set_to_none:
             held.detach().zero_()
             t._grad = held.detach() if held.requires_grad else held
+        elif UNUSUAL:
+            del t.grad  # type: ignore[attr-defined]
+        else:
+            t._grad = None

@@ -320,7 +320,17 @@ def walk(
         if not retain:
             node.release()
     landed |= {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
-    return {step: g.copy() if type(g) is ndarray else g for step, g in landed.items()}
+    arrived.clear()
+    piece = g = None  # what is known here too would be copied
+    _own(landed)
+    return landed
+
+
+def _own(landed: dict[Step, Value]) -> None:
+    """Bring what somebody else may know, as views and seeds, into memory of its own."""
+    for step, g in landed.items():
+        if type(g) is ndarray and not native.is_alone(g):
+            landed[step] = g.copy()
 
 
 def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value) -> None:

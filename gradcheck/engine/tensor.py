@@ -181,7 +181,6 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
 
 
 def _looks(y: Value, u: Value) -> bool:
-    """Whether a value may lie in an operand's memory."""
     return type(y) is ndarray and (y is u or native.looks_on(y))
 
 
@@ -308,7 +307,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
     numel, dim = _calling(np.size, bare), _calling(np.ndim, bare)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
-        """Refuse: a number kind is known by its type, and there is one of floats with a tape."""
         raise TypeError(
             "a Tensor cannot be subclassed: hold it in an object of your own, or write a Function"
         )

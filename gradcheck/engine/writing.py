@@ -310,12 +310,8 @@ def _scaled(name: str) -> Routine:
 
 
 add_, sub_ = map(_scaled, ("add", "subtract"))
-
-
-def nth_(t: Value, n: int) -> Value:
-    """`t.polygamma_(n)`."""
-    row = TABLE["polygamma"]
-    return write(t, row, (), row.normal((n, t), {})[1])
+NTH = TABLE["polygamma"]
+nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 
 
 def assign(t: Value, source: Value) -> None:

@@ -28,7 +28,6 @@ def __getattr__(name: str) -> Value:
 def _in_place(
     name: str, function: Value, x: Value, *args: Value, inplace: bool = False, **named: Value
 ) -> Value:
-    """`relu(x, inplace=True)` is `x.relu_()`."""
     if inplace and isinstance(x, Tensor):
         return getattr(x, f"{name}_")(*args, **named)
     return function(x, *args, **named)
