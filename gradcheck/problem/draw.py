@@ -69,7 +69,7 @@ def given_point(problem: Problem) -> Point:
     if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
         raise without_value(problem)
     raise GradcheckError(
-        f"however {', '.join(i.name for i in drawn)} was drawn, there is no finite gradient - "
+        f"no draw of {', '.join(i.name for i in drawn)} gives a finite gradient - "
         "move what is given, or give values instead of a shape"
     )
 
