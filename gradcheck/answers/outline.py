@@ -6,10 +6,10 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, by_cases
@@ -31,7 +31,7 @@ from gradcheck.errors import TextError
 
 Tokens = Sequence[Token]
 
-SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
+SPOKEN = {"plus": "+", "minus": "-", "times": "*", "over": "/", "squared": "^2", "cubed": "^3"}
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
@@ -122,10 +122,8 @@ class Outline:
         if not reading.single and (listed := self.bare_list()):
             return self.parse(listed)
         said = {token.text.lower() for token in self.tokens}
-        for k, token in enumerate(self.tokens if said & SPOKEN.keys() else []):
-            sign = SPOKEN.get(token.text.lower()) if token.kind == "word" else None
-            if sign and not self.words.meaning(token.text):  # `6 x plus 5`
-                self.tokens[k] = token._replace(kind="op", text=sign, spaced=True)
+        if said & SPOKEN.keys():
+            self.tokens = list(self.spoken_signs())
         if said.isdisjoint(OUTLINED):
             return self.read_steps([("", self.trim_words(self.tokens), False)])
         if (found := self.choices(self.tokens)) is not None:
@@ -251,6 +249,19 @@ class Outline:
         return found if len(signs) % 2 == 0 else tokens
 
     # -- words
+
+    def spoken_signs(self) -> Iterator[Token]:
+        """`6 x plus 5`, `1 over x squared`: signs for their words; but `for x over all` is said."""
+        for token, after in zip_longest(self.tokens, self.tokens[1:]):
+            signs = SPOKEN.get(token.text.lower(), "") if token.kind == "word" else ""
+            fits = signs != "/" or (after is not None and self.letter(after) not in "SLso")
+            fits &= after is None or after.text != "all"
+            if not (signs and fits) or self.words.meaning(token.text):
+                yield token
+                continue
+            yield token._replace(kind="op", text=signs[0], spaced=True)
+            if signs[1:]:
+                yield token._replace(kind="number", text=signs[1:])
 
     def sketch(self, tokens: Tokens) -> str:
         """One letter a token, to search in: what its word says here."""

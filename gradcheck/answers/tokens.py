@@ -36,7 +36,7 @@ TOKEN = re.compile(
     rf"|(?P<cases>(?:\\\{{\s*\\begin\s*\{{array\}}|\\begin\s*\{{[dr]?cases\*?\}}){COLUMNS})"
     rf"|(?P<rows>\\begin\s*\{{(?:[pbvB]?matrix|smallmatrix|array)\*?\}}{COLUMNS})"
     r"|(?P<end>\\end\s*\{(?:[dr]?cases|[pbvB]?matrix|smallmatrix|array)\*?\})"
-    r"|\\(?P<command>(?:sum|int|prod|lim)(?![A-Za-z])"
+    r"|\\(?P<command>(?:sum|int|prod|lim|[lr]?[vV]ert)(?![A-Za-z])"
     r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)|(?P<lone>.)",
     re.DOTALL,
 )
