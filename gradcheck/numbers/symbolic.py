@@ -145,7 +145,7 @@ def local(rule: Routine, constants: tuple[int | Fraction | None, ...]) -> Local:
 
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(len(constants))]
     args = [s if c is None else number(c) for s, c in zip(symbols, constants, strict=True)]
-    expr = sympy.sympify(rule(*args))
+    expr = sympy.sympify(rule(*args), strict=True)
     slopes = [sympy.diff(expr, s) if s is a else sympy.Integer(0)
               for s, a in zip(symbols, args, strict=True)]  # fmt: skip
     value, *rest = (compile_closed(symbols, each) for each in (expr, *slopes))
@@ -172,7 +172,7 @@ def _slope_row(row: Op, form: Routine, i: int) -> Op:
     def slope(*args: Value) -> Value:
         symbols = [sympy.Symbol(f"s{k}", real=True) for k in range(len(args))]
         kept = [a if a.is_Rational else s for s, a in zip(symbols, args, strict=True)]
-        expr = sympy.diff(sympy.sympify(form(*kept)), symbols[i])
+        expr = sympy.diff(sympy.sympify(form(*kept), strict=True), symbols[i])
         return expr.xreplace(dict(zip(symbols, args, strict=True)))
 
     return replace(row, symbolic=slope, _keeps={}, _bound={})

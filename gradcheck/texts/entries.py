@@ -137,7 +137,7 @@ def broadcast(*shapes: Shape) -> Shape:
 
 def _join(combine: Callable[[Value, Value], Value]) -> Callable[["Form", Value], "Form"]:
     def joined(self: "Form", other: Value) -> "Form":
-        other = other if isinstance(other, Form) else Form(sympy.sympify(other))
+        other = other if isinstance(other, Form) else Form(sympy.sympify(other, strict=True))
         return Form(combine(self.expr, other.expr), broadcast(self.shape, other.shape))
 
     return joined

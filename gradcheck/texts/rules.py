@@ -212,7 +212,7 @@ def closed_form(row: Op, exponent: Value, count: int) -> tuple[Value, tuple[Valu
         raise NoText(f"no formula for the slope of {row.name}")
     symbols = [sympy.Symbol(f"u{i}", real=True) for i in range(count)]
     args: list[Value] = [symbols[0], exponent] if exponent is not None else list(symbols)
-    form = sympy.sympify(row.symbolic(*args))
+    form = sympy.sympify(row.symbolic(*args), strict=True)
     return form, tuple(_shorten(form, sympy.diff(form, s)) for s in symbols)
 
 
