@@ -33,8 +33,8 @@ TIMES = frozenset(
 FORMS = ("%Y/%m/%d %I:%M:%S %p", "%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S", "%d.%m.%Y %H:%M:%S",
          "%d.%m.%Y %H:%M")  # fmt: skip
 ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
-NAMING = {"student", "students", "email", "username", "login", "name", "id", "matrikelnummer"}
-"""Words in the headers that forms give to the column of who answered."""
+NAMING = ("student", "students", "email", "username", "login", "matrikelnummer", "name", "id")
+"""Words in the headers that forms give to the column of who answered: the surest first."""
 SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
@@ -310,7 +310,8 @@ def _columns(file: File, headers: list[str], mapping: Mapped) -> dict[int, str]:
     """What columns answer; TextError if none names the student."""
     if mapping.student not in headers:
         came = ", ".join(f"`{header}`" for header in headers[:8]) or "nothing"
-        names = (h for h in headers if NAMING & set(h.lower().replace("-", "").split()))
+        named = [(word, h) for h in headers for word in h.lower().replace("-", "").split()]
+        names = (header for best in NAMING for word, header in named if word == best)
         cure = f"write `student: {next(names, 'its header')}` into a file for --mapping"
         words = f"a column `{mapping.student}` was expected, {came} came"
         raise TextError([Complaint(words, cure, file.name, 1)])
