@@ -159,7 +159,9 @@ def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
     Of what may be added, names of the same statement are tried first, then all the others.
     """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
-    nodes = [n for part in body for n in ast.walk(part)]
+    every = [n for part in body for n in ast.walk(part)]
+    asked = {id(inner) for n in every if _compares_words(n) for inner in ast.walk(n)}
+    nodes = [n for n in every if id(n) not in asked]
     within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
     found = [e for node in nodes for e in _edits_of(node, words, within.get(id(node), ""))]
     near, wholes = _near(nodes, words), list(_wholes(body, nodes))
@@ -184,6 +186,12 @@ def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
 
     first = (edit for edit in found if edit.takes_away)
     return first, of_what_stands(), adding(WITH_ONE, _with_divisor), adding(WITH_MORE, _in_all_of)
+
+
+def _compares_words(node: ast.AST) -> bool:
+    """`mode == "same"`: no mathematics, in which nothing is repaired."""
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
 
 
 def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:

@@ -343,18 +343,24 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
     return replace(call, args=tuple(args), beside=True)
 
 
-def taller(call: Call) -> Call | None:
-    """The call with one more row in all arrays that are as long as the first; None of numbers."""
+def grow(call: Call) -> Iterator[Call]:
+    """The call with one more entry along all axes that are as long as the first array's outer ones.
+
+    All of that length, in whatever array: so they fit together still.
+    """
     shape = np.shape(call.args[call.wrt[0]])
-    if not shape or call.program.outputs.shapes:
-        return None
-    args = [
-        np.concatenate([a, a[-1:] * 9 // 8 if a.dtype.kind in "iu" else a[-1:] * 1.125])
-        if isinstance(a, np.ndarray) and a.ndim and len(a) == shape[0] and a.dtype.kind in "fiu"
-        else a
-        for a in call.args
-    ]
-    return replace(call, args=tuple(args), beside=True)
+    for length in dict.fromkeys((*shape[:1], *shape[-1:])):
+        if not call.program.outputs.shapes:
+            yield replace(call, args=tuple(_longer(a, length) for a in call.args), beside=True)
+
+
+def _longer(a: Value, length: int) -> Value:
+    if not isinstance(a, np.ndarray) or a.dtype.kind not in "fiu":
+        return a
+    for axis in (k for k, n in enumerate(a.shape) if n == length):
+        last = a.take([-1], axis)
+        a = np.concatenate([a, last * 9 // 8 if a.dtype.kind in "iu" else last * 1.125], axis)
+    return a
 
 
 def find_hidden(call: Call) -> Iterator[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import draw_signed, file_of, nudge, taller, text_of
+from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
 from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of
 from gradcheck.testing.fast import fast_verdicts
 from gradcheck.testing.judging import AskedPoint, Claim, compare
@@ -144,9 +144,9 @@ class Search:
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:
-        """The claim at a point beside, and at one of another shape, where the opinions know it."""
+        """The claim at a point beside, and at those of other shapes, where the opinions know it."""
         rng, asked, found = np.random.default_rng(2), self.every[0], []
-        for there in (nudge(asked.call, rng, fill=True), taller(asked.call)):
+        for there in (nudge(asked.call, rng, fill=True), *grow(asked.call)):
             try:
                 if there is None or not np.all(np.isfinite(there.plain())):
                     continue

@@ -434,3 +434,22 @@ def test_no_repair_holds_only_where_an_argument_is_zero():
     said = repaired(lambda x, w, b: x @ w + b, backward, X, W, np.zeros((1, 2)))
     assert said[0].startswith("d/db has the shape (2,), not (1, 2)")
     assert not any("1 - b" in line for line in said)
+
+
+def test_a_factor_of_two_is_no_length_that_happens_to_be_two():
+    """Axes of one length grow together, so that a second shape is met where arrays must fit."""
+    args = RNG.normal(size=(3, 2)), RNG.normal(size=3)
+    halved = lambda g, a, b: (g * np.outer(b, b) @ a, 2 * g * a @ (a.T @ b))
+    said = repaired(lambda a, b: np.sum((b @ a) ** 2), halved, *args)
+    assert said[0].endswith(": factor-two")
+    assert not any("shape" in line or "len(" in line for line in said)
+
+
+def test_words_that_are_compared_are_no_mathematics():
+    def backward(g, x, mode="scaled"):
+        if mode != "scaled":
+            g = g / 3.0
+        return 3.0 * g * x**2 / 3.0
+
+    said = repaired(lambda x: x**3, backward, X[0])
+    assert not any("mode" in line for line in said)
