@@ -43,3 +43,12 @@ def test_an_infinite_slope_on_the_way_is_nobodys_fault():
         found = consult(question, write=False)
     assert found.verdict == "undefined"
     assert any("no finite derivative" in entry.why for entry in found.entries)
+
+
+def test_a_zero_has_a_sign_in_floats_alone():
+    """`arctan2(-0.0, -0.0)` is -pi for NumPy, and no number at all for exact arithmetic."""
+    _, question = random_case(6_747)
+    with np.errstate(all="ignore"):
+        found = consult(question, write=False)
+    assert found.verdict == "undefined"
+    assert any("tells -0 from 0" in entry.why for entry in found.entries)
