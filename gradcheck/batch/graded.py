@@ -180,14 +180,11 @@ class ProblemFacts:
         alike = any(len(set(points)) < 2 for points in (self.here, self.elsewhere))
         return None if alike or len(self.here) < FEWEST else correlation(self.here, self.elsewhere)
 
-    def count(self, student: Student) -> None:
-        """Add a student's points to those of the class."""
-        own = next((each for each in student.answered if each.problem == self.id), None)
-        if own is None:
-            return
+    def count(self, own: Answered, total: float) -> None:
+        """Add a student's points here to those of the class; `total` are those everywhere."""
         self.verdicts.update(line["verdict"] for line in own.lines)
         self.here.append(own.score)
-        self.elsewhere.append(round(sum(student.points.values()) - own.score, 9))
+        self.elsewhere.append(round(total - own.score, 9))
 
 
 @dataclass
@@ -234,8 +231,8 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     for student in read_students(ledger):
         total = sum(student.points.values())
         found.totals.append((student.name, student.called, total, student.review))
-        for problem in problems.values():
-            problem.count(student)
+        for each in student.answered:
+            problems[each.problem].count(each, total)
     shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
     for line, number, students in distinct(ledger):
         if (here := problems.get(line["problem"])) is None:

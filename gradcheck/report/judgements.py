@@ -134,6 +134,8 @@ def together(lines: Sequence[Line]) -> list[Line]:
     first says `"same"`, and which part that is.
     """
     found = list(lines)
+    if len(found) < 2:
+        return found
     shared = Counter(id for line in lines for id in _ids(line))
     free = set(range(len(found)))
     for id, count in shared.most_common():

@@ -72,6 +72,10 @@ def is_size(tree: ast.AST) -> bool:
     return False
 
 
+def _is_one(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Constant) and type(tree.value) is int and tree.value == 1
+
+
 def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
     """Whether a product begins with a minus, and what is left without it."""
     match tree:
@@ -80,7 +84,7 @@ def split_sign(tree: ast.expr) -> tuple[bool, ast.expr]:
             return not negative, rest
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() | ast.MatMult() as op, right=right):
             negative, rest = split_sign(left)
-            one = negative and isinstance(op, ast.Mult) and ast.unparse(rest) == "1"
+            one = negative and isinstance(op, ast.Mult) and _is_one(rest)
             return negative, right if one else ast.BinOp(rest, op, right)
     return False, tree
 
@@ -94,7 +98,7 @@ def factors(tree: ast.expr, axes: Mapping[str, int]) -> Factors:
         case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
             a, b = factors(left, axes), factors(right, axes)
             b = b if isinstance(op, ast.Mult) else b[::-1]
-            sides = ([f for f in a[k] + b[k] if ast.unparse(f) != "1"] for k in (0, 1))
+            sides = ([f for f in a[k] + b[k] if not _is_one(f)] for k in (0, 1))
             return next(sides), next(sides)
         case ast.BinOp(left=left, op=ast.MatMult() as op, right=right):
             above, below = factors(left, axes)
