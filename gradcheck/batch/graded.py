@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations, groupby
 from statistics import correlation, fmean
 from typing import Any
@@ -31,7 +31,7 @@ class Answered:
     problem: str
     lines: Sequence[Line]
 
-    @property
+    @cached_property
     def score(self) -> float:
         return sum((line["score"] for line in self.lines), 0.0)
 

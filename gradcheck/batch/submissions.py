@@ -19,10 +19,10 @@ from typing import IO, Any
 from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.documents import WrittenFloat, read_yaml
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
+from gradcheck.documents.yaml import BYTES
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.report.findings import visible
 
-BYTES = 1_000_000
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file
 TAG = re.compile(r"\s*#\|\s*gradcheck:\s*([\w.-]+)[ \t]*(?:\r?\n|$)")

@@ -117,6 +117,9 @@ factor-two                   2 * _ ; 0.5 * _
 """
 
 
+NOBODY = "?"  # the cotangent of what has none
+
+
 @dataclass(frozen=True)
 class Edit:
     """A mistake's name, what stood there, and what is to stand there (None: nothing)."""

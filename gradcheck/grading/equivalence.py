@@ -17,6 +17,7 @@ from flint import arb
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
+from gradcheck.training.outputs import FACTOR, ROUNDING, VISIBLE
 from gradcheck.values import Array, Value
 
 Values: TypeAlias = arb | Array
@@ -27,8 +28,6 @@ CONFIRMED = 1536  # bits at which the last point is looked at again: a term of 1
 DIGITS = 100  # bits: 30 digits
 NOTHING = 1e-90  # where both are zero there are no digits to agree
 PRINTED = 10**11  # a number of more digits came out of a program, with its rounding error
-ROUNDING = 1e-12  # of such a number, relative
-DOUBTFUL = 1e-6  # relative; an error bar beyond it excuses nothing
 
 
 class NoValue(GradcheckError):
@@ -52,7 +51,7 @@ class Outcome:
     why: str = ""
 
 
-class Typed(NamedTuple):
+class Rounding(NamedTuple):
     """Of numbers half a unit of the last typed digit (None: exact), and float64's own error."""
 
     half_units: Array
@@ -87,12 +86,12 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
 
 
 def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
-    """Numbers that were given for one point, against the reference there: see `Typed`."""
-    found = _decide(0, BITS, numbers, reference, Typed(half_units, noise))
+    """Numbers that were given for one point, against the reference there: see `Rounding`."""
+    found = _decide(0, BITS, numbers, reference, Rounding(half_units, noise))
     return Outcome("different", why=found.why) if found.kind == "narrower" else found
 
 
-def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Typed | None = None) -> Outcome:
+def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Rounding | None = None) -> Outcome:
     found = Outcome("undecided", k)
     for bits in steps:
         found = _compare_at(k, bits, a, b, typed)
@@ -102,7 +101,7 @@ def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Typed | None = No
 
 
 def _compare_at(
-    k: int, bits: int, answer: At, reference: At, typed: Typed | None = None
+    k: int, bits: int, answer: At, reference: At, typed: Rounding | None = None
 ) -> Outcome:
     """One point at one precision: the first difference, else the first doubt, else equal."""
     with precision(bits):
@@ -166,8 +165,8 @@ def tolerance(yours: arb, half_unit: Fraction, noise: float, level: arb) -> arb:
     half = arb(half_unit.numerator) / half_unit.denominator
     size = abs(yours.mid())
     if size == 0:
-        return arb.min(arb(4 * noise), level * ROUNDING)
-    printed = arb.min(arb(4 * noise) + size * ROUNDING, size * DOUBTFUL)
+        return arb.min(arb(FACTOR * noise), level * ROUNDING)
+    printed = arb.min(arb(FACTOR * noise) + size * ROUNDING, size * VISIBLE)
     return arb.max(half, printed) if _is_printed(yours, half_unit) else half
 
 

@@ -39,7 +39,7 @@ class Among:
 
 
 @dataclass(frozen=True, eq=False)
-class Claim:
+class AnsweredPart:
     """What was answered to a part, ready to be evaluated; perhaps it follows from another."""
 
     key: Key
@@ -91,7 +91,7 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     """
     try:
         wrong = [w for name in answer.beside if (w := _wrong(key, name, answer.beside))]
-        own = Claim(key, part.name, key.read(part, answer.answer))
+        own = AnsweredPart(key, part.name, key.read(part, answer.answer))
         for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
             exact = own.varies and all(each.varies for each in used)
@@ -107,18 +107,18 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     return None
 
 
-def _wrong(key: Key, name: str, given: Params) -> Claim | None:
+def _wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
     part = key.problem.part(name)
     judged = judge(key, part, given[name], diagnose=False) if part else None
     if part is None or judged is None or judged.verdict not in WRONG:
         return None
-    claim = Claim(key, name, key.read(part, given[name]))
+    claim = AnsweredPart(key, name, key.read(part, given[name]))
     own = among(key.problem, name, given)
     follows = follow(key, part, own, judged) if isinstance(own, Among) else None
     return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
 
 
-def _everywhere(own: Claim, wrong: Sequence[Claim]) -> bool:
+def _everywhere(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     spots = own.key.spots
     due = [_following(own, wrong, spot) for spot in spots]
@@ -129,7 +129,7 @@ def _everywhere(own: Claim, wrong: Sequence[Claim]) -> bool:
         return not all(0 in ball for values in found for ball in values.flat)
 
 
-def _here(own: Claim, wrong: Sequence[Claim]) -> bool:
+def _here(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = own.key.spots[0], BITS[0]
     with precision(bits):
@@ -143,7 +143,9 @@ def _here(own: Claim, wrong: Sequence[Claim]) -> bool:
         )
 
 
-def _following(own: Claim, wrong: Sequence[Claim], spot: Spot, *, rounded: bool = False) -> At:
+def _following(
+    own: AnsweredPart, wrong: Sequence[AnsweredPart], spot: Spot, *, rounded: bool = False
+) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""
     problem = own.key.problem
 

@@ -49,7 +49,7 @@ EXACT = {
     "log(3)": math.log(3), "log(10)": math.log(10), "1/log(10)": 1 / math.log(10),
     "sqrt(2)": math.sqrt(2), "sqrt(3)": math.sqrt(3), "sqrt(5)": math.sqrt(5),
 }  # fmt: skip
-SHARE, NEAR = 12, 1e-9  # denominators beside a constant; how near, relatively, floats show it
+SHARE = 12  # denominators beside a constant
 DECIMALS = 30  # digits behind the point that somebody types
 SUM, PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 KINDS = (
@@ -85,7 +85,7 @@ SOLVED: Mapping[str, tuple[Routine, ...]] = {
 }
 
 
-class Search:
+class PieceSearch:
     """A formula at points of floats, and what is due there in the place of each of its pieces."""
 
     def __init__(self, key: Key, part: Part, formula: Formula) -> None:
@@ -144,7 +144,7 @@ class Replacement(NamedTuple):
     new: ast.expr | None
 
 
-def find_changes(key: Key, search: Search, known: Sequence[Array]) -> list[Replacement]:
+def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[Replacement]:
     """Every small change that gives what is due, as far as floats tell; the likeliest first.
 
     With values that the program has, `known`, those may stand there as well, or be a factor.
@@ -229,7 +229,7 @@ def _roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
         return
     for constant, size in EXACT.items():
         share = Fraction(due / size).limit_denominator(SHARE)
-        if share > 0 and abs(share * size - due) <= NEAR * due:
+        if share > 0 and abs(share * size - due) <= SAME * due:
             exact = f"{share.numerator}*{constant}" if share.numerator > 1 else constant
             exact += f"/{share.denominator}" if share.denominator > 1 else ""
             yield ast.parse(exact.replace("*1/", "/"), mode="eval").body
@@ -253,7 +253,7 @@ def _differ(first: ast.operator, second: ast.operator) -> bool:
     return known and isinstance(first, SUM) != isinstance(second, SUM)
 
 
-def _of_values(search: Search, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
+def _of_values(search: PieceSearch, node: ast.expr, known: Sequence[Array]) -> Iterator[str]:
     """What is due in its place: its square, a number times it, a value of the program, or that."""
     has = np.array([point.value(node) for point in search.points])
     due = np.array([dues[id(node)] for dues in search.dues], dtype=float)
@@ -291,7 +291,7 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
     answer.
     """
     try:
-        search = Search(key, part, formula)
+        search = PieceSearch(key, part, formula)
         near = find_changes(key, search, ()) if search.points else []
     except FAILURES:
         return None
@@ -336,7 +336,7 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
         step = next((each for each in formula.steps if each.line == line and each.tree), None)
         if step is not None and step.tree is not None:
             formula = formula.piece(step.tree)
-        search = Search(key, part, formula)
+        search = PieceSearch(key, part, formula)
         several = len(search.points) > 1
         found = find_changes(key, search, list(_values(key, part))) if several else []
         return _blame(found, formula, search) if found else None
@@ -361,7 +361,7 @@ def _place(node: ast.expr) -> Place:
     return node.col_offset, node.end_col_offset or 0
 
 
-def _blame(found: Sequence[Replacement], formula: Formula, search: Search) -> Place:
+def _blame(found: Sequence[Replacement], formula: Formula, search: PieceSearch) -> Place:
     """The smallest piece of the likeliest kind; of a sign or a factor the whole term."""
     kind = found[0].kind
     blamed = [
@@ -381,7 +381,7 @@ def _blame(found: Sequence[Replacement], formula: Formula, search: Search) -> Pl
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
 
-def _term(node: ast.expr, search: Search) -> ast.expr:
+def _term(node: ast.expr, search: PieceSearch) -> ast.expr:
     """The largest product that a piece is a factor of."""
     above = search.above.get(id(node))
     if above is None:

@@ -71,7 +71,7 @@ MISPLACED = {
 """What is said of a name's role where it is not called, and where it is."""
 
 
-class Meaning(NamedTuple):
+class NameRole(NamedTuple):
     """A name's role, its own name among the number kind's functions, and before which dot."""
 
     role: str
@@ -156,7 +156,7 @@ class NameWalk(ast.NodeVisitor):
 
     # -- what a name means: variables first, then the vocabulary; anything else gets advice
 
-    def look_up(self, node: ast.Name | ast.Attribute, called: bool) -> Meaning | None:
+    def look_up(self, node: ast.Name | ast.Attribute, called: bool) -> NameRole | None:
         """The meaning of a name in its place; refused and None where it has none there."""
         prefix, owner = "", None
         name = node.id if isinstance(node, ast.Name) else node.attr
@@ -186,13 +186,13 @@ class NameWalk(ast.NodeVisitor):
             return None
         return found._replace(owner=owner)
 
-    def _role_of_name(self, name: str, called: bool) -> Meaning | None:
+    def _role_of_name(self, name: str, called: bool) -> NameRole | None:
         vocabulary = self.vocabulary
         if self.is_variable(name):
             hides = called and name in vocabulary.callables() and name not in self.layers
-            return Meaning("hidden" if hides else "variable")
+            return NameRole("hidden" if hides else "variable")
         if name not in self.helpers | BUILTINS and (own := vocabulary.function(name)):
-            return Meaning("function", own)
+            return NameRole("function", own)
         roles = {
             "helper": self.helpers,
             "builtin": BUILTINS,
@@ -200,29 +200,29 @@ class NameWalk(ast.NodeVisitor):
             "context": vocabulary.contexts,
             "module": ROOTS,
         }
-        return next((Meaning(role, name) for role, names in roles.items() if name in names), None)
+        return next((NameRole(role, name) for role, names in roles.items() if name in names), None)
 
-    def _role_of_member(self, prefix: str, name: str) -> Meaning | None:
+    def _role_of_member(self, prefix: str, name: str) -> NameRole | None:
         """`np.sin`, `torch.pi`, `torch.no_grad`."""
         vocabulary = self.vocabulary
         if own := vocabulary.function(_pytorchs_word(prefix, name)):
-            return Meaning("function", _method_of(prefix, own))
+            return NameRole("function", _method_of(prefix, own))
         if name in vocabulary.constants or name == "newaxis":
-            return Meaning("constant", name)
-        return Meaning("context", name) if name in vocabulary.contexts else None
+            return NameRole("constant", name)
+        return NameRole("context", name) if name in vocabulary.contexts else None
 
-    def _role_of_method(self, name: str, called: bool) -> Meaning | None:
+    def _role_of_method(self, name: str, called: bool) -> NameRole | None:
         """`x.T`, `x.backward()`, `x.sin()`: read, what may be read comes first."""
         vocabulary = self.vocabulary
-        found = Meaning("attribute", name) if name in vocabulary.attributes else None
+        found = NameRole("attribute", name) if name in vocabulary.attributes else None
         if found and not called:
             return found
         if vocabulary.methods and name in GUARDS:
-            return Meaning("guard", GUARDS[name])
+            return NameRole("guard", GUARDS[name])
         if name in vocabulary.methods:
-            return Meaning("method", name)
+            return NameRole("method", name)
         own = vocabulary.function(name)
-        return Meaning("postfix", own) if own else found
+        return NameRole("postfix", own) if own else found
 
     def _find_nearest(self, node: ast.AST, spelled: str) -> None:
         """Refuse a name that means nothing here, with the one that may have been meant."""
@@ -265,14 +265,14 @@ class NameWalk(ast.NodeVisitor):
     # -- calls
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        own, func, found = self._pytorchs_own(node), node.func, Meaning("nothing")
+        own, func, found = self._pytorchs_own(node), node.func, NameRole("nothing")
         if isinstance(func, ast.Name | ast.Attribute):
             found = self.look_up(func, called=True) or found
         else:
             made = self.visit(func) if isinstance(func, ast.Call) else func
             layer = dotted_name(getattr(made, "func", made)).removeprefix("fn.")
             if layer in self.vocabulary.layers:  # `MSELoss()(y, target)`: called as it is made
-                found = Meaning("variable", owner=made)
+                found = NameRole("variable", owner=made)
             else:
                 self.say(func, "a call of what has no name", NAMELESS)
         role, name = found.role, own or found.name
@@ -298,7 +298,7 @@ class NameWalk(ast.NodeVisitor):
         call.keywords = keywords
         return call
 
-    def _positional(self, node: ast.Call, callee: Meaning, name: str) -> list[ast.expr]:
+    def _positional(self, node: ast.Call, callee: NameRole, name: str) -> list[ast.expr]:
         first, place = int(callee.role == "postfix"), WORD_POSITIONS.get(name)
         pairs = enumerate(node.args, first)
         return [self._argument(v, callee.role, name, at == place) for at, v in pairs]

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 
 from gradcheck.diagnosis.calculus import WrongRule
-from gradcheck.diagnosis.line import ScalarLine
+from gradcheck.diagnosis.line import BITS, ScalarLine
 from gradcheck.diagnosis.places import rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
@@ -20,7 +20,6 @@ from gradcheck.numbers.symbolic import Symbolic, slope_of, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.values import Array
 
-BITS = 64
 FAULTS = (GradcheckError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 

@@ -20,7 +20,6 @@ from gradcheck.values import Params, Value
 
 NN: dict[str, type[Module]] = {}
 enter(NN, "NLLLoss", "nll_loss", printed="", weight=None, ignore_index=-100, reduction="mean")  # type: ignore[arg-type]
-WIDTHS = ("input_size", "hidden_size", "bias")
 
 
 def _hold_stack(cell: type[Layer], num_layers: int, batch_first: bool, **sizes: Value) -> Held:

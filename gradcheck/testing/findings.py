@@ -25,7 +25,7 @@ from gradcheck.testing.call import (
 from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
 from gradcheck.testing.program import UserProgram, is_float
-from gradcheck.testing.repair import Search
+from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
@@ -148,7 +148,7 @@ class Check:
         budget = TimeBudget(max(self.explain - spent - BEGIN, HALF * self.explain))
         repair = None
         if generic and self.program.backward is not None:
-            search = Search(self.program, every, self.rtol, budget)
+            search = RepairSearch(self.program, every, self.rtol, budget)
             repair = budget.run(search.run, SHARE * budget.left)
         found = {} if name else budget.run(lambda: _diagnose(every, judged)) or {}
         if budget.over and repair is None:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
 
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
-NOBODY = "?"  # the cotangent of a function that has none
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
@@ -56,7 +55,7 @@ class SourceRepair:
 
 
 @dataclass
-class Search:
+class RepairSearch:
     """A search for the repair of the backward that was given.
 
     It is to hold at every point that was asked about, at one beside and at one of another shape.
@@ -207,7 +206,7 @@ class Search:
 
     def _words(self, function: FunctionType, built: Definition, *, first: bool) -> "SourceWords":
         """The names of a backward pass, its short calls, and short parts of the value."""
-        from gradcheck.diagnosis.edits import SourceWords  # noqa: PLC0415
+        from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
 
         code, tree = function.__code__, self._tree(function)
         grown = {ast.unparse(n.value) for n in _walk(built, ast.Attribute) if n.attr in GROWING}

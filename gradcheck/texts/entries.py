@@ -81,7 +81,7 @@ class Named(sympy.Symbol):  # type: ignore[misc]
         return self.name, str((self.shape, lengths, self.symmetric, self.whole))
 
 
-class Entry(sympy.Expr):  # type: ignore[misc]
+class ArrayEntry(sympy.Expr):  # type: ignore[misc]
     """One entry of an array: a letter, a number or an entry of whole numbers for each axis."""
 
     is_commutative = is_real = is_Atom = True  # noqa: N815 - SymPy's name
@@ -182,7 +182,7 @@ def number(value: Value, shape: Shape = ()) -> Form:
 def leaf(text: str, shape: Sequence[int] = (), **more: Value) -> Form:
     """What a piece of NumPy's text stands for."""
     array = Named(text, tuple(shape), **more)
-    return Form(Entry(array, *places_of(shape)) if shape else array, tuple(shape))
+    return Form(ArrayEntry(array, *places_of(shape)) if shape else array, tuple(shape))
 
 
 def size(n: int) -> Value:
@@ -191,7 +191,7 @@ def size(n: int) -> Value:
 
 def delta(n: int, one: Value, other: Value) -> Value:
     """Entries of the unit matrix: one where two places are the same."""
-    return Entry(Named(f"eye({length_text(n)})", (n, n), symmetric=True), one, other)
+    return ArrayEntry(Named(f"eye({length_text(n)})", (n, n), symmetric=True), one, other)
 
 
 def is_symmetric(form: Form) -> bool:
@@ -262,7 +262,7 @@ def pick_entries(expr: Value) -> Value:
     found = ZERO
     for term in sympy.Add.make_args(expr):
         parts = sympy.Mul.make_args(term)
-        rows = next((f for f in parts if isinstance(f, Entry) and f.args[0].is_unit), ONE)
+        rows = next((f for f in parts if isinstance(f, ArrayEntry) and f.args[0].is_unit), ONE)
         picks = rows != 1 and not isinstance(rows.args[1], Letter)
         rule = {rows.args[2]: rows.args[1]} if picks else {}
         found += rows * (term / rows).xreplace(rule)
@@ -312,7 +312,7 @@ def _contract(factors: list[Value], bound: dict[Letter, Value]) -> list[Value] |
     """The factors without one letter that a delta, or a factor of known sum, takes away."""
     for k, factor in enumerate(factors):
         rest, places = factors[:k] + factors[k + 1 :], factor.args[1:]
-        if not isinstance(factor, Entry):
+        if not isinstance(factor, ArrayEntry):
             continue
         one = next((p for p in reversed(places) if p in bound), None)
         if factor.args[0].is_unit and one is not None:

@@ -28,8 +28,8 @@ from gradcheck.texts import Formulas
 from gradcheck.texts.entries import (
     ATOM,
     ONE,
+    ArrayEntry,
     AxisLength,
-    Entry,
     Form,
     Named,
     NoText,
@@ -282,7 +282,7 @@ class Writing:
         plain = expr
         lengths = {length_text(n): n for f in self.forms.values() for n in f.shape}
         for form in reversed(self.forms.values()):
-            if isinstance(form.expr, Entry) and len(form.shape) > 1:
+            if isinstance(form.expr, ArrayEntry) and len(form.shape) > 1:
                 left = {a: lengths[a.name] for a in expr.atoms(Named) if a.name in lengths}
                 found = [next((a for a, n in left.items() if n == m), None) for m in form.shape]
                 name = form.expr.args[0].name

@@ -19,7 +19,7 @@ from gradcheck.texts.entries import (
     ATOM,
     ONE,
     ROW,
-    Entry,
+    ArrayEntry,
     Form,
     Named,
     NoText,
@@ -190,7 +190,7 @@ def call(name: str, *forms: Form) -> Form:
 
 def _above(y: Form, a: Form, b: Form) -> Form:
     """`a > b`; `y > 0` where y has a name and is the larger of the two."""
-    named = b.expr == 0 and isinstance(y.expr, Entry | Named)
+    named = b.expr == 0 and isinstance(y.expr, ArrayEntry | Named)
     return call("greater", y if named else a, b)
 
 
@@ -395,7 +395,7 @@ def _read_index(shape: Shape, index: Value) -> list[Value]:
             found.append(sympy.Integer(int(picked)))
         else:
             rows = Named(str(picked.tolist()), picked.shape)
-            found.append(Entry(rows, *(named[k] for k in along)))
+            found.append(ArrayEntry(rows, *(named[k] for k in along)))
     return found
 
 

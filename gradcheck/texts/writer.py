@@ -15,7 +15,7 @@ from gradcheck.texts.entries import (
     MEAN,
     ROW,
     ZERO,
-    Entry,
+    ArrayEntry,
     Form,
     Letter,
     Named,
@@ -74,7 +74,7 @@ def write(expr: Value, order: Order = ()) -> Written:
     if not own <= set(order):
         raise NoText("an axis that is not there")
     first = next((k for k, place in enumerate(order) if place in own), len(order))
-    if isinstance(expr, Entry) or own.issuperset(order[first:]):
+    if isinstance(expr, ArrayEntry) or own.issuperset(order[first:]):
         found = _write(expr, order)
     else:
         found = _lay_out(expr, order, order[first:])
@@ -101,7 +101,7 @@ def _lay_out(expr: Value, order: Order, axes: Order) -> Written:
 def _write(expr: Value, order: Order) -> Written:
     if isinstance(expr, Named):
         return Written(expr.name, expr.binding)
-    if isinstance(expr, Entry):
+    if isinstance(expr, ArrayEntry):
         return _entry(expr, order)
     if isinstance(expr, Total):
         return _total(expr, order)
@@ -162,11 +162,11 @@ def _pick(array: Named, places: Sequence[Value]) -> tuple[Written, Order]:
     """The text with its index, and the letters of the axes of that."""
     if all(isinstance(p, Letter) or n == 1 for p, n in zip(places, array.shape, strict=True)):
         return Written(array.name, array.binding), tuple(places)
-    within = next((p.args[1:] for p in places if isinstance(p, Entry)), ())
+    within = next((p.args[1:] for p in places if isinstance(p, ArrayEntry)), ())
     along = [k for k, p in enumerate(places) if not isinstance(p, Letter) or p in within]
     said, axes = [":"] * len(places), [p for k, p in enumerate(places) if k not in along]
     for k in along:
-        place = places[k].args[0] if isinstance(places[k], Entry) else places[k]
+        place = places[k].args[0] if isinstance(places[k], ArrayEntry) else places[k]
         said[k] = str(list(range(array.shape[k])) if isinstance(place, Letter) else place)
     at = along[0] if along[-1] - along[0] < len(along) else 0
     axes[at:at] = within
@@ -227,14 +227,14 @@ def _cross(factors: list[Value], ends: Order) -> list[Value]:
     if len(sides) < 2 or any(all(map(is_below, side)) for side in sides):
         return factors
     texts = (write(sympy.Mul(*side), (end,)).text for side, end in zip(sides, ends, strict=True))
-    crossed = Entry(Named(f"outer({', '.join(texts)})", (2, 2)), *ends)
+    crossed = ArrayEntry(Named(f"outer({', '.join(texts)})", (2, 2)), *ends)
     return [*(f for f in factors if len(letters(f)) != 1 or letters(f) - set(ends)), crossed]
 
 
 def _place(factor: Value, order: Order) -> tuple[object, ...]:
     """Where a factor stands: what has axes later, conditions last, products of matrices first."""
     text, binding = write(1 / factor if is_below(factor) else factor, order)
-    axes = () if isinstance(factor, Total) else factor.atoms(Entry)
+    axes = () if isinstance(factor, Total) else factor.atoms(ArrayEntry)
     rank = max([len(letters(factor)), *(len(entry.args) - 1 for entry in axes)])
     compound = factor.is_Add or "(" in text
     return rank, is_condition(factor), binding != MATMUL, compound, text.casefold(), text
@@ -256,7 +256,9 @@ def _total(expr: Value, order: Order) -> Written:
     if max(len(letters(f)) for f in (expr, *factors)) > 2:
         if len(set(map(letters, factors))) == 1:
             return _sum_call(expr, order)
-        pairs = (zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(Entry))
+        pairs = (
+            zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(ArrayEntry)
+        )
         few = len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES
         way = expr if few else next(_nest(list(factors), expr.bound, expr.args[0]))
         return _einsum(expr, order) if few else write(way, order)
@@ -314,7 +316,7 @@ def _matmul(expr: Value, order: Order) -> Written:
             return _join(factors[:1], (over,), factors[1:], (over,))
         case False, False if len(factors) == 1 and factors[0].is_Pow and factors[0].exp == 2:
             base = factors[0].base
-            if isinstance(base, Entry):
+            if isinstance(base, ArrayEntry):
                 return _join([base], (over,), [base], (over,))
     raise NoText("no product of matrices")
 
@@ -330,7 +332,7 @@ def _link(factor: Value, order: Order) -> str:
     """A factor of a product of matrices, turned as a whole where nothing in it has to be then."""
     written = write(factor, order)
     text = written.at(MATMUL if written.binding == MATMUL else ATOM)
-    if len(order) == 2 and ".T" in text and not isinstance(factor, Entry | Total):
+    if len(order) == 2 and ".T" in text and not isinstance(factor, ArrayEntry | Total):
         turned = f"{write(factor, order[::-1]).at(ATOM)}.T"
         return turned if turned.count(".T") == 1 and len(turned) <= len(text) else text
     return text
@@ -339,7 +341,11 @@ def _link(factor: Value, order: Order) -> str:
 def _sum_call(expr: Value, order: Order) -> Written:
     """`sum(...)` over axes that stay as ones where the text has to have them."""
     body, own = expr.args[1], letters(expr)
-    if isinstance(body, Entry) and len(body.args) == 3 and body.args[1] == body.args[2] not in own:
+    if (
+        isinstance(body, ArrayEntry)
+        and len(body.args) == 3
+        and body.args[1] == body.args[2] not in own
+    ):
         return Written(f"trace({body.args[0].name})")
     kept = [place for place in order if place in own]
     due = list(order[next((k for k, o in enumerate(order) if o in own or o == 0), len(order)) :])
@@ -374,7 +380,7 @@ def _einsum(expr: Value, order: Order) -> Written:
     names = dict(zip([*own, *expr.bound], "ijklmnopq", strict=False))
     said, texts = [], []
     for factor in sympy.Mul.make_args(expr.args[1]):
-        places = factor.args[1:] if isinstance(factor, Entry) else ()
+        places = factor.args[1:] if isinstance(factor, ArrayEntry) else ()
         if set(places) != letters(factor) or len(set(places)) < len(places):
             places = tuple(sorted(letters(factor), key=list(names).index))
         said.append("".join(names[place] for place in places))

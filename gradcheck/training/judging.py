@@ -21,7 +21,7 @@ from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Program
 from gradcheck.mistakes import Mistake
 from gradcheck.problem.record import Part
-from gradcheck.training.ledger import LedgerEntry, Verbs, statement
+from gradcheck.training.ledger import LedgerEntry, LoopVerbs, statement
 from gradcheck.training.outputs import (
     FACTOR,
     Comparison,
@@ -99,14 +99,14 @@ class ProgramAnswer:
                 return replace(beyond, remarks=remarks, tags=tags, point=other.point)
         return found
 
-    def repair(self, reference: Reference, ways: Ways | None = None) -> Verbs | None:
+    def repair(self, reference: Reference, ways: Ways | None = None) -> LoopVerbs | None:
         """The verbs with which it gives the right numbers at every point, within its share.
 
-        Verbs that come to nothing else at the first point mend nothing.
+        LoopVerbs that come to nothing else at the first point mend nothing.
         """
-        first = Verbs(ways)
+        first = LoopVerbs(ways)
         for each in (reference, *self.elsewhere()):
-            verbs = first if each is reference else Verbs(ways)
+            verbs = first if each is reference else LoopVerbs(ways)
             run = self.run(each, share=SHARE, verbs=verbs, watched=ways is not None)
             wrong = run.failed or self.compare(each, run).verdict != "right"
             if wrong or (ways and not first.differed):

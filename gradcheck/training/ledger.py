@@ -81,7 +81,7 @@ class Occasions:
         return Scope(place, self.number)
 
 
-class Verbs:
+class LoopVerbs:
     """The verbs of one run: right, but for some `ways` at a scope.
 
     `differed` are what came to something else than is right, and the places.
@@ -156,15 +156,17 @@ class LedgerEntry:
     event: int | None = None
 
 
-class Ledger:
+class GradLedger:
     """Follows a run on the engine: its passes back, who holds a `.grad`, what was done to that.
 
     `together` is the number of gradients that the fullest window adds up, once that is known; more
     operations than `limit` end in OutOfBudget.
     """
 
-    def __init__(self, verbs: Verbs | None = None, together: int = 1, limit: float = inf) -> None:
-        self.verbs, self.together, self.limit = verbs or Verbs(), together, limit
+    def __init__(
+        self, verbs: LoopVerbs | None = None, together: int = 1, limit: float = inf
+    ) -> None:
+        self.verbs, self.together, self.limit = verbs or LoopVerbs(), together, limit
         self.observer = Observer(executing)
         self.calls, self.entries = list[BackwardCall](), list[LedgerEntry]()
         self.holders, self.by_memory = list[Holder](), dict[int, Holder]()

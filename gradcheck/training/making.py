@@ -13,9 +13,9 @@ from gradcheck.problem.record import Point, Problem
 from gradcheck.training.ledger import (
     EVERYWHERE,
     LedgerEntry,
+    LoopVerbs,
     Scope,
     Span,
-    Verbs,
     occasions,
     scopes,
     statement,
@@ -46,7 +46,7 @@ def replays(
 ) -> Iterator[Replay]:
     """The program with a mistake made at a scope, in each of the ways to make it."""
     for way in row.wrong():
-        verbs = Verbs({row.verb: way}, scope)
+        verbs = LoopVerbs({row.verb: way}, scope)
         try:
             found = trace(problem, point, verbs, together=right.together)
         except GradcheckError:

@@ -13,11 +13,11 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.problem.record import Point
 from gradcheck.values import Array, Numbers
 
-VISIBLE = 1e-6
+VISIBLE = 1e-6  # relative: an error bar beyond it excuses nothing
 FIRM = 1e-8  # of the largest number: what a disturbance may change
 WHOLE = "the answer"
-ROUNDING = 1e-12
-FACTOR = 4.0
+ROUNDING = 1e-12  # relative, of a number that came out of a program
+FACTOR = 4.0  # times the noise that was seen: what it may be
 WORDS = {bool: "a truth value", str: "a name", tuple: "a shape", list: "a list"}
 Span = tuple[int, int]
 Output = Array | bool | str | tuple[int, ...] | list[Numbers] | None

@@ -24,7 +24,7 @@ from gradcheck.opinions.opinion import Case, contract
 from gradcheck.opinions.tape import Record, replay
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem.record import Input, Part, Point, Problem
-from gradcheck.training.ledger import BackwardCall, Holder, Ledger, Span
+from gradcheck.training.ledger import BackwardCall, GradLedger, Holder, Span
 from gradcheck.training.run import RunEnd, execute
 from gradcheck.values import Array, Numbers, Params
 from gradcheck.verdict.passes import value_of
@@ -148,7 +148,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
 def _run(problem: Problem, point: Point) -> RunEnd:
     """PyTorch's warnings are noted where a program is traced, and not said again."""
     with warnings.catch_warnings(action="ignore", category=UserWarning):
-        return execute(problem, point, Ledger())
+        return execute(problem, point, GradLedger())
 
 
 # -- what a part reads ---------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     return GradientRead(holder.name, tuple(known), leaves, exact=True)
 
 
-def _leaves(ledger: Ledger, records: Sequence[Record], point: Point) -> dict[str, Step]:
+def _leaves(ledger: GradLedger, records: Sequence[Record], point: Point) -> dict[str, Step]:
     """The leaves below some values by name; GradcheckError where one was stepped before."""
     found: dict[str, Step] = {}
     for step in reachable([record.root for record in records]):

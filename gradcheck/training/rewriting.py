@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gradcheck.diagnosis.edits import Edit, SourceWords, fill, stages
+from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, fill, stages
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
@@ -34,7 +34,6 @@ CALLED = {
     "another-name": "wrong-variable",
     "wrong-tensor-in-derivative": "wrong-variable",
 }
-NOBODY = "?"  # a program has no cotangent
 SPELLED = FORMULAS.functions & TABLE.keys()
 Change = tuple[str, dict[int, Numbers]]  # a name, and what stands in which nodes' place, by id
 

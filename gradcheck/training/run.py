@@ -20,7 +20,7 @@ from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.problem.record import Part, Point, Problem
 from gradcheck.problem.section import ERROR
-from gradcheck.training.ledger import BackwardCall, Ledger, LedgerEntry, Verbs
+from gradcheck.training.ledger import BackwardCall, GradLedger, LedgerEntry, LoopVerbs
 from gradcheck.training.outputs import Output, as_value
 from gradcheck.training.words import LoopWords
 from gradcheck.values import Numbers, Params
@@ -38,7 +38,7 @@ class Trace:
     """
 
     values: Mapping[str, Output]
-    ledger: Ledger
+    ledger: GradLedger
     notes: tuple[str, ...] = ()
     error: TextError | None = None
     drawn: bool = False
@@ -62,10 +62,10 @@ class Trace:
 
 
 def trace(
-    problem: Problem, point: Point, verbs: Verbs | None = None, *, together: int = 1
+    problem: Problem, point: Point, verbs: LoopVerbs | None = None, *, together: int = 1
 ) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
-    ledger, notes = Ledger(verbs, together), list[str]()
+    ledger, notes = GradLedger(verbs, together), list[str]()
     with _noting(notes):
         end = execute(problem, point, ledger)
         values = {part.name: end.read(part) for part in problem.parts}
@@ -116,7 +116,12 @@ class RunEnd:
 
 
 def execute(
-    problem: Problem, point: Point, ledger: Ledger, budget: Budget = ROOMY, *, watched: bool = True
+    problem: Problem,
+    point: Point,
+    ledger: GradLedger,
+    budget: Budget = ROOMY,
+    *,
+    watched: bool = True,
 ) -> RunEnd:
     """Run a program; a run that is not `watched` leaves no ledger.
 
@@ -145,7 +150,7 @@ def execute(
     return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
 
 
-def _name_holders(ledger: Ledger, names: Params) -> None:
+def _name_holders(ledger: GradLedger, names: Params) -> None:
     """After the variables that hold them, or the lists (those may hold themselves), or modules."""
     by_tensor = {id(holder.tensor): holder for holder in ledger.holders}
 
@@ -239,7 +244,7 @@ def run_program(
     part: Part,
     point: Point,
     *,
-    verbs: Verbs | None = None,
+    verbs: LoopVerbs | None = None,
     share: int = 1,
     watched: bool = True,
 ) -> Trace:
@@ -247,7 +252,7 @@ def run_program(
 
     With `share` 8 it gets an eighth of the allowance; one that is not `watched` has no ledger.
     """
-    ledger, notes = Ledger(verbs, limit=OPERATIONS // share), list[str]()
+    ledger, notes = GradLedger(verbs, limit=OPERATIONS // share), list[str]()
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Output = None
     failed, stopped, ended = "", False, False

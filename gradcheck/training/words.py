@@ -15,7 +15,7 @@ from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_va
 from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
-from gradcheck.training.ledger import CHUNK, BackwardCall, Ledger
+from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger
 from gradcheck.values import Array, Numbers, Routine
 
 Taken: TypeAlias = tuple[Numbers, BackwardCall, Tensor]
@@ -30,7 +30,7 @@ class LoopWords:
     numbers, with those. `moved` are others in their place.
     """
 
-    def __init__(self, ledger: Ledger, moved: Mapping[int, Array]) -> None:
+    def __init__(self, ledger: GradLedger, moved: Mapping[int, Array]) -> None:
         self.ledger, self.moved, self.generator = ledger, moved, Generator()
         self.recorded, self.taken = dict[str, list[Numbers]](), list[Taken]()
         self.written: list[tuple[Tensor, Array]] = []
