@@ -350,7 +350,7 @@ def grow(call: Call) -> Iterator[Call]:
     """
     shape = np.shape(call.args[call.wrt[0]])
     for length in dict.fromkeys((*shape[:1], *shape[-1:])):
-        if not call.program.outputs.shapes:
+        if length and not call.program.outputs.shapes:
             yield replace(call, args=tuple(_longer(a, length) for a in call.args), beside=True)
 
 

@@ -453,3 +453,10 @@ def test_words_that_are_compared_are_no_mathematics():
 
     said = repaired(lambda x: x**3, backward, X[0])
     assert not any("mode" in line for line in said)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 0)])
+def test_an_argument_without_entries_cannot_grow(shape):
+    back = lambda g, x, w: (g.sum() * np.ones_like(x), 3 * g * w)
+    said = repaired(lambda x, w: (x.sum() + w) ** 2, back, np.zeros(shape), X[0])
+    assert said[0].endswith(": coefficient-slip")
