@@ -31,7 +31,9 @@ from gradcheck.errors import TextError
 
 Tokens = Sequence[Token]
 
-SPOKEN = {"plus": "+", "minus": "-", "times": "*", "over": "/", "squared": "^2", "cubed": "^3"}
+SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
+JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
+"""What is a sign in a text of one formula, and a word in a sentence about formulas."""
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
@@ -122,7 +124,7 @@ class Outline:
         if not reading.single and (listed := self.bare_list()):
             return self.parse(listed)
         said = {token.text.lower() for token in self.tokens}
-        if said & SPOKEN.keys():
+        if said & (SPOKEN | JOINED).keys():
             self.tokens = list(self.spoken_signs())
         if said.isdisjoint(OUTLINED):
             return self.read_steps([("", self.trim_words(self.tokens), False)])
@@ -251,17 +253,24 @@ class Outline:
     # -- words
 
     def spoken_signs(self) -> Iterator[Token]:
-        """`6 x plus 5`, `1 over x squared`: signs for their words; but `for x over all` is said."""
+        """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
+        said = "".join("~" if t.text in JOINED else self.letter(t) for t in self.tokens)
+        formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
+        known = SPOKEN | (JOINED if len(formulas) == 1 else {})
         for token, after in zip_longest(self.tokens, self.tokens[1:]):
-            signs = SPOKEN.get(token.text.lower(), "") if token.kind == "word" else ""
-            fits = signs != "/" or (after is not None and self.letter(after) not in "SLso")
-            fits &= after is None or after.text != "all"
-            if not (signs and fits) or self.words.meaning(token.text):
+            signs = known.get(token.text.lower(), "") if token.kind == "word" else ""
+            if not signs or self.words.meaning(token.text) or not self.joins(token, after):
                 yield token
                 continue
             yield token._replace(kind="op", text=signs[0], spaced=True)
             if signs[1:]:
                 yield token._replace(kind="number", text=signs[1:])
+
+    def joins(self, token: Token, after: Token | None) -> bool:
+        """Whether a spoken sign has something to work on: not in `over all x`, `over the reals`."""
+        if token.text.lower() != "over":
+            return True
+        return after is not None and after.text != "all" and self.letter(after) not in "SLso"
 
     def sketch(self, tokens: Tokens) -> str:
         """One letter a token, to search in: what its word says here."""
@@ -318,6 +327,8 @@ class Outline:
         if not found:
             return 0
         tail = tokens[found.start() :]
+        if tail[0].text.lower() in JOINED and self.joins(tail[0], next(iter(tail[1:]), None)):
+            return 0  # it belongs to the formula, which is another one without it
         said = is_said(found[0]) and any(len(t.text) > 1 for t in tail)
         return len(tail) if said or tail[0].text in ("dx", "dy", "dt") else 0
 
