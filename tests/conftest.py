@@ -25,8 +25,6 @@ COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.oracle "
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[..., str]:
-    """Write a text into a file and give its path."""
-
     def write(text: str, name: str = "set.yaml") -> str:
         path = tmp_path / name
         path.write_text(text)

@@ -50,7 +50,6 @@ FILES = [ALL[k : k + IN_ONE_FILE] for k in range(0, len(ALL), IN_ONE_FILE)]
 
 
 def _run(*words: str, problems: int = 1) -> subprocess.CompletedProcess[str]:
-    """Run a command under a bound of time and memory for so many problems."""
     seconds = 10 + CPU_SECONDS_EACH * problems
 
     def confine() -> None:

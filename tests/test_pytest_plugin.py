@@ -32,8 +32,6 @@ MALFORMED = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 +\n"
 
 @pytest.fixture
 def outcome(pytester):
-    """What pytest says of some files, with the plugin's own warnings as errors."""
-
     def run(*flags, ini="", **files):
         pytester.makeini(f"[pytest]\n{ini}\n")
         for name, text in files.items():

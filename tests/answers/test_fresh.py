@@ -12,7 +12,6 @@ from tests.support.typed_tables import Fresh, fresh_answers
 
 @cache
 def keyed(expression: str, given: tuple[str, ...], wrt: str) -> Key:
-    """The key to a question."""
     return key(question(expression, list(given), [wrt] if wrt else ()))
 
 

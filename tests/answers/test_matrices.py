@@ -10,7 +10,6 @@ INPUTS = named("X=5x3 R=5x2 H=5x2 W2=2x2 p=5 y=5 w=3 A=3x3 B=3x3")
 
 
 def formula(typed: str) -> Formula:
-    """A formula over these inputs."""
     return read(typed, INPUTS)
 
 

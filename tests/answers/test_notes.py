@@ -26,13 +26,11 @@ NOTED = {
 
 @pytest.mark.parametrize(("typed", "note"), NOTED.items())
 def test_a_rule_that_decided_is_noted(typed, note):
-    """Where a spelling is ambiguous the note says how it was read."""
     assert read(typed).notes == (note,)
 
 
 @pytest.mark.parametrize("typed", ["2x", "3x^2 + 2cos x", "sin 2x", "x sin x", "(1/2)x", "-(x^2)"])
 def test_no_note_without_a_doubt(typed):
-    """A spelling that everybody reads alike leaves no note."""
     assert read(typed).notes == ()
 
 
@@ -44,5 +42,4 @@ def test_a_product_with_a_transpose_is_noted():
 
 
 def test_a_note_spells_powers_as_the_student_does():
-    """Where ** was typed the note has ** too."""
     assert read("x**2y").notes == ("x**2y is read as (x**2)*y",)

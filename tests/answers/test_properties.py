@@ -18,17 +18,14 @@ from tests.support.typed_tables import spellings, typed_answers
 
 
 def name(word):
-    """A name node."""
     return ast.Name(word, ast.Load())
 
 
 def call(function, *arguments):
-    """A call node."""
     return ast.Call(name(function), list(arguments), [])
 
 
 def compare(left, op, right):
-    """A comparison node."""
     return ast.Compare(left, [op], [right])
 
 
@@ -76,7 +73,6 @@ def negative(tree):
 
 
 def summed(tree, axis):
-    """A sum along an axis."""
     keywords = [ast.keyword("axis", axis), ast.keyword("keepdims", ast.Constant(True))]
     return ast.Call(name("sum"), [tree], keywords)
 
@@ -87,7 +83,6 @@ TREES = st.recursive(NUMBERS | DECIMALS | WORDS, grown, max_leaves=14)
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(TREES)
 def test_an_echo_reads_back_as_the_same_tree(tree):
-    """Every tree written out and read again is the same tree, and its echo the same echo."""
     written = echo(tree)
     formula = read(written)
     assert ast.dump(formula.tree.body) == ast.dump(tree)
@@ -170,14 +165,12 @@ def survives(seed, rounds):
 
 
 def test_no_text_raises_anything_but_a_text_error():
-    """5,000 scrambled texts are read or refused; both happen."""
     outcomes = survives(seed=20, rounds=5_000)
     assert min(outcomes.values()) > 300
 
 
 @pytest.mark.sweep
 def test_no_text_raises_anything_but_a_text_error_at_length():
-    """100,000 scrambled texts are read or refused."""
     rounds = 500 * at_most(200)
     assert sum(survives(seed=21, rounds=rounds).values()) == rounds
 
@@ -190,7 +183,6 @@ def hostile(rng):
 
 
 def seconds(text):
-    """How long reading takes this process."""
     start = time.process_time()
     with contextlib.suppress(TextError):
         read(text)
@@ -231,14 +223,11 @@ LIMITS = {
 
 @pytest.mark.parametrize(("text", "phrase"), LIMITS.items(), ids=[text[:12] for text in LIMITS])
 def test_every_limit_is_named(text, phrase):
-    """What is too long, too deep or too large is refused by the limit it passes."""
     with pytest.raises(TextError, match=phrase):
         read(text)
 
 
 def test_limits_hold_on_a_deep_stack():
-    """Called from deep within a program the reader refuses without a RecursionError."""
-
     def from_depth(levels, text):
         if levels:
             return from_depth(levels - 1, text)
@@ -257,6 +246,5 @@ def test_limits_hold_on_a_deep_stack():
     )
 )
 def test_no_value_raises_anything_but_a_text_error(value):
-    """Whatever YAML or JSON can hold is an answer or a TextError."""
     with contextlib.suppress(TextError):
         assert read_answer(value, names=NAMES, functions=FUNCTIONS) is not None

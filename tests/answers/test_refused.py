@@ -30,5 +30,4 @@ def test_a_function_hidden_by_a_name_is_refused():
 
 
 def test_many_definitions_are_refused():
-    """It ends, in a complaint."""
     assert complaint("; ".join(["a*a"] + ["b = 2"] * 9), names=("x",))

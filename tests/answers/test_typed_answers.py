@@ -17,13 +17,10 @@ POINTS = (0.37, 0.71, 0.83, 0.59)
 
 
 class Scalar(NamedTuple):
-    """An input that is a single number."""
-
     shape: tuple[int, ...] = ()
 
 
 def inputs(names):
-    """Single numbers of these names."""
     return dict.fromkeys(names, Scalar())
 
 
@@ -34,7 +31,6 @@ def meant(meaning, names, shift):
 
 
 def at(names, shift):
-    """A point for these names."""
     return {name: p + shift for name, p in zip(names, POINTS, strict=False)}
 
 
@@ -49,7 +45,6 @@ def values(typed, names):
 
 
 def same(a, b):
-    """Whether two lists of values agree."""
     return all(x == pytest.approx(y, rel=1e-12, abs=1e-14) for x, y in zip(a, b, strict=True))
 
 

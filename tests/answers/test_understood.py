@@ -13,7 +13,6 @@ TWO = {"true_divide", "atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "b
 
 @pytest.mark.parametrize(("names", "typed", "understood"), spellings(), ids=lambda part: part)
 def test_what_is_understood(names, typed, understood):
-    """Every typed formula is echoed in NumPy's spelling as the table has it."""
     assert read(typed, names).understood == understood
 
 
@@ -47,7 +46,6 @@ def test_a_power_of_ten_with_a_comma_and_with_a_point():
 
 @pytest.mark.parametrize("short", sorted(ALIASES))
 def test_every_alias_is_the_function_it_stands_for(short):
-    """An alias reads as the NumPy function in the table."""
     assert ALIASES[short] in FUNCTIONS
     typed = f"{short}({', '.join('xyz'[: 2 if short in TWO else 1])})"
     assert f"{ALIASES[short]}(" in read_formula(typed, names="xyz", functions=FUNCTIONS).understood
@@ -55,28 +53,24 @@ def test_every_alias_is_the_function_it_stands_for(short):
 
 @pytest.mark.parametrize("name", ["e", "i", "C", "gamma", "pi", "sin"])
 def test_a_declared_name_wins(name):
-    """A declared name is never read as a constant or a function."""
     formula = read(f"{name} + 1", names=(name,))
     assert isinstance(formula.tree.body.left, ast.Name)
     assert formula.understood == f"{name} + 1"
 
 
 def test_a_declared_function_name_before_a_bracket_is_a_factor():
-    """With an input called gamma, gamma(x) is a product, and a note says so."""
     formula = read("gamma(x)", names=("gamma", "x"))
     assert formula.understood == "gamma*x"
     assert "gamma(...) is read as a product" in formula.notes[0]
 
 
 def test_subscripts_find_the_declared_spelling():
-    """x_1, x_{1} and x₁ are x_1 where that is declared, else x1."""
     for typed in ("x_1", "x_{1}", "x₁"):
         assert read(typed, names=("x1",)).understood == "x1"
         assert read(typed, names=("x_1",)).understood == "x_1"
 
 
 def test_every_node_knows_its_place():
-    """Lines are 1 and columns are characters of the typed text, LaTeX included."""
     text = r"2x + \frac{\sin 3y}{|a|}"
     tree = read(text).tree
     spans = {

@@ -16,19 +16,16 @@ class Exact(float):
 
 
 def exact(value, fraction):
-    """Such a float."""
     number = Exact(value)
     number.exact = fraction
     return number
 
 
 def answer(value):
-    """The answer in a value."""
     return read_answer(value, names=NAMES, functions=FUNCTIONS)
 
 
 def refused(value):
-    """The complaint about a value that is refused."""
     with pytest.raises(TextError) as caught:
         answer(value)
     (fault,) = caught.value.complaints
@@ -59,7 +56,6 @@ def test_plain_words_of_a_form(text, value):
 
 
 def test_a_declared_name_is_no_plain_word():
-    """Where an input is called none, none is that input."""
     assert isinstance(read_answer("none", names=["none"], functions=FUNCTIONS), Formula)
 
 
@@ -79,7 +75,6 @@ def test_a_float_that_remembers_its_decimal():
 
 
 def test_nested_lists_are_numbers_row_by_row():
-    """Nested lists keep their shape; their numbers come row by row."""
     numbers = answer([[1, 2.5], [3, -4], [0, 1e-3]])
     assert numbers.shape == (3, 2)
     assert numbers.values == tuple(map(Fraction, ["1", "2.5", "3", "-4", "0", "0.001"]))
@@ -106,7 +101,6 @@ def test_what_is_left_out_beside_numbers_is_noted():
 
 @pytest.mark.parametrize("value", [["2x", 1, 0.5], "[2x, 1, 0.5]"])
 def test_formulas_entry_by_entry(value):
-    """A list with a formula in it is a formula an entry."""
     entries = answer(value)
     assert isinstance(entries, Entries)
     assert entries.shape == (3,)
@@ -162,12 +156,10 @@ def test_half_a_unit_of_the_last_digit(typed, half):
     ids=lambda part: part if isinstance(part, str) else type(part).__name__,
 )
 def test_a_refused_value_says_where(value, phrase):
-    """What cannot be an answer is refused with the entry and what was due."""
     assert phrase in refused(value)
 
 
 def test_shared_lists_are_not_walked_at_length():
-    """A list that holds itself ten times over, eight deep, is refused by its size."""
     value = [[]]
     for _ in range(7):
         value = [value] * 10
@@ -175,7 +167,6 @@ def test_shared_lists_are_not_walked_at_length():
 
 
 def test_a_list_inside_itself_is_refused():
-    """A list that contains itself has too many levels."""
     value = []
     value.append(value)
     assert "deep" in refused(value)

@@ -10,7 +10,6 @@ NAMES = ("x", "y", "X")
 
 
 def steps(typed):
-    """The steps of an answer."""
     return read_formula(typed, names=NAMES, functions=FUNCTIONS, by="x").steps
 
 
@@ -37,7 +36,6 @@ SHEETS = [
 
 @pytest.mark.parametrize(("typed", "expected"), SHEETS)
 def test_steps(typed, expected):
-    """What is equal to each other, from the first step to the answer; each at its place."""
     found = steps(typed)
     assert [echo(step.tree) for step in found] == expected
     for step in found:
@@ -45,7 +43,6 @@ def test_steps(typed, expected):
 
 
 def test_lines_are_counted_from_one():
-    """A line is what stands between two line breaks, empty ones too."""
     assert [step.line for step in steps("y' = x\n\n= 2x = 3x")] == [1, 3, 3]
 
 

@@ -104,7 +104,6 @@ def beside(request, nursery) -> Iterator[Pool]:
 
 
 def ask(pool: Pool, *task: Any) -> Any:
-    """A task done there, and waited for."""
     return pool.submit(*task).result()
 
 

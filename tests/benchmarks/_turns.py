@@ -35,7 +35,6 @@ def print_ratios(title: str, contestants: Mapping[str, Run | None], rounds: int 
 
 
 def seconds(run: Run) -> float:
-    """Seconds of one run."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

@@ -35,12 +35,10 @@ def main() -> None:
 
 
 def valley(x: Any) -> Any:
-    """Rosenbrock's."""
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
 def by_hand(x: Any) -> Any:
-    """Its gradient."""
     g, d = np.zeros_like(x), x[1:] - x[:-1] ** 2
     g[1:] += 200 * d
     g[:-1] += -400 * x[:-1] * d - 2 * (1 - x[:-1])

@@ -60,7 +60,6 @@ def choose(room: Path) -> list[Problem]:
 
 
 def write(directory: Path, chosen: list[Problem], students: int) -> None:
-    """A file a student."""
     dice = random.Random(0)
     directory.mkdir()
     for number in range(students):
@@ -80,7 +79,6 @@ def answer(problem: Problem, dice: random.Random, number: int) -> str:
 
 
 def grade(room: Path, name: str, jobs: int) -> float:
-    """Seconds to grade a directory of the room."""
     words = ["grade", room / "set.json", room / name, "-o", room / f"out-{name}-{jobs}"]
     start = time.perf_counter()
     command = [sys.executable, "-m", "gradcheck", *map(str, words), "--jobs", str(jobs)]

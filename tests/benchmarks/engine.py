@@ -18,7 +18,6 @@ if TORCH:
 
 
 def main() -> None:
-    """Print every ratio."""
     print("the tape is", "plain Python" if tape.__file__.endswith(".py") else "compiled")
     print_ratios("a chain of 300 scalar ops, forward and backward", chains())
     print_ratios("a step of a 64-64-64-10 tanh network on 32 rows", networks())
@@ -37,8 +36,6 @@ def chain(x: Any, sin: Callable[[Any], Any], links: int = 100) -> Any:
 
 
 def chains() -> Mapping[str, Run | None]:
-    """Forward and backward through one chain."""
-
     def eager() -> None:
         x = TORCH.tensor(0.5, dtype=TORCH.float64, requires_grad=True)
         chain(x, TORCH.sin).backward()
@@ -52,7 +49,6 @@ def chains() -> Mapping[str, Run | None]:
 
 
 def arrays(name: str) -> Mapping[str, Run | None]:
-    """Forward and backward through ops on a million entries."""
     x = np.random.default_rng(0).uniform(0.3, 0.7, 10**6)
 
     def back(leaf: Any, function: Callable[[Any], Any]) -> Run:

@@ -34,7 +34,6 @@ def main() -> None:
 
 
 def prepared(pair: Pair) -> Key:
-    """The problem, made ready as a batch does once."""
     text = f"id: t\ninputs: {{x: {pair.start}}}\nprogram: {pair.program}\n"
     ready = key(load_text(text).problems[0])
     judge(ready, ready.problem.parts[0], "x + 1e-39")
@@ -42,12 +41,10 @@ def prepared(pair: Pair) -> Key:
 
 
 def read(ready: Key, pair: Pair) -> object:
-    """What is understood."""
     return ready.read(ready.problem.parts[0], pair.answer)
 
 
 def verdict(keys: dict[str, Key], pair: Pair, *, diagnose: bool = False) -> str:
-    """Ours."""
     ready = keys[pair.program]
     return judge(ready, ready.problem.parts[0], pair.answer, diagnose=diagnose).verdict
 

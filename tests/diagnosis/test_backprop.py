@@ -76,7 +76,6 @@ def prepared() -> Prepared:
 
 @pytest.fixture(scope="module")
 def inputs() -> Mapping[str, Any]:
-    """The numbers of that point."""
     return drawn(*mlp(5), points=1)[0].floats()
 
 
@@ -139,7 +138,6 @@ def test_shape_is_said() -> None:
 
 
 def test_unknown_points_are_not_held_against_an_answer() -> None:
-    """A number typed for one point is compared at that point only."""
     cases = [case("x**4 + sin(x)", {"x": p}) for p in (0.6, 1.7)]
     found = explain(prepare(cases), "x", [None, np.array(1.7**3 + np.cos(1.7))])
     assert [h.mistake.id for h in found.hypotheses] == ["power-coefficient-missing"]

@@ -17,7 +17,6 @@ X, V = RNG.normal(size=(5, 4)), RNG.normal(size=(5, 4))
 
 
 def softmax(x: Any) -> Any:
-    """Along the rows."""
     e = np.exp(x)
     return e / e.sum(1, keepdims=True)
 

@@ -26,7 +26,6 @@ TRUE = {
 
 @pytest.fixture(scope="module")
 def said() -> Tally:
-    """What is said of all of them."""
     return tally()
 
 

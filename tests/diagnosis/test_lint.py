@@ -28,26 +28,22 @@ def test_batch_of_five_hides_only_the_axis_of_length_one() -> None:
 
 
 def test_symmetric_matrix_hides_its_transposition() -> None:
-    """A symmetric matrix is its own transpose."""
     inputs = {"A": [[1, 2], [2, 5]], "x": [[1, 2], [3, 4]], "v": [[1, 0.3], [2, 0.7]]}
     findings = blind([case("sum(A @ x * v)", inputs, ["x"])])
     assert of(findings, "invisible")["transposed"] == "use a matrix A that is not symmetric"
 
 
 def test_cotangent_of_ones_hides_what_ignores_it() -> None:
-    """Nobody can see that a cotangent of ones was ignored."""
     findings = blind([case("x**3", {"x": [1, 2, 3]}, ["x"], np.ones(3))])
     assert "cotangent" in of(findings, "invisible")["seed-not-one"]
 
 
 def test_positive_arguments_hide_the_mask() -> None:
-    """A relu that lets everything through has no mask to be forgotten."""
     findings = blind([case("sum(relu(x)**2*v)", {"x": [1, 2, 3], "v": [1, -2, 0.4]}, ["x"])])
     assert "negative" in of(findings, "invisible")["chain-factor-dropped"]
 
 
 def test_factor_of_one_hides_its_loss() -> None:
-    """A factor of 1 cannot be seen to be missing."""
     findings = blind([case("sin(1*x)", {"x": 0.7})])
     assert "other than 1" in of(findings, "invisible")["constant-factor-lost"]
 
@@ -70,7 +66,6 @@ def test_exponent_two_cannot_be_told_from_a_second_derivative() -> None:
 
 @pytest.mark.parametrize("text", ["x**3 * sin(x)", "cos(x**3) + exp(x**2)"])
 def test_generic_problem_hides_nothing(text: str) -> None:
-    """Generic functions at generic points leave nothing invisible."""
     assert of(blind(school(text)), "invisible") == {}
 
 

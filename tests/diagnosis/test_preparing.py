@@ -20,7 +20,6 @@ TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
 
 @pytest.fixture(scope="module")
 def corpus() -> dict[str, Prepared]:
-    """Every program of the corpus, prepared."""
     found = {text: prepare(school(text)) for text in SCHOOL}
     return found | {name: prepare(drawn(*each)) for name, each in TENSOR_CASES.items()}
 
@@ -36,7 +35,6 @@ def test_made_is_found(corpus: dict[str, Prepared]) -> None:
 def test_unique_where_nothing_else_gives_the_same_numbers(
     name: str, corpus: dict[str, Prepared]
 ) -> None:
-    """A mistake whose numbers no other id gives is named alone."""
     prepared = corpus[name]
     for part in prepared.right[0]:
         values = [_numbers(made, part) for made in prepared.made]
@@ -127,7 +125,6 @@ def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:
 
 
 def test_words_without_a_place() -> None:
-    """Where there is no place in the text the sentence still reads."""
     made = prepare(school("sin(x**2)")).made
     found = Hypothesis(next(m.mistake for m in made if m.mistake.verb == "derivative"), None)
     assert "the expression" in words(found)

@@ -24,7 +24,6 @@ PAIRS = [tuple(cell.strip() for cell in line.split("|")) for line in TWO.strip()
 
 
 def diagnosed(text: str, answer: str) -> Diagnosis:
-    """What is said of an answer's formula for the part x."""
     cases = school(text)
     return explain(prepare(cases), "x", [evaluated(answer, c.inputs) for c in cases])
 
@@ -51,7 +50,6 @@ def test_nothing_else_is_suspected(text: str, answer: str, mistake: str) -> None
 
 @pytest.mark.parametrize(("text", "answer", "ids"), PAIRS)
 def test_two_mistakes_in_one_answer(text: str, answer: str, ids: str) -> None:
-    """Where no single mistake fits, the commonest pair that does is said first."""
     found = diagnosed(text, answer)
     assert set(found.hypotheses[0].ids) == set(ids.split())
 
@@ -105,6 +103,5 @@ def test_slip_says_the_factor() -> None:
 
 
 def test_nonsense_is_unnamed() -> None:
-    """No mistake is read into an answer that none gives."""
     found = diagnosed("x**3 * sin(x)", "log(x + 9)")
     assert (found.certainty, found.hypotheses) == ("unnamed", ())

@@ -199,7 +199,6 @@ def test_anything_in_json_comes_back(value: object, how: dict[str, Any]) -> None
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.text(alphabet="ab:-[]{},&*!|>'\"%@#?~ \n01.e\\\t\u2028é", max_size=60))
 def test_no_text_raises_anything_but_a_text_error(text: str) -> None:
-    """Whatever is typed is read, or refused with a place inside the text."""
     complaints: tuple[Complaint, ...] = ()
     try:
         read_yaml(text)

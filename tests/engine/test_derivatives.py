@@ -50,7 +50,6 @@ FUNC = {
 
 
 def told(value):
-    """A nested answer as nested arrays."""
     if isinstance(value, tuple | list):
         return tuple(map(told, value))
     assert not value.requires_grad
@@ -58,7 +57,6 @@ def told(value):
 
 
 def same(mine, hers):
-    """The same nesting, shapes and numbers."""
     if isinstance(hers, tuple):
         assert len(mine) == len(hers)
         for a, b in zip(mine, hers, strict=True):

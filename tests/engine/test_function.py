@@ -25,8 +25,6 @@ def test_backward_runs_once_a_pass():
     calls = []
 
     class Product(Function):
-        """a b."""
-
         @staticmethod
         def forward(ctx, a, b):
             ctx.save_for_backward(a, b)
@@ -81,11 +79,7 @@ def test_the_repr_of_a_node():
 
 
 def made_here():
-    """A Function whose own class name is printed."""
-
     class Doubling(Function):
-        """2 x."""
-
         @staticmethod
         def forward(ctx, a):
             return a * 2

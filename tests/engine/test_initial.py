@@ -13,7 +13,6 @@ DRAWS = ("uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_un
 
 
 def with_grads(torch):
-    """Parameters of ones that have gradients."""
     made = [torch.ones(np.shape(g), requires_grad=True) for g in GRADS]
     for p, g in zip(made, GRADS, strict=True):
         p.grad = torch.tensor(g)

@@ -39,17 +39,14 @@ LAYERS = [
 
 
 def of(library, value):
-    """A value, or a pair, as tensors of a library."""
     return tuple(of(library, v) for v in value) if type(value) is tuple else library.tensor(value)
 
 
 def values(made):
-    """The numbers of a result."""
     return [np.asarray(v.detach()) for v in (made if type(made) is tuple else (made,))]
 
 
 def pair(name, settings, named):
-    """The layer on both sides, ours with PyTorch's parameters."""
     mine = getattr(gradcheck.nn, name)(*settings, **named)
     hers = getattr(torch.nn, name)(*settings, **named)
     for (path, p), (known, q) in zip(mine.named_parameters(), hers.named_parameters(), strict=True):

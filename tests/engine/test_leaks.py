@@ -13,7 +13,6 @@ ND = np.array([2.0, 3.0])
 
 
 def leaf():
-    """A vector that is tracked."""
     return tensor([0.5, 1.5], requires_grad=True)
 
 
@@ -22,13 +21,11 @@ WORDS = {"np": np, "math": math, "operator": operator, "tensor": tensor, "ND": N
 
 
 def rows(heading):
-    """The ways under a heading, by their names."""
     section = TEXT.partition(f"\n## {heading}")[2].partition("\n\n")[0].splitlines()[1:]
     return dict(line.split(": ", 1) for line in section)
 
 
 def function(text):
-    """A way as a function of t."""
     return eval(f"lambda t: {text}", WORDS)
 
 

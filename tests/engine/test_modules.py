@@ -18,7 +18,6 @@ Y = [[0.5, 1.0], [0.0, -1.0], [1.0, 1.0], [-0.5, 0.5]]
 
 
 def layer(m):
-    """A 3-2 layer with the weights above, on either side."""
     if hasattr(m, "Tensor"):
         return m.Linear(3, 2, weight=W, bias=B)
     made = m.Linear(3, 2)

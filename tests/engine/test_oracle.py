@@ -11,14 +11,11 @@ from tests.support.oracle import double, same, torch
 
 
 def test_the_oracle_sees_a_difference_of_one_word() -> None:
-    """A snippet that tells different things of the two sides fails."""
     with pytest.raises(AssertionError):
         same(lambda m: "ours" if hasattr(m, "Tensor") else "theirs")
 
 
 def test_the_oracle_lets_equal_things_pass() -> None:
-    """A value, an error and a warning that are told alike pass."""
-
     def complain(m: Any) -> None:
         warnings.warn("so", UserWarning, stacklevel=1)
         raise ValueError("no")
@@ -28,7 +25,6 @@ def test_the_oracle_lets_equal_things_pass() -> None:
 
 
 def test_double_restores_the_default() -> None:
-    """PyTorch's default dtype is what it was after the block."""
     before = torch.get_default_dtype()
     with double():
         assert torch.get_default_dtype() == torch.float64

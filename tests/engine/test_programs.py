@@ -29,7 +29,6 @@ WORDS = {
 
 
 def snippet(frame, text):
-    """A function of one library, given as `m`."""
     lines = textwrap.dedent(frame.replace("{}", textwrap.dedent(text).strip())).split("; ")
     module, program = ast.parse("def program(m): pass"), ast.parse("\n".join(lines))
     if isinstance(program.body[-1], ast.Expr):
@@ -41,7 +40,6 @@ def snippet(frame, text):
 
 
 def programs():
-    """The programs of all files, each in its frames."""
     for file in sorted(Path(__file__).with_name("programs").glob("*.txt")):
         for section in re.split(r"^## ", file.read_text(), flags=re.M)[1:]:
             heading, *lines = section.rstrip().split("\n")

@@ -10,26 +10,20 @@ torch = pytest.importorskip("torch")
 
 
 class Ours:
-    """The names of the engine."""
-
     Function, grad, no_grad = gradcheck.Function, gradcheck.grad, gradcheck.no_grad
     enabled = staticmethod(is_grad_enabled)
 
     @staticmethod
     def leaf(values):
-        """A leaf that is differentiated."""
         return gradcheck.tensor(values, requires_grad=True)
 
 
 class Theirs:
-    """PyTorch's."""
-
     Function, no_grad = torch.autograd.Function, torch.no_grad
     grad, enabled = staticmethod(torch.autograd.grad), staticmethod(torch.is_grad_enabled)
 
     @staticmethod
     def leaf(values):
-        """A leaf that is differentiated."""
         return torch.tensor(values, dtype=torch.float64, requires_grad=True)
 
 

@@ -30,7 +30,6 @@ def axis(rng, a):
 
 
 def index(rng, a):
-    """Places, slices, new axes and lists without repeats."""
     n, last = a.shape[0], a.shape[-1]
     forms = (
         int(rng.integers(-n, n)),

@@ -128,7 +128,6 @@ def test_a_leaf_is_freed_without_the_collector():
 
 
 def _record_of(t):
-    """All that the tape says about a tensor."""
     node = t._node
     if node is None:
         return (t._tracked,)

@@ -67,7 +67,6 @@ def test_any_sequence_of_writes_through_views(steps):
 
 
 def held_values(held):
-    """The values without their history."""
     return [v.detach() for v in held]
 
 

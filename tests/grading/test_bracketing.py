@@ -15,12 +15,10 @@ PROBLEM = "id: t\nbrackets: {brackets}\ninputs: {{x: {x}}}\nprogram: {program}\n
 
 
 def answered(program: str, typed: str, brackets: str):
-    """An answer to a program of one number, judged."""
     return judged(keyed(PROBLEM.format(brackets=brackets, x=1.7, program=program)), typed)
 
 
 def ids(judgement) -> list[str]:
-    """The mistakes that are named."""
     return [i for h in judgement.diagnosis.hypotheses for i in h.ids] if judgement.diagnosis else []
 
 

@@ -19,7 +19,6 @@ AROUND = [*JUNK, *TABLE["more"]]
 
 @pytest.fixture(scope="module", params=RIGHT)
 def problem(request):
-    """A key and the right answers to it."""
     return key(question(request.param, [], [])), RIGHT[request.param]
 
 

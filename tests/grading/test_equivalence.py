@@ -72,7 +72,6 @@ def test_tensor_formulas_are_compared_at_several_draws():
 
 
 def ball(middle: str, radius: float = 0.0):
-    """A constant function of the precision."""
     return lambda bits: arb(middle, radius)
 
 
@@ -90,7 +89,6 @@ def test_wide_balls_are_never_called_equal():
 
 
 def test_precision_is_raised_until_it_is_enough():
-    """An answer that only says something with 1,000 bits is asked with 1,000 bits."""
     asked = []
 
     def late(bits: int):
@@ -117,7 +115,6 @@ def test_no_value_somewhere_is_narrower_and_everywhere_different():
 
 
 def typed(value: str, half: str | None, reference: str, noise: float = 0.0):
-    """A typed number beside a reference of 60 digits."""
     halves = np.array(None if half is None else Fraction(half), dtype=object)
     return compare_numbers(ball(value), halves, ball(reference), np.array(noise))
 
@@ -184,7 +181,6 @@ def test_generated_pairs_are_judged_rightly():
 
 @pytest.mark.sweep
 def test_many_generated_pairs_are_judged_rightly():
-    """The same of as many as GRADCHECK_SWEEP says."""
     counts, misjudged = verdicts(list(pairs(SWEEP, seed=7)))
     assert not misjudged
     assert sum(counts.values()) > SWEEP * 0.8

@@ -44,7 +44,6 @@ LATER = NEURON.replace("points: 4", "points: 4\nfollow_through: false")
 
 
 def marked(text: str, **given: Any) -> dict[str, Judgement]:
-    """The judgement of every part of the problem in a text."""
     return mark_all(keyed(text), given)
 
 
@@ -93,7 +92,6 @@ def test_only_parts_nearer_to_the_loss_decide_with() -> None:
 
 
 def truths(ready: Key) -> dict[str, np.ndarray]:
-    """The right numbers at the given point."""
     return {n: g.value for n, g in ready.verdicts[0].opinions["reverse"].gradients.items()}
 
 
@@ -163,7 +161,6 @@ def values_named(problem: Problem) -> list[str]:
 
 
 def asked_for_all(id: str) -> Problem:
-    """A shipped problem that asks for the gradients of the values on its way too."""
     named = values_named(PROBLEMS[id])
     [entry] = [p for file in FILES for p in read_yaml(file.read_text()).value["problems"]
                if p["id"] == id]  # fmt: skip
@@ -224,7 +221,6 @@ def beside(problem: Problem, right: Mapping[str, Any], rng: random.Random) -> di
 
 @cache
 def widely(id: str) -> Key:
-    """The key to a problem, asked for the values on its way too where there are any."""
     return key(asked_for_all(id)) if id in ON_THE_WAY else prepared(PROBLEMS[id])
 
 

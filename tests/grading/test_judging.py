@@ -25,7 +25,6 @@ TWO = "id: two\ninputs: {x: 2.0, y: 3.0}\nprogram: x**2*y\npoints: 3\nweights: {
 
 
 def json_line(judgement, source: str, feedback: str) -> str:
-    """The line of `grade --json`."""
     told = judgements.restrict(judgements.line(judgement, source), feedback)
     return json.dumps(told, allow_nan=False)
 

@@ -18,7 +18,6 @@ known:
 
 
 def named(said):
-    """The ids that are named."""
     return [h.mistake.id for h in said.diagnosis.hypotheses]
 
 

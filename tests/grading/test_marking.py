@@ -20,7 +20,6 @@ SHEETS = Path(__file__).with_name("sheets.yaml")
 
 
 def marked(ready: Key, typed: object, feedback: str = "full") -> dict:
-    """The line of JSON of an answer to the first part."""
     said = line(mark(ready, ready.problem.parts[0], typed), ready.problem.program.source)
     return restrict(json.loads(json.dumps(said)), feedback)
 

@@ -14,7 +14,6 @@ from tests.support.grading import scalar
 
 
 def marked(program: str, answer: str) -> Judgement:
-    """An answer, marked as in a batch."""
     ready = scalar(program, 1.3)
     return mark(ready, ready.problem.parts[0], answer)
 

@@ -26,7 +26,6 @@ TEMPLATES = (
 
 
 def template(program: str):
-    """A problem with the constants of a template drawn from 1 to 9."""
     named = [n for n in "abn" if n in program.replace("tan", "").replace("sin", "").split("(")[0]
              or f"{n}*" in program or f"**{n}" in program or f" {n}" in program
              or f"/{n}" in program or f"({n}" in program]  # fmt: skip

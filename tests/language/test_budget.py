@@ -22,7 +22,6 @@ BOMBS = [(*row, much) for much, rows in TABLE["too much"].items() for row in row
 
 @pytest.fixture(autouse=True)
 def bounded() -> Iterator[None]:
-    """Memory as the workers have it, in which what strangers wrote is run."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (32 << 30, hard))
     yield

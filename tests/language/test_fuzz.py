@@ -38,7 +38,6 @@ TOKENS = [
 
 
 def change(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """The text after cutting out and putting in a few pieces."""
     for start, length, piece in edits:
         at = start % (len(text) + 1)
         text = text[:at] + piece + text[at + length :]
@@ -76,7 +75,6 @@ def test_a_changed_program_runs_or_is_refused(text: str, edits: list[tuple[int, 
 
 @pytest.mark.parametrize("text", TABLE["examples"])
 def test_what_was_once_answered_otherwise(text: str) -> None:
-    """Lists in themselves, empty calls, names that stand for two things."""
     survives(text)
 
 

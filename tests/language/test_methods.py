@@ -89,7 +89,6 @@ def by_method(text: str, box: Any, values: dict[str, Any]) -> Any:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal shapes, and numbers up to rounding."""
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
@@ -109,7 +108,6 @@ def otherwise(name: str, box: Any, *kinds: str) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_is_the_engines(name):
-    """In a program and by method alike: equal, or one of them refuses."""
     assert otherwise(name, lambda v: tensor(v, requires_grad=True), "tensor", "float") == []
 
 

@@ -22,7 +22,6 @@ PICKED = yaml.safe_load(Path(__file__).with_name("places.yaml").read_text())
 
 
 def _opinions(program, ones):
-    """What the opinions say of the sum of a program's value."""
     lines = "".join(f"\n  {line}" for line in program.split("\n"))
     text = f"inputs: {{x: {X.tolist()}, W: {W.tolist()}}}\nprogram: |{lines}\n"
     problem = load_text(text).problems[0]

@@ -108,7 +108,6 @@ class Layer:
     weight = np.ones((2, 3))
 
     def __call__(self, x: Any) -> Any:
-        """The product with the transposed weight."""
         return x @ self.weight.T
 
 
@@ -167,10 +166,7 @@ class AbstainError(GradcheckError):
 
 
 class Shy(PlainNumPy):
-    """A kind that knows no sine."""
-
     def function(self, name: str) -> Callable[..., Any]:
-        """Everything but the sine."""
         if name == "sin":
             raise AbstainError("no sine")
         return super().function(name)
@@ -209,11 +205,9 @@ class Watching(PlainNumPy):
     """A kind whose functions note which characters of the program called them."""
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
         self.seen: set[tuple[int, int]] = set()
 
     def function(self, name: str) -> Callable[..., Any]:
-        """NumPy's function, watched."""
         plain = super().function(name)
 
         def watched(*args: Any, **kwargs: Any) -> Any:

@@ -40,7 +40,6 @@ def cases_of(row: Mistake) -> list[Case]:
 
 @cache
 def prepared_of(row: Mistake) -> Prepared:
-    """The row's example with every mistake made in it."""
     return prepare(cases_of(row))
 
 
@@ -65,7 +64,6 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
 
 
 def _said(row: Mistake) -> str:
-    """What the student of the row's example is told, for the first part that was asked."""
     cases = cases_of(row)
     part, text = next(iter(row.example.answer.items()))
     answer = [evaluated(text, c.inputs) for c in cases]

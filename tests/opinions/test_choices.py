@@ -173,7 +173,6 @@ EXACTLY = {
 
 
 def whole_steps(draw: random.Random, depth: int) -> str:
-    """A random program of quotients, remainders and floors of decimals."""
     if not depth:
         return draw.choice(("x", draw.choice(CONSTANTS)))
     a, b = whole_steps(draw, depth - 1), whole_steps(draw, depth - 1)
@@ -225,7 +224,6 @@ ASKED: tuple[Callable[..., Any], ...] = (
 
 
 def answers(question: Any) -> tuple[Any, ...]:
-    """Everything that the three opinions say, and the verdict for test suites."""
     found: list[Any] = [fast_verdicts([question])[0].verdict]
     for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]

@@ -34,7 +34,6 @@ class Psi(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, g):
-        """The next one of the family."""
         return None, g * Psi.apply(ctx.n + 1, ctx.x)
 
 
@@ -63,13 +62,11 @@ PAIRS = (
 
 
 def rows(heading):
-    """The lines under a heading, by their columns."""
     section = TEXT.partition(f"\n## {heading}")[2].partition("\n\n")[0]
     return [line.split(" | ") for line in section.splitlines()[1:]]
 
 
 def functions(ours, theirs, count):
-    """Both texts as functions of so many arguments."""
     args = ", ".join("abc"[:count])
     return [eval(f"lambda {args}: {text}", WORDS) for text in (ours, theirs)]
 
@@ -91,7 +88,6 @@ OF_ARRAYS = [(name, ARRAYS[name][-1]) for name in ARRAYS]
 
 
 def case(name, shapes):
-    """The calls of that name, with values for the shapes from a generator of its own."""
     found = ELEMENTWISE.get(name) or (*ARRAYS[name][:2], [(-2, 2)] * len(shapes))
     rng = np.random.default_rng(sum(map(ord, f"{name}{shapes}")))
     values = [
@@ -111,7 +107,6 @@ def near(mine, hers, which=""):
 
 
 def both(ours, theirs, values):
-    """The call's value on tensors of ours and on PyTorch's, with the leaves of both."""
     mine = [tensor(v, requires_grad=True) for v in values]
     hers = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in values]
     return ours(*mine), mine, theirs(*hers), hers
@@ -126,7 +121,6 @@ def hers_by(value, leaves, g, again):
 
 
 def mine_by(value, leaves, g, again):
-    """Ours, likewise."""
     if not value.requires_grad:
         return [tensor(np.zeros(x.shape)) for x in leaves]
     return grad(value, leaves, g, create_graph=again, materialize_grads=True, allow_unused=True)

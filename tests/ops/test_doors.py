@@ -35,7 +35,6 @@ def program(name):
 
 
 def ops_of(text, names):
-    """Names of the ops on the tape of a text's value."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         value = eval(text, {**TABLE, **names})

@@ -14,7 +14,6 @@ torch = pytest.importorskip("torch")
 
 
 def gradient(function, *arrays):
-    """The gradients of the sum of a function's values."""
     leaves = [tensor(np.asarray(a, float), requires_grad=True) for a in arrays]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)

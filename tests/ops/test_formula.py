@@ -28,7 +28,6 @@ scaled_dot_product_attention(c, c, c, is_causal=True, scale=0.3)""".splitlines()
 
 
 def theirs(name):
-    """PyTorch's function of a name, if it has one."""
     found = (getattr(home, name, None) for home in HOMES)
     return next(filter(callable, found), None)
 
@@ -41,7 +40,6 @@ NAMES = [
 
 
 def of_pytorch(text, values):
-    """An example over PyTorch's names."""
     read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)} - values.keys()
     given = {name: torch.tensor(value) for name, value in values.items()}
     return eval(text, {name: theirs(name) for name in read} | {"transpose": torch.t} | given)

@@ -30,7 +30,6 @@ def close(found, expected):
 
 
 def both(f, *arrays):
-    """F on balls beside f on floats."""
     with precision(256):
         found = f(*[balls(a) for a in arrays])
     close(found, f(*arrays))

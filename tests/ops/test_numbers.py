@@ -21,13 +21,11 @@ COMPOSED = sorted(name for name, row in TABLE.items() if not row.elementwise)
 
 
 def intervals(row):
-    """The domain of each operand, cut to where numbers are drawn."""
     domains = row.domain if type(row.domain) is tuple else (row.domain,) * row.operands
     return [(max(low, -2.5), min(high, max(low, -2.5) + 5)) for low, high in domains]
 
 
 def points(name, count=4):
-    """Operands spread over the domain of the row."""
     rng = np.random.default_rng(sum(map(ord, name)))
     return [
         low + (high - low) * rng.uniform(0.04, 0.96, count) for low, high in intervals(TABLE[name])
@@ -40,7 +38,6 @@ def applied(name, operands):
 
 
 def numbers(array):
-    """The balls inside an array of exact or plain numbers."""
     return [exact(e.x if type(e) is Ball else e.value if type(e) is Symbolic else e)
             for e in np.asarray(array, dtype=object).flat]  # fmt: skip
 
@@ -80,7 +77,6 @@ def drawn(name):
 
 
 def run(text, values):
-    """One of the table's own examples, over its own names."""
     return eval(text, {**everything(), **values})
 
 

@@ -15,8 +15,6 @@ STEP = 1e-4
 
 
 class Draw:
-    """Random arguments of calls."""
-
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
 

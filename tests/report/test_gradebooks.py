@@ -30,7 +30,6 @@ def rows(content: bytes) -> list[list[str]]:
 
 
 def canvas_workbook() -> bytes:
-    """The export of Canvas as a workbook, with a style and another sheet."""
     book = openpyxl.Workbook()
     for row in csv.reader(io.StringIO(CANVAS, newline="")):
         book.active.append(row)

@@ -23,7 +23,6 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def lessons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """What each of them comes to."""
     return solved(LESSONS, tmp_path_factory.mktemp("lessons"))
 
 
@@ -45,7 +44,6 @@ def test_a_lesson_is_a_script(lessons: dict[str, Outcome], name: str) -> None:
 
 
 def as_gradcheck(text: str) -> str:
-    """The script with its imports of PyTorch turned to gradcheck."""
     return (
         text.replace("import torch.nn.functional as F", "import gradcheck.nn.functional as F")
         .replace("import torch.nn as nn", "import gradcheck.nn as nn")

@@ -42,7 +42,6 @@ SAME = {name: HEAD + text for name, text in PAGE.items()}
 
 
 def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
-    """A script in a file of its own."""
     file = tmp_path / name
     file.write_text(text)
     return file
@@ -50,7 +49,6 @@ def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
 
 @pytest.fixture(scope="module")
 def same(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """What each of those scripts comes to."""
     return solved(SAME, tmp_path_factory.mktemp("same"))
 
 

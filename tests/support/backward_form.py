@@ -44,6 +44,5 @@ def backward_form(problem: Problem) -> Problem:
 
 @cache
 def both_keys(id: str) -> tuple[Key, Key]:
-    """The keys to a shipped problem as it is, and in backward() form."""
     problem = expressions()[id]
     return prepared(problem), key(backward_form(problem))

@@ -32,23 +32,19 @@ CLASS_ANSWERS = (
 
 
 def grade(*words: object) -> Result:
-    """`gradcheck grade`, its output kept apart."""
     environment = {"COLUMNS": "120", "NO_COLOR": "1"}
     return CliRunner().invoke(main, ["grade", *map(str, words)], env=environment)
 
 
 def report(*words: object) -> Result:
-    """`gradcheck report`."""
     return CliRunner().invoke(main, ["report", *map(str, words)])
 
 
 def lines(text: str) -> list[dict[str, Any]]:
-    """JSON Lines."""
     return [json.loads(line) for line in text.splitlines()]
 
 
 def made(directory: Path, files: dict[str, str | bytes]) -> Path:
-    """A directory with files in it."""
     for name, content in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +69,6 @@ def calls(directory: Path) -> Sequence[int]:
 
 
 def expect(found: Result, code: int, *words: str) -> Result:
-    """What a command left, which ended with this code and said these words."""
     assert found.exit_code == code, found.output
     assert [each for each in words if each not in found.output] == [], found.output
     return found

@@ -37,18 +37,13 @@ CONTEXT: dict[str, Callable[..., Any]] = {
 
 
 class PlainNumPy:
-    """float64 and NumPy's own functions."""
-
     def literal(self, value: Fraction) -> np.float64:
-        """The nearest float64."""
         return np.float64(float(value))
 
     def constant(self, name: str) -> float:
-        """NumPy's constant of that name."""
         return float(getattr(np, name))
 
     def function(self, name: str) -> Callable[..., Any]:
-        """NumPy's function of that name."""
         if name.startswith(OF_METHODS):
             return OWN[name.removeprefix(OF_METHODS)]
         found: Callable[..., Any] = getattr(np, name, None) or getattr(np.linalg, name)
@@ -59,18 +54,15 @@ class Exact(PlainNumPy):
     """Numbers that are fractions, to see that nothing went through a float."""
 
     def literal(self, value: Fraction) -> Any:
-        """The fraction itself."""
         return value
 
 
 def outcome(
     text: str, budget: Budget | None = None, kind: PlainNumPy | None = None, **inputs: Any
 ) -> RunOutcome:
-    """Check and run a program with plain NumPy."""
     program = check_program(text, declared=inputs, vocabulary=VOCABULARY)
     return run(program, inputs, kind or PlainNumPy(), budget or Budget(), context=CONTEXT)
 
 
 def value(text: str, budget: Budget | None = None, **inputs: Any) -> Any:
-    """The value of a program run with plain NumPy."""
     return outcome(text, budget, **inputs).value

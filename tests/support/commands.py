@@ -22,5 +22,4 @@ points: 2
 
 
 def run(*words: str) -> Result:
-    """One command, its output kept apart."""
     return CliRunner().invoke(main, list(words), env={"COLUMNS": "120", "NO_COLOR": "1"})

@@ -28,7 +28,6 @@ class Confusion(NamedTuple):
 
 
 def together(found: Iterable[Confusion]) -> Confusion:
-    """Of several answers, or problems."""
     parts = list(zip(*found, strict=True))
     return Confusion(sum(parts[0]), sum(parts[1]), sum(parts[2], ())) if parts else Confusion()
 

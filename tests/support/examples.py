@@ -34,13 +34,11 @@ EXAMPLES = dict(_read(line) for line in LINES if not line.startswith("#"))
 
 
 def nearest(x: Any) -> Any:
-    """The nearest integer, of two the even one."""
     n = mp.floor(x + 0.5)
     return n - 1 if n - x == 0.5 and n % 2 else n
 
 
 def selu(x: Any) -> Any:
-    """With the constants of its paper."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return scale * (x if x > 0 else alpha * mp.expm1(x))
 

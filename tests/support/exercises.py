@@ -28,7 +28,6 @@ class Exercise:
 
 
 def exercises() -> Iterator[Exercise]:
-    """All exercises of the file."""
     lines = [li for li in FILE.read_text().splitlines() if li and not li.startswith("#")]
     starts = [k for k, li in enumerate(lines) if not li.startswith(" ")]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -48,7 +47,6 @@ def _answer(line: str) -> tuple[str, tuple[frozenset[str], ...]]:
 
 
 def yaml(exercise: Exercise, id: str = "exercise") -> str:
-    """The exercise as a problem file."""
     words = exercise.options.replace("by ", "by=").replace("order ", "order=").split()
     options = dict(word.split("=", 1) for word in words)
     order, by = options.pop("order", "1"), options.pop("by", "")
@@ -75,7 +73,6 @@ class Tally:
     missed: list[tuple[str, str, str, str, str]] = field(default_factory=list)
 
     def share(self, outcome: str) -> float:
-        """The share of an outcome among the wrong answers."""
         return self.counts[outcome] / max(self.counts["wrong"], 1)
 
 

@@ -38,12 +38,10 @@ def near_one(rng, scale):
 
 
 def near_constant(rng, scale):
-    """Rows that hardly vary."""
     return (1 + 10.0 ** (-scale / 5) * rng.normal(size=(3, 4)),)
 
 
 def near_pairs(rng, scale):
-    """Rows, and others that hardly differ from them."""
     x = rng.normal(size=(3, 4))
     return x, x + 10.0 ** (-scale / 5) * rng.normal(size=(3, 4))
 
@@ -53,7 +51,6 @@ def normed(x):
 
 
 def chosen(z):
-    """The probability of what is true, of a sigmoid."""
     p = sigmoid(z)
     return np.where(Y == 1, p, 1 - p)
 
@@ -171,7 +168,6 @@ def meeting(rng, scale):
 
 
 def read():
-    """The rows of the table, as functions whose source can be read."""
     file = Path(__file__).with_suffix(".txt")
     text = "\n".join(line for line in file.read_text().splitlines() if line[0] != "#")
     found = {}

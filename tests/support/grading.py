@@ -10,12 +10,10 @@ from gradcheck.problem import load_text
 
 @cache
 def keyed(text: str) -> Key:
-    """The key to the one problem of a YAML text."""
     return key(load_text(text).problems[0])
 
 
 def scalar(program: str, x: float | str = 1.5) -> Key:
-    """The key to a function of one number."""
     return keyed(f"id: t\ninputs: {{x: {x}}}\nprogram: {program}\n")
 
 

@@ -49,12 +49,10 @@ class Tree(NamedTuple):
 
     @property
     def varies(self) -> bool:
-        """Whether x is in it."""
         return self.kind == "x" or any(part.varies for part in self.parts)
 
 
 def text(tree: Tree) -> str:
-    """The tree as it is typed in a program, with all brackets that could matter."""
     if not tree.parts:
         return "x" if tree.kind == "x" else str(tree.value)
     if tree.kind in SIGNS:
@@ -64,7 +62,6 @@ def text(tree: Tree) -> str:
 
 
 def expression(tree: Tree) -> Any:
-    """The tree as SymPy has it."""
     return evaluated(text(tree))
 
 
@@ -75,7 +72,6 @@ def evaluated(words: str, **names: Any) -> Any:
 
 
 def kinds(tree: Tree) -> set[str]:
-    """What a node is, in the words of the table."""
     if not tree.varies or tree.kind == "x":
         return set()
     first, varying = tree.parts[0], [part.varies for part in tree.parts]
@@ -96,8 +92,6 @@ def kinds(tree: Tree) -> set[str]:
 
 
 def drawn(rng: random.Random) -> Tree:
-    """A function as homework has it, with up to three parameters."""
-
     def number(*choices: int) -> Tree:
         return Tree("constant", value=sympy.Integer(rng.choice(choices)))
 
@@ -147,7 +141,6 @@ def drawn(rng: random.Random) -> Tree:
 
 
 def nodes(tree: Tree, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Tree]]:
-    """Every node with its path from the root."""
     yield path, tree
     for k, part in enumerate(tree.parts):
         yield from nodes(part, (*path, k))
@@ -189,7 +182,6 @@ def places(tree: Tree) -> list[tuple[Any, str, str]]:
 
 
 def single(tree: Tree) -> Iterator[Answer]:
-    """Every answer with one wrong rule at one place, or one mistake of the whole."""
     for path, names, says in places(tree):
         yield Answer(derivative(tree, {path: says}), (set(names.split()),))
     f, right = expression(tree), derivative(tree)
@@ -206,7 +198,6 @@ def single(tree: Tree) -> Iterator[Answer]:
 
 
 def replaced(tree: Tree, path: tuple[int, ...], by: Tree) -> Tree:
-    """The tree with another part at a path."""
     if not path:
         return by
     parts = list(tree.parts)
@@ -215,7 +206,6 @@ def replaced(tree: Tree, path: tuple[int, ...], by: Tree) -> Tree:
 
 
 def double(tree: Tree, rng: random.Random) -> Answer | None:
-    """Two wrong rules at two places."""
     first, *rest = rng.sample(every := places(tree), len(every)) or [((), "", "")]
     second = next((place for place in rest if place[0] != first[0]), None)
     if second is None:
@@ -232,8 +222,6 @@ def double(tree: Tree, rng: random.Random) -> Answer | None:
 
 @dataclass
 class Tally:
-    """How many answers of a kind were put, and how many had each outcome."""
-
     put: int = 0
     named: int = 0
     claimed: int = 0
@@ -298,7 +286,6 @@ def put(tally: Tally, problem: Problem, each: Answer) -> None:
 
 
 def held_out(seed: int, count: int) -> tuple[Tally, Tally, Tally]:
-    """One mistake, two mistakes, and no mistake, over drawn functions."""
     rng = random.Random(seed + 1)
     one, two, right = Tally(), Tally(), Tally()
     for problem in problems(seed, count):

@@ -42,12 +42,10 @@ def judged(directory: Path) -> int:
 
 
 def far_enough(process: "subprocess.Popen[bytes]", directory: Path, count: int) -> bool:
-    """Whether so many answers are judged, or the run is over."""
     return process.poll() is not None or judged(directory) >= count
 
 
 def wait_until(condition: object) -> None:
-    """Until a function says yes."""
     end = time.monotonic() + PATIENCE
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end, "nothing happened"
@@ -56,7 +54,6 @@ def wait_until(condition: object) -> None:
 
 @contextmanager
 def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that does not outlive the test."""
     try:
         yield process
     finally:
@@ -68,7 +65,6 @@ def ended(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[byte
 def started(
     module: str, *words: str, where: Path, env: Mapping[str, str] = os.environ
 ) -> "subprocess.Popen[bytes]":
-    """A program of Dask's, quiet, as a group of its own."""
     return subprocess.Popen(
         [sys.executable, "-m", module, *words],
         stdout=subprocess.DEVNULL,
@@ -84,7 +80,6 @@ def started(
 
 @contextmanager
 def cluster(where: Path) -> Iterator[str]:
-    """The address of a scheduler."""
     file = where / "scheduler.json"
     words = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     with ended(started("distributed.cli.dask_scheduler", *words, where=where)):

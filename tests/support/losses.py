@@ -29,7 +29,6 @@ SIZES = (
 
 
 def drawn(loss: Loss, sizes: Mapping[str, int], seed: int) -> dict[str, Any]:
-    """Numbers for the inputs."""
     rng = np.random.default_rng(seed)
     found = {}
     for name, sized in loss.inputs.items():

@@ -18,7 +18,6 @@ FAULTS = [(name, tuple(fault)) for name, net in NETS.items() for fault in net["f
 
 
 def drawn(shapes: str) -> dict[str, Any]:
-    """Inputs of these shapes, always the same numbers."""
     rng, inputs = np.random.default_rng(7), {}
     for name, *sizes in map(str.split, shapes.split(",")):
         rows = sizes[0] == "%"
@@ -28,7 +27,6 @@ def drawn(shapes: str) -> dict[str, Any]:
 
 
 def by_hand(name: str, fault: Fault | None = None) -> dict[str, Any]:
-    """The gradients that the backward pass gives, with a fault in it."""
     net = NETS[name]
     inputs = drawn(net["shapes"])
     space = {**vars(np), **inputs}
@@ -38,7 +36,6 @@ def by_hand(name: str, fault: Fault | None = None) -> dict[str, Any]:
 
 @cache
 def prepared_of(name: str) -> Prepared:
-    """The net at its point with every mistake made in it."""
     inputs = drawn(NETS[name]["shapes"])
     return prepare([case(NETS[name]["program"].strip(), inputs, tuple(by_hand(name)))])
 

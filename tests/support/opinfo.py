@@ -47,8 +47,6 @@ PREFIXES = {"nn.functional": "F.", "linalg": "torch.linalg.", "special": "torch.
 
 @dataclass
 class Tally:
-    """What became of the samples of one entry by one door."""
-
     equal: int = 0
     refused: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -56,7 +54,6 @@ class Tally:
 
 
 def entries() -> Iterator[Any]:
-    """The entries of PyTorch's table that take float64."""
     table = importlib.import_module("torch.testing._internal.common_methods_invocations")
     for entry in table.op_db:
         if torch.float64 in entry.dtypes and not entry.name.startswith("_"):
@@ -64,7 +61,6 @@ def entries() -> Iterator[Any]:
 
 
 def label(entry: Any) -> str:
-    """An entry's name, with the variant of its samples."""
     variant = entry.variant_test_name
     return entry.name + (f" ({variant})" if variant else "")
 
@@ -83,7 +79,6 @@ def ours(name: str) -> Callable[..., Any] | None:
 
 
 def samples(entry: Any) -> list[Any]:
-    """Samples with small real arguments, leaves among them."""
     torch.manual_seed(0)
     kept = []
     try:
@@ -99,7 +94,6 @@ def samples(entry: Any) -> list[Any]:
 
 
 def tensors_of(sample: Any) -> list[torch.Tensor]:
-    """PyTorch's tensors among the arguments of a sample, in their order."""
     found: list[torch.Tensor] = []
 
     def collect(value: Any) -> None:
@@ -128,7 +122,6 @@ def converted(value: Any, leaves: dict[int, Tensor]) -> Any:
 
 
 def numbers(made: Any) -> list[Any]:
-    """The arrays of a result, in their order."""
     if isinstance(made, list | tuple):
         return [each for part in made for each in numbers(part)]
     if isinstance(made, torch.Tensor | Tensor | np.ndarray | float | int | bool | np.generic):
@@ -137,7 +130,6 @@ def numbers(made: Any) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """A result of either library as a NumPy array."""
     return np.asarray(_detached(value))
 
 
@@ -148,7 +140,6 @@ def _detached(value: Any) -> Any:
 
 
 def near(mine: Any, hers: Any) -> bool:
-    """Equal in shape, and in numbers up to the tolerance of the largest."""
     mine, hers = plain(mine), plain(hers)
     if mine.shape != hers.shape:
         return False
@@ -158,7 +149,6 @@ def near(mine: Any, hers: Any) -> bool:
 
 
 def theirs(entry: Any, sample: Any) -> Any:
-    """PyTorch's answer."""
     return entry.op(sample.input, *sample.args, **sample.kwargs)
 
 
@@ -216,7 +206,6 @@ def _shown(value: Any) -> str:
 
 
 def by_function(entry: Any, sample: Any) -> tuple[Any, dict[int, Tensor]]:
-    """Our function on the sample."""
     leaves: dict[int, Tensor] = {}
     x, args = converted(sample.input, leaves), converted(list(sample.args), leaves)
     kwargs = {name: converted(value, leaves) for name, value in sample.kwargs.items()}
@@ -228,7 +217,6 @@ def by_function(entry: Any, sample: Any) -> tuple[Any, dict[int, Tensor]]:
 
 
 def by_method(entry: Any, sample: Any) -> tuple[Any, dict[int, Tensor]]:
-    """The tensor's method on the sample."""
     leaves: dict[int, Tensor] = {}
     x, args = converted(sample.input, leaves), converted(list(sample.args), leaves)
     kwargs = {name: converted(value, leaves) for name, value in sample.kwargs.items()}
@@ -271,7 +259,6 @@ DOORS = {"function": by_function, "method": by_method, "text": by_text}
 
 
 def tally(entry: Any, door: str, most: int = MOST) -> Tally:
-    """An entry's samples by one door."""
     found = Tally()
     for sample in samples(entry)[:most]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -20,7 +20,6 @@ Snippet = Callable[[Any], Any]
 
 @contextmanager
 def double() -> Iterator[None]:
-    """PyTorch with float64 as its default dtype, and every warning each time."""
     before, always = torch.get_default_dtype(), torch.is_warn_always_enabled()
     torch.set_default_dtype(torch.float64)
     torch.set_warn_always(True)
@@ -36,14 +35,12 @@ def _leaf(m: Any) -> Callable[..., Any]:
 
 
 def ours() -> Any:
-    """The engine, under the names that snippets use."""
     m = SimpleNamespace(**{name: getattr(engine, name) for name in engine.__all__})
     m.leaf, m.float32, m.float64 = _leaf(m), np.float32, np.float64
     return m
 
 
 def theirs() -> Any:
-    """PyTorch, under the same names."""
     m = SimpleNamespace(
         tensor=torch.tensor,
         grad=torch.autograd.grad,
@@ -71,7 +68,6 @@ def of(*data: Any) -> Callable[[Callable[..., Any]], Snippet]:
 
 
 def made(m: Any, forward: Any, backward: Any = None, **named: Any) -> Any:
-    """A Function class named Fn of the given static methods."""
     members = {"forward": forward, "backward": backward, **named}
     statics = {name: staticmethod(f) for name, f in members.items() if f is not None}
     return type("Fn", (m.Function,), statics)
@@ -108,7 +104,6 @@ def cleaned(words: str) -> str:
 
 
 def same(snippet: Snippet) -> None:
-    """Assert that PyTorch and the engine tell the same of a snippet."""
     with double():
         expected = told(snippet, theirs())
     mine = told(snippet, ours())

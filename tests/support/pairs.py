@@ -97,7 +97,6 @@ def pairs(count: int, seed: int = 0) -> Iterator[Pair]:
 
 @lru_cache(maxsize=4096)
 def typed(expr: sympy.Expr) -> str:
-    """The expression as Python and students write it."""
     return re.sub(r"\bE\b", "e", re.sub(r"\bAbs\b", "abs", sympy.sstr(expr)))
 
 
@@ -172,14 +171,12 @@ def _attempt(rewrite: Callable[[sympy.Expr], sympy.Expr], expr: sympy.Expr) -> s
 
 
 def _changed(expr: sympy.Expr, rng: random.Random) -> sympy.Expr:
-    """One node of the tree, replaced by something near to it."""
     nodes = [node for node in sympy.preorder_traversal(expr) if _swaps(node, rng)]
     node = rng.choice(nodes)
     return expr.xreplace({node: rng.choice(_swaps(node, rng))})
 
 
 def _swaps(node: sympy.Basic, rng: random.Random) -> list[sympy.Expr]:
-    """What might stand in a node's place by mistake."""
     if node.is_Integer:
         return [node + 1, node - 1, -node]
     if node.is_Rational:
@@ -210,7 +207,6 @@ def _compiled(expr: sympy.Expr) -> Callable[[mpmath.mpf], mpmath.mpf]:
 
 
 def _value(expr: sympy.Expr, x: mpmath.mpf) -> mpmath.mpf | None:
-    """The real value at a point, None where there is none."""
     try:
         with mpmath.workdps(DIGITS):
             found = mpmath.mpmathify(_compiled(expr)(x))

@@ -28,34 +28,28 @@ ask: {norms: recorded.norm}
 
 
 def problem(text: str) -> Problem:
-    """The only problem of a text."""
     return load_text(text).problems[0]
 
 
 def recorded(text: str) -> dict[str, Series]:
-    """The recorded series of a problem, by name."""
     return {each.name: each for each in series_of(run_and_judge(problem(text)))}
 
 
 def traced(text: str, name: str) -> tuple[str, ...]:
-    """What stands on the picture of one recorded series."""
     svg = ET.fromstring(trace_svg("p", recorded(text)[name]))
     return tuple(t.text or "" for t in svg.iter(f"{SVG}text"))
 
 
 def solved(program: str, inputs: str) -> tuple[Case, Verdict]:
-    """A program at its point, and the verdict there."""
     found = problem(f"id: p\ninputs: {inputs}\nprogram: {program}")
     case = found.case(given_point(found))
     return case, consult(case)
 
 
 def differences(program: str, inputs: str, part: str = "x") -> Differences:
-    """The picture of one part of a program."""
     return differences_of(*solved(program, inputs), part)
 
 
 def graph(text: str) -> Graph:
-    """The picture of a problem's tape."""
     found = problem(text)
     return graph_of(found.id, found.case(given_point(found)), found.program)

@@ -50,7 +50,6 @@ QUICK = QueueLimits(quick=0.3, slow=0.6)
 
 
 def course(text: str = COURSE) -> Course:
-    """The course of one set."""
     return Course.of([load_text(text.encode(), "course.yaml")])
 
 
@@ -58,7 +57,6 @@ def course(text: str = COURSE) -> Course:
 def served(
     directory: Path | None = None, text: str = COURSE, limits: QueueLimits = QUICK, **settings: Any
 ) -> Iterator[TestClient]:
-    """A client of a server that runs as long as the block."""
     found = course(text)
     queue = Queue(found.askings, processes=1, limits=limits)
     app = application(Practice(found, queue, Settings(directory, **settings)))

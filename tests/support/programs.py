@@ -53,30 +53,25 @@ ask: {loop: {form: program, read: "[recorded.g, w]"}}
 
 @cache
 def ready(text: str) -> Key:
-    """The key to a shipped problem, by its id, or to the one of a YAML text."""
     return prepared(SHIPPED[text]) if text in SHIPPED else key(load_text(text).problems[0])
 
 
 def judged(problem: str, program: Any) -> Judgement:
-    """A program as the answer to the first part of a problem."""
     prepared = ready(problem)
     return judge(prepared, prepared.problem.parts[0], program)
 
 
 def ids(found: Judgement) -> list[str]:
-    """The mistakes that are named."""
     return [h.mistake.id for h in found.diagnosis.hypotheses] if found.diagnosis else []
 
 
 def asking(program: str, read: str, inputs: str = "{w: [1.0, -2.0]}") -> str:
-    """A problem whose answer is a program."""
     indented = "".join(f"  {line}\n" for line in program.splitlines())
     asked = f'ask: {{loop: {{form: program, read: "{read}"}}}}\n'
     return f"id: asking\ninputs: {inputs}\nprogram: |\n{indented}{asked}"
 
 
 def loop(*body: str, head: str = "", turns: str = "for step in range(4):") -> str:
-    """A training loop around some lines."""
     indented = [f"    {part}" for line in body for part in line.split("\n")]
     return "\n".join([*head.splitlines(), turns, *indented, ""])
 
@@ -87,7 +82,6 @@ SGD = "opt = SGD([w], lr=0.01)"
 
 
 def flat(value: Any) -> list[float]:
-    """All numbers in tensors and arrays inside lists."""
     if isinstance(value, list):
         return [number for each in value for number in flat(each)]
     return np.ravel(value.detach() if hasattr(value, "detach") else value).tolist()
@@ -101,7 +95,6 @@ def copying() -> str:
 
 
 def batch(tmp_path: Path, problem: str, answers: dict[str, Any], *options: str) -> Any:
-    """The command, on one answer file a student."""
     (tmp_path / "set.yaml").write_text(problem)
     for student, program in answers.items():
         name = load_text(problem).problems[0].id

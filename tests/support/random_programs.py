@@ -35,14 +35,12 @@ class Program:
     steps: list[Step] = field(default_factory=list)
 
     def __call__(self, *inputs: Any) -> Any:
-        """Run every step; the value is the last."""
         values = list(inputs)
         for _, f, operands in self.steps:
             values.append(f(*(values[k] for k in operands)))
         return values[-1]
 
     def __repr__(self) -> str:
-        """Every step as a line of the program."""
         lines = [f"v{self.count + n} = {name}({', '.join(f'v{k}' for k in operands)})"
                  for n, (name, _, operands) in enumerate(self.steps)]  # fmt: skip
         return "; ".join(lines)
@@ -83,7 +81,6 @@ def _tried(step: Step, values: list[Any]) -> Any:
 
 
 def _step(rng: Rng, values: list[Any]) -> Step:
-    """A random step on random earlier values, the latest likeliest."""
     return FORMS[rng.integers(len(FORMS))](rng, values)
 
 

@@ -48,7 +48,6 @@ def program(row: Op, doors: Mapping[str, Any] = TABLE | NUMPYS) -> Case:
 
 
 def shown(row: Op, example: Example, doors: Mapping[str, Any], rng: np.random.Generator) -> Case:
-    """An example of a row, at numbers inside the domain."""
     shapes = {n: v for n, v in example.inputs.items() if isinstance(v, tuple)}
     fixed = {n: np.array(v) for n, v in example.inputs.items() if not isinstance(v, tuple)}
     code = compile(example.text, row.name, "eval")
@@ -63,7 +62,6 @@ def shown(row: Op, example: Example, doors: Mapping[str, Any], rng: np.random.Ge
 
 
 def inside(rng: np.random.Generator, row: Op, position: int, shape: tuple[int, ...]) -> Any:
-    """Generic numbers inside the domain of one operand."""
     domain = row.domain
     if isinstance(domain[0], tuple):
         domain = domain[position] if position < len(domain) else (-np.inf, np.inf)
@@ -76,5 +74,4 @@ def inside(rng: np.random.Generator, row: Op, position: int, shape: tuple[int, .
 
 
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Numbers of both signs, none near zero."""
     return rng.uniform(0.3, 1.4, shape) * rng.choice([-1.0, 1.0], shape)

@@ -50,7 +50,6 @@ def gelu(x: float) -> float:
 
 
 def gelu_slope(x: mpf) -> mpf:
-    """The normal distribution plus x times its density."""
     return mpmath.ncdf(x) + x * mpmath.npdf(x)
 
 
@@ -69,7 +68,6 @@ def versine(x: float) -> float:
 
 
 def versine_slope(x: mpf) -> mpf:
-    """By the quotient rule."""
     return mpmath.sin(x) / x**2 - 2 * (1 - mpmath.cos(x)) / x**3
 
 
@@ -120,17 +118,14 @@ BROKEN = [
 
 
 def true_slope(truth: Truth, x: float) -> mpf:
-    """The truth of a case in 60 digits."""
     with mp.workdps(60):
         return mpf(truth(mpf(x)))
 
 
 def covered(slope: Scanned, truth: mpf) -> bool:
-    """Whether the bar reaches the truth."""
     with mp.workdps(60):
         return bool(abs(mpf(slope.value) - truth) <= slope.error)
 
 
 def named(case: Case | Broken) -> str:
-    """The name pytest shows for a case."""
     return case.name

@@ -33,7 +33,6 @@ TENSORS = {name: net(**texts) for name, texts in FILE["tensors"].items()}
 
 
 def mlp(batch: int) -> Net:
-    """A perceptron 4-5-3 with one output."""
     program = "h = tanh(X @ W1 + b1)\nk = tanh(h @ W2 + b2)\np = k @ W3 + b3\nmean((p - t)**2)"
     shapes = f"X {batch} 4, W1 4 5, b1 5, W2 5 3, b2 3, W3 3 1, b3 1, t {batch} 1"
     return net(program, shapes, "W1 b1 W2 b2 W3 b3")
@@ -83,7 +82,6 @@ def case(
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """The free single-letter names of a program, as inputs."""
     found = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     return tuple(sorted(found - set(SPELLINGS) - set(CONSTANTS)))
 
@@ -106,7 +104,6 @@ def drawn(
 
 
 def evaluated(text: str, inputs: Mapping[str, Any]) -> Any:
-    """An answer's formula in NumPy's spelling, at the inputs."""
     plain = {name: row.function for name, row in SPELLINGS.items()}
     space = {**plain, **CONSTANTS, **{name: v[()] for name, v in inputs.items()}}
     return np.asarray(eval(text, space), dtype=float)

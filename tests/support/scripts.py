@@ -25,7 +25,6 @@ DRAWN = {"buffer_5_accumulate"}
 
 
 def scripts_of(file: Path) -> dict[str, str]:
-    """The scripts of a page, by their headings."""
     found = re.findall(r"^## ([^\n]*)\n\n```python\n(.*?)^```$", file.read_text(), re.M | re.S)
     return dict(found)
 
@@ -34,7 +33,6 @@ LESSONS = scripts_of(Path(__file__).parents[1] / "scripts" / "lessons.md")
 
 
 def numbers(text: str) -> list[str | float]:
-    """The numbers, truth values and names of nodes in a text, in order."""
     text = SIZE.sub(r"(\1)", re.sub(r" at 0x[0-9a-f]+|dtype=torch\.float32|float32", "", text))
     return [each if each[0].isalpha() else float(each) for each in TOLD.findall(text)]
 
@@ -67,12 +65,10 @@ def shown(text: str, name: str) -> tuple[str, str]:
 
 
 def ran(file: Path, *options: str) -> Outcome:
-    """Exit code, standard output, standard error."""
     return _ran_each({"only": (str(file), *options)})["only"]
 
 
 def solved(texts: Mapping[str, str], home: Path) -> dict[str, Outcome]:
-    """What `solve --json` says of each of several scripts, written into a folder."""
     files = {name: home / f"{k}.py" for k, name in enumerate(texts)}
     for name, file in files.items():
         file.write_text(texts[name])

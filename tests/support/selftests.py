@@ -8,7 +8,6 @@ from gradcheck.problem import Problem, ProblemSet
 
 
 def self_test(problem_set: ProblemSet) -> list[Fault]:
-    """The self-tests of a set that do not come out; a problem with entries needs a key."""
     return [fault for problem in problem_set.problems for fault in _of(problem)]
 
 

@@ -23,13 +23,11 @@ def accepted(names: str) -> str:
 
 
 def replaced(text: str, old: str, new: str) -> str:
-    """A text with another one at one place (everywhere that it stands)."""
     assert old in text, old
     return text.replace(old, new)
 
 
 def slipped(name: str, old: str, new: str) -> Callable[..., Any]:
-    """The backward of a layer with a slip in its text."""
     backward = layers.LAYERS[name][1]
     text = replaced(inspect.getsource(backward), old, new)
     file = f"<slip {next(NUMBERS)}>"

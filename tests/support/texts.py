@@ -15,14 +15,12 @@ from gradcheck.texts.forms import record_run, write_texts
 
 
 def problem(program: str, inputs: dict[str, Any], wrt: str) -> Problem:
-    """A problem at given numbers."""
     given = {name: np.asarray(value).tolist() for name, value in inputs.items()}
     text = {"id": "t", "inputs": given, "program": program, "wrt": wrt.split()}
     return load_text(yaml.safe_dump(text)).problems[0]
 
 
 def at(text: str, given: Problem) -> Any:
-    """The value of a text at a problem's point."""
     floats = {n: np.array(v, dtype=float)[()] for n, v in given_point(given).items()}
     names = {**given.outcome_on("float", dict(floats)).names, **floats}
     program = check_program(text, declared=tuple(names), vocabulary=VOCABULARY)

@@ -25,15 +25,11 @@ FUNCTIONS = {
 
 
 class _Floats(ast.NodeTransformer):
-    """Every number as Python's float."""
-
     def visit_Constant(self, node):
-        """Fractions too."""
         return ast.copy_location(ast.Constant(float(node.value)), node)
 
 
 def value(node, point):
-    """The value of a tree where names have the values of a point."""
     tree = ast.fix_missing_locations(_Floats().visit(copy.deepcopy(node)))
     assert {type(each) for each in ast.walk(tree)} <= KNOWN, ast.dump(tree)
     return eval(compile(tree, "tree", "eval"), {"pi": math.pi, "e": math.e, **FUNCTIONS, **point})

@@ -10,12 +10,10 @@ NAMES = ("x", "y", "a", "n", "theta", "x_1", "x2", "X", "W", "b", "y_true", "aa"
 
 
 def read(text: str, names: Collection[str] = NAMES) -> Formula:
-    """The formula in a text, with every function the reader knows."""
     return read_formula(text, names=names, functions=FUNCTIONS | FORMULAS.functions)
 
 
 def complaint(text: str, names: Collection[str] = NAMES) -> Complaint:
-    """The one complaint about a text that is refused."""
     try:
         read(text, names)
     except TextError as error:

@@ -34,8 +34,6 @@ class Fresh(NamedTuple):
 
 
 class Sized(NamedTuple):
-    """An input of some shape."""
-
     shape: tuple[int, ...]
 
 
@@ -56,7 +54,6 @@ def spellings() -> list[tuple[Collection[str], str, str]]:
 
 
 def named(inputs: str) -> Collection[str]:
-    """The inputs in a line."""
     parts = [part.partition("=") for part in inputs.split()]
     if "=" not in inputs:
         return tuple(name for name, _, _ in parts)
@@ -116,6 +113,5 @@ def fresh_answers() -> list[Fresh]:
 
 
 def lines(name: str) -> list[str]:
-    """The lines of a table; `##` is a heading."""
     text = (FOLDER / f"{name}.txt").read_text("utf-8")
     return [line for line in text.split("\n") if line and not line.startswith("## ")]

@@ -12,7 +12,6 @@ SCALES = (1e-6, 1e-3, 1e3, 1e6)
 
 
 def judged(name, seed, scale):
-    """A right backward on arguments of some size."""
     forward, backward, make = STEPS[name]
     args = make(np.random.default_rng(seed), scale)
     with np.errstate(all="ignore"):
@@ -81,7 +80,6 @@ BIG = np.random.default_rng(4).normal(size=60)
 
 
 def but_one(g):
-    """One entry of many with the other sign."""
     g = np.array(g)
     g.flat[g.size // 3] *= -1
     return g
@@ -242,7 +240,6 @@ def unstable(x):
 
 
 def unstable_slope(x, sign=-1):
-    """The slope, as it is written down."""
     return np.sin(x) / x**2 + sign * 2 * (1 - np.cos(x)) / x**3
 
 
@@ -252,7 +249,6 @@ def closed(x):
 
 
 def tanh_back(c, x):
-    """Its backward."""
     return c * (1 - np.tanh(x) ** 2)
 
 

@@ -170,8 +170,6 @@ def test_compiled_functions_are_judged_by_floats():
 
 @dataclass
 class Turned:
-    """A layer that refers to itself."""
-
     own: object = None
 
 
@@ -184,7 +182,6 @@ def test_what_refers_to_itself_is_no_endless_tree():
 
 
 def filling(x):
-    """Entry by entry."""
     out = np.zeros(x.shape)
     for i, v in enumerate(x):
         out[i] = np.tanh(v)
@@ -235,8 +232,6 @@ class Filling:
 
 
 class Inheriting(Filling):
-    """A layer whose methods stand elsewhere."""
-
     def run(self, x):
         return super().run(np.tanh(x))
 
@@ -352,7 +347,6 @@ def test_a_method_that_calls_super_runs_once():
 
 
 def cast(c, x):
-    """Casts both factors."""
     return c.astype("f") * (1 - np.tanh(x) ** 2).astype("f")
 
 
@@ -368,7 +362,6 @@ def cast_in_passing(c, x):
 
 
 def into_a_buffer(c, x):
-    """Writes into a buffer of single precision."""
     out = np.zeros_like(x, dtype=np.float32)
     out += c * (1 - np.tanh(x) ** 2)
     return out
@@ -404,7 +397,6 @@ def test_a_slip_beyond_its_precision_is_refused(slip, told):
 
 
 def buffered(x):
-    """A forward with a buffer of single precision: its sum of cubes is right to seven digits."""
     y = np.zeros(4, dtype=np.float32)
     y[:] = x * x
     return (y * x).sum()

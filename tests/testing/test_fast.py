@@ -20,7 +20,6 @@ X = np.random.default_rng(0).normal(size=100)
 
 
 def rosenbrock(x):
-    """The banana valley."""
     return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
 
@@ -82,7 +81,6 @@ def test_the_stated_power_is_there(n, tries, dtype):
 
 @cache
 def by_balls():
-    """Of 200 random programs those that balls answer, and their answers."""
     asked = [random_case(seed)[1] for seed in range(200)]
     with np.errstate(all="ignore"):
         found = [(each, differences(each)) for each in asked]

@@ -13,13 +13,10 @@ X = np.random.default_rng(0).normal(size=(4, 3))
 
 @pytest.fixture
 def torch():
-    """PyTorch, or a test that is not run."""
     return pytest.importorskip("torch")
 
 
 def function_of(torch, forward, backward):
-    """An `autograd.Function` that keeps its arguments, of its forward and backward."""
-
     class Own(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, *more):
@@ -152,13 +149,11 @@ def test_values_and_arguments_in_trees(torch):
 
 @pytest.fixture
 def jax():
-    """JAX, or a test that is not run."""
     return pytest.importorskip("jax", reason="JAX IS NOT INSTALLED")
 
 
 @pytest.fixture
 def sines(jax):
-    """Functions of JAX whose gradient is right, each with its arguments."""
     jnp = importlib.import_module("jax.numpy")
     total = jax.jit(lambda x: jnp.sum(jnp.sin(x)))
     two = jax.jit(lambda p: jnp.sum(p[0] @ p[1]["b"]))
@@ -238,8 +233,6 @@ def test_rules_and_keys_of_jax(jax):
 
 
 def lessons_of_torch(torch):
-    """Functions as PyTorch's own pages write them, each with its arguments."""
-
     class Scaled(torch.autograd.Function):
         @staticmethod
         def forward(x, constant):

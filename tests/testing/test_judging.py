@@ -17,12 +17,10 @@ SEEDS = 60
 
 
 def several(came):
-    """Gradients as a tuple."""
     return came if isinstance(came, tuple) else (came,)
 
 
 def has_numbers(forward, backward, args):
-    """Whether there is a number everywhere, so that it can be judged."""
     with np.errstate(all="ignore"):
         value = np.asarray(forward(*args))
         came = several(backward(np.ones_like(value)[()], *args))
@@ -49,25 +47,21 @@ SAMPLE = list(SLIPS)[::12]
 
 
 def repeated(x, scale):
-    """The second row once more the first."""
     x[1] = x[0]
     return x
 
 
 def zero_row(x, scale):
-    """What padding leaves."""
     x[-1] = 0
     return x
 
 
 def rank_one(x, scale):
-    """Rows that are multiples of one another."""
     rows = x.reshape(len(x), -1)
     return np.outer(rows[:, 0], rows[0] / scale).reshape(x.shape) if x.ndim > 1 else x
 
 
 def tied(x, scale):
-    """Whole numbers, many of them alike."""
     return np.round(x / scale) * scale
 
 
@@ -75,7 +69,6 @@ SPECIAL = (lambda x, scale: x, repeated, zero_row, rank_one, tied)
 
 
 def judged_as_a_layer(name, seed, scale, kind):
-    """Whether it passes."""
     forward, backward, make = LAYERS[name]
     first, *rest = make(np.random.default_rng(seed), scale)
     args = [a.astype(kind) for a in (SPECIAL[seed % len(SPECIAL)](first, scale), *rest)]
@@ -138,12 +131,10 @@ CASES = [(name, scale) for name in EXTREMES for scale in SCALES]
 
 
 def slipped(name):
-    """The backward with its slip."""
     return lambda c, *args: EXTREMES[name][1](c, *args, SLIP)
 
 
 def visible(name, args, seed):
-    """Whether the slip changes the gradient at these arguments."""
     forward, backward, _ = EXTREMES[name]
     c = np.random.default_rng(seed).choice([-1.0, 1.0], np.shape(forward(*args)))
     both = several(backward(c, *args)), several(slipped(name)(c, *args))
@@ -154,7 +145,6 @@ def visible(name, args, seed):
 
 
 def judged(name, scale, seed):
-    """The right one passes, and the slip is caught where it can be seen."""
     forward, backward, make = EXTREMES[name]
     args = make(np.random.default_rng(seed), scale)
     if not has_numbers(forward, backward, args):
@@ -187,7 +177,6 @@ def test_extremes_at_every_seed(name, scale):
 
 
 def passes_or_is_open(forward, backward, args, seed):
-    """Whether a right pair is not accused."""
     try:
         return assert_vjp(forward, backward, *args, seed=seed).ok
     except GradientError as error:

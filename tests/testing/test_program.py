@@ -16,27 +16,21 @@ V = np.array([0.3, -1.2, 0.7])
 
 @dataclass
 class Weights:
-    """The weights of a layer, and its name."""
-
     w: np.ndarray
     b: np.ndarray
     name: str = "dense"
 
 
 def dense(x, w, b):
-    """A dense layer."""
     return np.tanh(x @ w + b)
 
 
 def dense_back(c, x, w, b):
-    """Its backward."""
     d = c * (1 - dense(x, w, b) ** 2)
     return d @ w.T, x.T @ d, d.sum(0)
 
 
 def tree_back(arranged):
-    """Its backward, with the weights' gradients arranged as they are."""
-
     def back(c, x, p):
         leaves = list(leaves_of(p).values())
         dx, *rest = dense_back(c, x, *leaves[:2])
@@ -46,14 +40,12 @@ def tree_back(arranged):
 
 
 def cell(x, h, c):
-    """One step of a cell: two outputs and a cache."""
     f = 1 / (1 + np.exp(-(x + h)))
     n = f * c + np.tanh(x)
     return f * np.tanh(n), n, (x, h, c, f, n)
 
 
 def cell_back(dh, dc, cache):
-    """Its backward."""
     x, _, c, f, n = cache
     dn = dc + dh * f * (1 - np.tanh(n) ** 2)
     df = dh * np.tanh(n) + dn * c
@@ -62,7 +54,6 @@ def cell_back(dh, dc, cache):
 
 
 def both(x):
-    """Two outputs of one shape."""
     return np.sin(x), x**2
 
 
@@ -72,12 +63,10 @@ def conv(x, w, conv_param):
 
 
 def matmul(x, w):
-    """Two arguments."""
     return x @ w
 
 
 def cached(x, w):
-    """The value, and what backward needs."""
     return x @ w, (x, w)
 
 
@@ -140,8 +129,6 @@ def test_calls_as_they_are_written(name):
 
 
 class Layer:
-    """A dense layer that keeps what it needs, and adds to its gradients."""
-
     def __init__(self):
         self.params = {"W": W.copy(), "b": B.copy(), "mean": np.zeros(2)}
         self.grads = {}

@@ -18,7 +18,6 @@ SQUARE = RNG.normal(size=(2, 3, 3))
 
 
 def linear(x, w, b):
-    """A layer."""
     return np.tanh(x @ w + b)
 
 
@@ -30,7 +29,6 @@ def wrong_linear(c, x, w, b):
 
 
 def closed():
-    """A backward that is closed over what it reads."""
     scale = 3.0
 
     def backward(c, x):
@@ -46,34 +44,28 @@ def slip_in_one_of_two(g, x, w):
 
 
 def softmax(x):
-    """Rows that sum to one."""
     e = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return e / np.sum(e, axis=-1, keepdims=True)
 
 
 def softmax_back(g, x):
-    """It is y (g - sum(g y))."""
     y = softmax(x)
     return y * (g - np.sum(g, axis=-1, keepdims=True))
 
 
 def ignoring(g, x):
-    """Forgets the cotangent."""
     return 1 - np.tanh(x) ** 2
 
 
 def tanh_slope(y):
-    """Wrong."""
     return 1 - y
 
 
 def tanh_back(g, x):
-    """Right, but for what it calls."""
     return g * tanh_slope(np.tanh(x))
 
 
 def halved(x):
-    """As often as it takes."""
     while np.max(np.abs(x)) > 0.25:
         x = x / 2
     return x
@@ -139,7 +131,6 @@ class Activation:
 
 
 def of(layer):
-    """Its methods, the backward inside the words of a test."""
     return layer.forward, lambda c, x: layer.backward(c)
 
 
@@ -211,7 +202,6 @@ def test_the_first_line_says_all():
 
 
 def reflected(vs, x):
-    """Householder's."""
     for v in vs:
         x = x - 2 * v * (v @ x) / (v @ v)
     return x
@@ -251,8 +241,6 @@ def test_a_loop_over_what_it_adds_to_ends(forward, backward, args):
 
 
 class Square(Function):
-    """A user's own function whose backward lacks a factor of two."""
-
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -308,7 +296,6 @@ PICKED, LABELS = np.arange(5), np.array([0, 3, 1, 1, 2])
 
 
 def margins(x):
-    """A hinge of rows."""
     loss = np.maximum(0, x - x[PICKED, LABELS][:, None] + 1)
     return np.sum(np.where(np.arange(4) == LABELS[:, None], 0, loss)) / len(x)
 
@@ -381,7 +368,6 @@ class Logistic:
 
 @pytest.fixture
 def homework(tmp_path, monkeypatch):
-    """A module in a file of its own, as a test imports what it tests."""
     (tmp_path / "homework_of_ada.py").write_text(HOMEWORK)
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module("homework_of_ada")
@@ -390,7 +376,6 @@ def homework(tmp_path, monkeypatch):
 
 
 def repaired(forward, backward, *args):
-    """What a failing assertion says first, and its repair."""
     with pytest.raises(GradientError) as raised:
         assert_vjp(forward, backward, *args)
     return str(raised.value).splitlines()[:4]

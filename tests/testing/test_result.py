@@ -42,27 +42,20 @@ def test_the_repr_is_a_report():
 
 
 class Square(Function):
-    """x² with its own backward."""
-
     @staticmethod
     def forward(ctx, x):
-        """Keep x for the backward pass."""
         ctx.save_for_backward(x)
         return x**2
 
     @staticmethod
     def backward(ctx, g):
-        """2 x g."""
         (x,) = ctx.saved_tensors
         return 2 * x * g
 
 
 class HalfSquare(Square):
-    """The factor forgotten."""
-
     @staticmethod
     def backward(ctx, g):
-        """X g: wrong."""
         (x,) = ctx.saved_tensors
         return x * g
 

@@ -13,8 +13,6 @@ torch = pytest.importorskip("torch")
 
 
 def reduced(function: Any) -> Any:
-    """A reduction with NumPy's words."""
-
     def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         return function(x) if axis is None else function(x, dim=axis, keepdim=keepdims)
 
@@ -43,7 +41,6 @@ WORDS = {
 
 
 def gradients(loss: Loss, numbers: dict[str, np.ndarray]) -> dict[str, Any]:
-    """PyTorch's gradient by every input that is asked for; the programs are our own texts."""
     leaves = {
         name: torch.tensor(value, dtype=torch.float64, requires_grad=True)
         for name, value in numbers.items()

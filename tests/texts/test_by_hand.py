@@ -17,7 +17,6 @@ PROGRAM, BY_HAND = TABLE["program"], TABLE["by hand"]
 
 @pytest.fixture(scope="module")
 def chain() -> dict[str, str]:
-    """The chain rule from the loss down, name by name."""
     (made,) = load_text(PROGRAM).problems
     return {stage.name: stage.text for stage in derive(made, given_point(made)).backward}
 

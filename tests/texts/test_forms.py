@@ -28,7 +28,6 @@ WITHOUT = {
 
 
 def both(loss: Loss) -> tuple[Problem, Problem]:
-    """A loss at two sizes."""
     here, there = (
         problem(loss.program, drawn(loss, sizes, seed), loss.wrt)
         for seed, sizes in enumerate(SIZES)

@@ -20,7 +20,6 @@ BY_HAND = yaml.safe_load(Path(__file__).with_name("paths.yaml").read_text())
 
 
 def found(program: str, **at: float) -> dict[str, PathForm]:
-    """The derivatives of a program at a point."""
     lines = "\n".join(f"    {line}" for line in program.splitlines())
     given = ", ".join(f"{name}: {value}" for name, value in at.items())
     text = f"id: t\ninputs: {{{given}}}\nprogram: |\n{lines}\n"
@@ -30,7 +29,6 @@ def found(program: str, **at: float) -> dict[str, PathForm]:
 
 
 def shown(form: PathForm, *, signs: bool = False) -> str:
-    """A derivative as it is printed, in a pipe or on a terminal."""
     out = io.StringIO()
     Console(file=out, width=200, force_terminal=signs, no_color=True, highlight=False).print(
         FormulaLine("d/dx", form)

@@ -12,14 +12,12 @@ GIVEN = f"{{X: {{value: {X}, requires_grad: false}}, W: [0.5, -1.0], x: [1.0, 2.
 
 
 def asked(program: str, **more: object) -> Problem:
-    """A problem of that program on X, W and x."""
     body = program.replace("\n", "\n  ")
     rest = "".join(f"{name}: {value}\n" for name, value in more.items())
     return load_text(f"id: t\ninputs: {GIVEN}\n{rest}program: |\n  {body}\n").problems[0]
 
 
 def walked(problem: Problem) -> Steps:
-    """The derivation at the given point."""
     return derive(problem, given_point(problem))
 
 

@@ -30,7 +30,6 @@ for step in range(2):
 
 
 def problem(program: str, ask: str = "{tracked: w.requires_grad}", w: Any = 0.5) -> Problem:
-    """A program in one number w."""
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     text = f"id: p\ninputs: {{w: {w}}}\nprogram: |\n{lines}\nask: {ask}\n"
     return load_text(text).problems[0]
@@ -38,7 +37,6 @@ def problem(program: str, ask: str = "{tracked: w.requires_grad}", w: Any = 0.5)
 
 @contextmanager
 def falsified(op: str, cell: str, wrong: Any) -> Iterator[None]:
-    """Another cell in the row of an op."""
     right = getattr(TABLE[op], cell)
     object.__setattr__(TABLE[op], cell, wrong)
     try:

@@ -14,7 +14,6 @@ FACTS, ERRORS = TABLE["facts"], TABLE["errors"]
 
 
 def solved(tmp_path: Path, program: str, asked: str) -> tuple[int, str]:
-    """The exit code of `gradcheck solve --json` on a file with this program, and what it says."""
     text = {"id": "fact", "inputs": {"x": 2.0}, "program": program, "ask": {"answer": asked}}
     path = tmp_path / "fact.json"
     path.write_text(json.dumps(text))

@@ -43,7 +43,6 @@ for k in range({n}):
 
 
 def asking(program: str, *asked: str) -> Reference:
-    """A program in w = [1, -2], and what it is asked."""
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     parts = ", ".join(f'"{each}": "{each}"' for each in asked)
     text = f"id: p\ninputs: {{w: [1.0, -2.0]}}\nprogram: |\n{lines}\nask: {{{parts}}}\n"
@@ -52,17 +51,14 @@ def asking(program: str, *asked: str) -> Reference:
 
 @cache
 def findings(program: str, *asked: str) -> tuple[Finding, ...]:
-    """The findings of such a program."""
     return blind(asking(program, *asked))
 
 
 def of(found: tuple[Finding, ...], kind: str) -> dict[tuple[str, ...], Finding]:
-    """Findings of one kind by their mistakes."""
     return {finding.ids: finding for finding in found if finding.kind == kind}
 
 
 def steps(optimizer: str, n: int = 4) -> str:
-    """So many steps of an optimizer."""
     return STEPS.format(optimizer=optimizer, n=n)
 
 
@@ -169,7 +165,6 @@ def test_mistakes_made_on_purpose_are_named(name: str) -> None:
 
 
 def torchs(optimizer: str, scale: float = 1.0, clearing: bool = True, **settings: float) -> Any:
-    """Four steps by PyTorch: where w went."""
     torch = pytest.importorskip("torch")
     w = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
     opt = getattr(torch.optim, optimizer)([w], **settings)
@@ -202,7 +197,6 @@ def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam() -> None:
 
 
 def prepared_path(optimizer: str, mistake: str) -> Any:
-    """Where w goes in our replay of a mistake."""
     asked = asking(steps(optimizer), "recorded.w", "recorded.norm")
     made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.scope == EVERYWHERE)
     return next(made).values["recorded.w"]

@@ -46,12 +46,10 @@ ask: {norms: recorded.norm}
 
 @cache
 def ready(name: str) -> Key:
-    """A shipped problem's key."""
     return prepared(SHIPPED[name])
 
 
 def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, ...]]:
-    """The verdict on an answer, the mistakes named, and what else is said."""
     judged = judge(key_, key_.problem.part(part), answer)
     assert judged.diagnosis is None or judged.verdict == "wrong"
     found = judged.diagnosis

@@ -16,7 +16,6 @@ from tests.support.backward_form import both_keys, expressions
 
 
 def ready(program: str, ask: str, inputs: str) -> Key:
-    """The key to a program that is asked something at its end."""
     indented = "".join(f"  {line}\n" for line in program.splitlines())
     return key(
         load_text(f"id: q\ninputs: {inputs}\nprogram: |\n{indented}ask: {ask}\n").problems[0]
@@ -24,14 +23,12 @@ def ready(program: str, ask: str, inputs: str) -> Key:
 
 
 def answered(found: Key, answer: object, part: str | None = None, **how: bool) -> Judgement:
-    """An answer to a part, or to the only one."""
     named = found.problem.parts[0] if part is None else found.problem.part(part)
     assert named is not None
     return judge(found, named, answer, **how)
 
 
 def ids(found: Judgement) -> set[str]:
-    """The mistakes that are named."""
     hypotheses = found.diagnosis.hypotheses if found.diagnosis else ()
     return {id for hypothesis in hypotheses for id in hypothesis.ids}
 
@@ -78,12 +75,10 @@ def test_the_backward_form_is_judged_as_the_expression(id: str, most: int | None
 
 
 def _vanishing(name: str, at: np.ndarray[Any, Any]) -> str:
-    """A function of an input that is 0 at one value."""
     return f"sum({name} - {nested(at)})" if at.shape else f"{name} - ({at.item()})"
 
 
 def nested(values: Any) -> str:
-    """An array of Fractions as nested lists of quotients."""
     if np.ndim(values):
         return "[" + ", ".join(nested(each) for each in values) + "]"
     return str(values)

@@ -22,7 +22,6 @@ MORE = scripts_of(Path(__file__).with_name("programs.md"))
 
 
 def extra(name: str) -> Problem:
-    """A program in w = [1, -2]; everything that it records is asked."""
     program = MORE[name]
     lines = "\n".join(f"  {line}" for line in program.splitlines())
     calls = re.findall(r"record\((.*)\)$", program, re.MULTILINE)
@@ -39,7 +38,6 @@ PROGRAMS: dict[str, Callable[[], Problem]] = {
 
 
 def plain(value: Any) -> Any:
-    """PyTorch's answer as ours are kept."""
     if isinstance(value, torch.Size):
         return tuple(value)
     if hasattr(value, "detach"):

@@ -15,7 +15,6 @@ WORDY = {"convolve", "correlate"}
 
 
 def consulted(name):
-    """The opinions on the sum of a formula's example, on numbers in the text, times an input."""
     example, rng = EXAMPLES[name], np.random.default_rng(3)
     drawn = {
         each: size if isinstance(size, list) else rng.uniform(0.1, 0.9, size).tolist()

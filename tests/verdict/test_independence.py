@@ -183,7 +183,6 @@ def test_the_pattern_names_the_cell():
 
 
 def layer(x, w, b):
-    """A layer whose bias is broadcast, and whose input is used twice."""
     h = np.tanh(x @ w + b)
     return np.sum(h * h + h) + np.sum(x * x)
 

@@ -15,7 +15,6 @@ UNDECIDED = 0.01
 
 
 def verdicts(seeds):
-    """The verdict on each seed's program, and the programs of those in dissent."""
     counts, wrong = {}, []
     with np.errstate(all="ignore"):
         for seed in seeds:

@@ -16,6 +16,5 @@ def client() -> Iterator[TestClient]:
 
 @pytest.fixture(scope="session")
 def reticent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of a server that tells the kind of a mistake and no more."""
     with served(tmp_path_factory.mktemp("reticent"), feedback="class") as found:
         yield found

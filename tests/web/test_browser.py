@@ -47,7 +47,6 @@ def visit(browser, address):
 
 
 def in_windows(page):
-    """The page in one window after another, each with its scheme."""
     for width, scheme in WINDOWS:
         page.set_viewport_size({"width": width, "height": 860})
         page.emulate_media(color_scheme=scheme)

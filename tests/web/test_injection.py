@@ -39,8 +39,6 @@ PLACES = ("/", "#", "../", "students/", "data:,")
 
 
 class _Elements(HTMLParser):
-    """The elements of a page that nobody of us has written."""
-
     def __init__(self) -> None:
         super().__init__()
         self.strange: list[str] = []

@@ -15,14 +15,12 @@ ROSTER = "student,name,email,code\nada,Ada Lovelace,ada@example.org,\nbob,Bob,,r
 
 @pytest.fixture
 def roster(tmp_path):
-    """Two students with their codes: one that was made, one that was given."""
     path = tmp_path / "roster.csv"
     path.write_text(ROSTER)
     return hand_out(read_roster(path), tmp_path)
 
 
 def code_of(directory, student):
-    """What stands beside a student in the file that is handed out."""
     with (directory / CODES).open(newline="") as file:
         return {row["student"]: row["code"] for row in csv.DictReader(file)}[student]
 

@@ -43,7 +43,6 @@ def graded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """A client of a server that keeps the answers of each student."""
     with served(tmp_path_factory.mktemp("served"), OWN) as found:
         yield found
 
