@@ -61,7 +61,11 @@ def grown(trees):
         | st.builds(
             call, st.just("where"), st.builds(compare, trees, COMPARISONS, trees), trees, trees
         )
-        | st.builds(lambda value, index: ast.Subscript(value, index, ast.Load()), trees, INDICES)
+        | st.builds(
+            lambda value, index: ast.Subscript(value, index, ast.Load()),
+            trees.filter(lambda tree: getattr(tree, "id", "") not in ("pi", "e")),
+            INDICES,
+        )
         | st.builds(lambda value: ast.Attribute(value, "T", ast.Load()), trees)
         | st.builds(summed, trees, INDEX)
     )
