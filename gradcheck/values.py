@@ -12,6 +12,8 @@ import numpy as np
 Array: TypeAlias = np.ndarray[Any, Any]
 """A plain NumPy array."""
 
+FLOAT = np.dtype(np.float64)
+
 Numbers: TypeAlias = Any
 """A number or an array of any of the four kinds: floats, tensors, balls, closed forms."""
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from gradcheck.batch.roster import NoName, Roster, student_name
-from gradcheck.documents import WrittenFloat, read_yaml
+from gradcheck.documents import STDIN, WrittenFloat, read_yaml
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
 from gradcheck.documents.yaml import BYTES
 from gradcheck.errors import Complaint, GradcheckError, TextError
@@ -36,7 +36,6 @@ ZONE = re.compile(r" (?![AP]M$)(?:[A-Z]{2,5}|(?:GMT|UTC)[-+0-9:]*)$")
 NAMING = ("student", "students", "email", "username", "login", "matrikelnummer", "name", "id")
 """Words in the headers that forms give to the column of who answered: the surest first."""
 SIGNS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
-STDIN = Path("-")
 ENDINGS = (".yaml", ".yml", ".json", ".ipynb", ".csv", ".xlsx", ".zip")
 MEMBERS = 200_000  # files in one archive: a course of 100,000 with two files each
 EXPANDED = 4_000_000_000  # bytes of all of them

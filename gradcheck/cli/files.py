@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradcheck.cli.group import MALFORMED
+from gradcheck.documents import STDIN
 from gradcheck.errors import GradcheckError
 from gradcheck.language.vocabulary import listing, nearest
 
 if TYPE_CHECKING:
     from gradcheck.problem import Problem, ProblemSet
 
-STDIN = Path("-")
 PROBLEM_ENDINGS = (".yaml", ".yml", ".json")
 
 

@@ -25,7 +25,7 @@ from gradcheck.engine.tape import (
     stand_in,
 )  # fmt: skip
 from gradcheck.ops.row import Op
-from gradcheck.values import Params, Routine, Value
+from gradcheck.values import FLOAT, Params, Routine, Value
 
 
 class State:
@@ -193,8 +193,6 @@ def record(  # noqa: PLR0917 - by position: it is called for every op
 
 
 # -- forward values ------------------------------------------------------------------------------
-
-FLOAT = np.dtype(np.float64)
 
 
 def bare(value: Value) -> Value:

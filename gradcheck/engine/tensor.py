@@ -23,7 +23,6 @@ from gradcheck.engine.backward import backward_from, register, retain, retains
 from gradcheck.engine.printing import EntryCount, show
 from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.engine.state import (
-    FLOAT,
     OPERATOR,
     State,
     bare,
@@ -42,7 +41,7 @@ from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
 from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
 from gradcheck.ops.row import Op, handler_of, pass_on
-from gradcheck.values import Params, Routine, Value
+from gradcheck.values import FLOAT, Params, Routine, Value
 
 __all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
 

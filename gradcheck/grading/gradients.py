@@ -28,7 +28,7 @@ from gradcheck.values import Value
 STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
 WIDTH = 2.0**-39
 FINE = 128  # bits for it
-FLOAT = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
+SEEN = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
 ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
 FEWEST = 3  # points at which a formula must have been compared before it is called right
 
@@ -135,7 +135,7 @@ def _words(key: Key, found: Compared) -> Iterator[str]:
         yield f"right where it has a value, but {outcome.why} where the gradient has one"
     elif outcome.kind == "different" and yours is None and outcome.why:
         yield f"{outcome.why} at any point that was tried"
-    elif usual and yours is not None and due is not None and abs(yours - due) < FLOAT * abs(due):
+    elif usual and yours is not None and due is not None and abs(yours - due) < SEEN * abs(due):
         yield ROUNDED
     elif outcome.why:
         yield outcome.why

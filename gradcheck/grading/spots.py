@@ -15,6 +15,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values
 from gradcheck.language.kinds import VOCABULARY
+from gradcheck.language.program import assigned_names
 from gradcheck.numbers.ball import arbs, balls, middle
 from gradcheck.numbers.run import precision
 from gradcheck.numbers.scalars import Scalar, Scalars
@@ -78,7 +79,7 @@ class Spot:
     @cached_property
     def named(self) -> frozenset[str]:
         """What the program calls values by."""
-        return frozenset((*assigned_names(self.problem), *gradients_named(self.problem)))
+        return frozenset((*answerable_names(self.problem), *gradients_named(self.problem)))
 
     @cached_property
     def floats(self) -> dict[str, float]:
@@ -112,14 +113,14 @@ def gradients_named(problem: Problem) -> dict[str, str]:
     """The parts that are gradients of the program's own values, by what answers call them: `dz`."""
     if not problem.made:  # of most problems, at every point of a curve
         return {}
-    taken = {*problem.inputs, *assigned_names(problem), *BY_SPELLING}
+    taken = {*problem.inputs, *answerable_names(problem), *BY_SPELLING}
     if GRADIENT in taken:  # then `dz` is a product
         return {}
     names = {f"{GRADIENT}{part}": part for part in problem.made}
     return {name: part for name, part in names.items() if name not in taken}
 
 
-def assigned_names(problem: Problem) -> Iterator[str]:
+def answerable_names(problem: Problem) -> Iterator[str]:
     """The names that a program assigns, but for those of functions and those made of gradients."""
     nodes = list(ast.walk(problem.program.tree))
     made, before = set(BACKWARD), 0
@@ -131,12 +132,11 @@ def assigned_names(problem: Problem) -> Iterator[str]:
             if targets[0] is not None and source is not None and _mentions(source, made):
                 inside = (each for target in targets for each in ast.walk(target))
                 made |= {each.id for each in inside if isinstance(each, ast.Name)}
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            function = BY_SPELLING.get(node.id, node.id) in VOCABULARY.functions
-            declared = node.id in problem.inputs and node.id not in problem.made
-            if not function and not declared and node.id not in made:
-                yield node.id
+    for name in assigned_names(problem.program.tree):
+        function = BY_SPELLING.get(name, name) in VOCABULARY.functions
+        declared = name in problem.inputs and name not in problem.made
+        if not function and not declared and name not in made:
+            yield name
 
 
 def _mentions(source: ast.AST, names: set[str]) -> bool:
@@ -150,7 +150,7 @@ def _mentions(source: ast.AST, names: set[str]) -> bool:
 
 def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
     """The shapes of the numbers that a program's names have at its end."""
-    names = frozenset(assigned_names(problem))
+    names = frozenset(answerable_names(problem))
     found: dict[str, Value] = {}
     with suppress(GradcheckError):
         if names and is_training(problem):

@@ -2,6 +2,7 @@
 
 import ast
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -89,6 +90,18 @@ def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
     plain = [node for node in tree.body if isinstance(node, ast.Assign)]
     single = [(node.targets[0], node) for node in plain if len(node.targets) == 1]
     return [(target.id, node) for target, node in single if isinstance(target, ast.Name)]
+
+
+def assigned_names(tree: ast.Module) -> dict[str, bool]:
+    """The names that a program assigns, and whether it does so once, outside of any block."""
+    stored = [
+        node.value if isinstance(node, ast.Subscript) else node  # as a whole, or entry by entry
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store)
+    ]
+    count = Counter(target.id for target in stored if isinstance(target, ast.Name))
+    plain = {name for name, _ in assignments(tree)}
+    return {name: name in plain and often == 1 for name, often in count.items()}
 
 
 def places(tree: ast.Module) -> frozenset[str]:

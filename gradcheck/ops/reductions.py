@@ -12,9 +12,8 @@ import numpy as np
 
 from gradcheck.ops.row import Composed, Op, Pull, op
 from gradcheck.ops.shapes import as_tuple
-from gradcheck.values import Call, Numbers, Routine
+from gradcheck.values import FLOAT, Call, Numbers, Routine
 
-FLOAT = np.dtype(np.float64)
 Axis = int | tuple[int, ...] | None
 Shape = tuple[int, ...]
 

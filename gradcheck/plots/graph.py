@@ -90,7 +90,7 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     used = {tape.root, *(step for node in nodes for step, _ in node.next_functions)}
     shown: list[Step] = [s for s in steps if isinstance(s, Leaf) and s in used]
     keys = {step: f"n{k + 1}" for k, step in enumerate([*shown, *nodes])}
-    assigned = _assigned_names(program)
+    assigned = _name_spans(program)
     vertices = []
     for step, key in keys.items():
         span = step.span if isinstance(step, Node) else None
@@ -133,7 +133,7 @@ def _factor(node: Node, i: int) -> float | None:
     return None if piece is None else float(piece)
 
 
-def _assigned_names(program: Program) -> dict[Span, str]:
+def _name_spans(program: Program) -> dict[Span, str]:
     found: dict[Span, str] = {}
     for node in ast.walk(program.tree):
         match node:

@@ -1,7 +1,6 @@
 """A problem's section of its file: the problem in it, and everything that is wrong in it."""
 
 import ast
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -13,7 +12,7 @@ from gradcheck.documents import Document
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import assignments, leaves
+from gradcheck.language.program import assigned_names, leaves
 from gradcheck.language.vocabulary import nearest
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.arrays import exact_array, exact_number
@@ -197,7 +196,7 @@ class Section:
 
     def find_made(self, inputs: Mapping[str, Input], program: Program | None) -> tuple[str, ...]:
         """The names in `wrt` of values that the program assigns."""
-        stored, asked = assigned_names(program) if program else {}, self.model.wrt or ()
+        stored, asked = assigned_names(program.tree) if program else {}, self.model.wrt or ()
         made = dict.fromkeys(name for name in asked if name not in inputs and name in stored)
         for k, name in enumerate(asked):
             if name in made and not stored[name]:
@@ -255,7 +254,7 @@ class Section:
         self.check_rows(bool(asks), bool(set(wrt) - inputs.keys()))
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
-        known = (*inputs, *(assigned_names(program) if program else ()), *READABLE)
+        known = (*inputs, *(assigned_names(program.tree) if program else ()), *READABLE)
         asking = _asking(program)
         parts = []
         for name, asked in asks.items():
@@ -363,18 +362,6 @@ def _tolerance(asked: float | str | None) -> float:
 
 
 # -- values that the program assigns, `wrt: [z, W]` ------------------------------------------------
-
-
-def assigned_names(program: Program) -> Mapping[str, bool]:
-    """The names that a program assigns, and whether it does so once, outside of any block."""
-    stored = [
-        node.value if isinstance(node, ast.Subscript) else node  # as a whole, or entry by entry
-        for node in ast.walk(program.tree)
-        if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Store)
-    ]
-    count = Counter(target.id for target in stored if isinstance(target, ast.Name))
-    plain = {name for name, _ in assignments(program.tree)}
-    return {name: name in plain and often == 1 for name, often in count.items()}
 
 
 def shapes(problem: Problem) -> dict[str, tuple[int, ...]]:

@@ -17,7 +17,7 @@ from gradcheck.engine.writing import copy_
 from gradcheck.ops import TABLE
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.ops.row import respell
-from gradcheck.values import Params, Routine, Value
+from gradcheck.values import FLOAT, Params, Routine, Value
 
 KINDS = {
     "float64": "float float32 float64 double float16 half bfloat16",
@@ -29,7 +29,6 @@ KINDS = {
     "bool": "bool",
 }
 DTYPES = {name: np.dtype(kind) for kind, names in KINDS.items() for name in names.split()}
-FLOAT = DTYPES["float"]
 TYPES = {"float64": "torch.FloatTensor", "int64": "torch.LongTensor", "bool": "torch.BoolTensor"}
 SILENT = ("device", "layout", "pin_memory", "memory_format", "non_blocking", "out")
 OUT = (
