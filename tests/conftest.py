@@ -5,11 +5,9 @@ import re
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,8 +22,8 @@ COMPARING = re.compile(r"""importorskip\("torch"\)|from tests\.support\.oracle "
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Callable[..., str]:
-    def write(text: str, name: str = "set.yaml") -> str:
+def file(tmp_path):
+    def write(text, name="set.yaml"):
         path = tmp_path / name
         path.write_text(text)
         return str(path)
@@ -33,7 +31,7 @@ def file(tmp_path: Path) -> Callable[..., str]:
     return write
 
 
-def pytest_sessionstart() -> None:
+def pytest_sessionstart():
     """Python takes a compiled module before its source, however old it is: refuse to test that.
 
     Where Python was told to write no bytecode, each process of the tests, and each command that one
@@ -52,13 +50,13 @@ def pytest_sessionstart() -> None:
             )
 
 
-def pytest_configure() -> None:
+def pytest_configure():
     """Hear Ctrl-C also where the tests run in the background: what they start would ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
+def pytest_itemcollected(item):
     """Of a test that is `sampled(n)`, all cases but each n-th belong to the sweeps."""
     sampled = item.get_closest_marker("sampled")
     if sampled is not None:
@@ -67,7 +65,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker("sweep")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config, items):
     """Leave of a sweep what GRADCHECK_SWEEP asks for, and of all tests each SAMPLE-th.
 
     Each Python has others, so that two of them try twice as many.
@@ -83,7 +81,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = chosen
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
+def pytest_terminal_summary(terminalreporter):
     """Say loudly that PyTorch is not there, and what was not compared with it."""
     if find_spec("torch") is None:
         files = [f for f in sorted(TESTS.rglob("test_*.py")) if COMPARING.search(f.read_text())]
@@ -94,7 +92,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.line("`pip install -e '.[test,torch]'` installs it")
 
 
-def _texts(source: Path) -> list[Path]:
+def _texts(source):
     """A module's own texts, and those whose C declarations it takes in."""
     own = source.with_suffix(".pxd")
     text = own.read_text() if own.exists() else ""

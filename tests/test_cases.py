@@ -13,7 +13,6 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -31,7 +30,7 @@ pytestmark = [
 ]
 
 
-def _problem(case: dict[str, Any]) -> dict[str, Any]:
+def _problem(case):
     wrt = case.get("wrt") or [case["variable"]]
     inputs = {
         name: value if name in wrt else {"value": value, "requires_grad": False}
@@ -40,7 +39,7 @@ def _problem(case: dict[str, Any]) -> dict[str, Any]:
     return {"id": case["id"], "inputs": inputs, "wrt": wrt, "program": case["function"]}
 
 
-def _read(name: str) -> list[dict[str, Any]]:
+def _read(name):
     path = CASES / name
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -49,10 +48,10 @@ ALL = _read("antiderivatives.jsonl") + _read("optimisation.jsonl")
 FILES = [ALL[k : k + IN_ONE_FILE] for k in range(0, len(ALL), IN_ONE_FILE)]
 
 
-def _run(*words: str, problems: int = 1) -> subprocess.CompletedProcess[str]:
+def _run(*words, problems=1):
     seconds = 10 + CPU_SECONDS_EACH * problems
 
-    def confine() -> None:
+    def confine():
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_DATA, (MEGABYTES << 20, MEGABYTES << 20))
 
@@ -61,7 +60,7 @@ def _run(*words: str, problems: int = 1) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("cases", FILES, ids=[cases[0]["id"] for cases in FILES])
-def test_a_published_slope_is_agreed_on(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_a_published_slope_is_agreed_on(cases, tmp_path):
     """`solve` gives the published numbers, `lint` ends, what is shown is right."""
     path = tmp_path / "cases.yaml"
     path.write_text(yaml.safe_dump({"problems": [_problem(case) for case in cases]}))
@@ -92,7 +91,7 @@ def test_a_published_slope_is_agreed_on(cases: list[dict[str, Any]], tmp_path: P
     assert checked.returncode == 0, checked.stdout
 
 
-def _is_equal(typed: str, right: str) -> bool | None:
+def _is_equal(typed, right):
     """Whether a typed answer is the right function; None where Python cannot tell."""
     variable = "theta" if "theta" in right else "t"
     try:
@@ -103,7 +102,7 @@ def _is_equal(typed: str, right: str) -> bool | None:
     return all(cmath.isclose(one, other, rel_tol=1e-10, abs_tol=1e-10) for one, other in pairs)
 
 
-def test_what_real_students_typed(tmp_path: Path) -> None:
+def test_what_real_students_typed(tmp_path):
     """A class of one answer each: right where Python's own arithmetic has it equal, else wrong."""
     rows = _read("student_answers.jsonl")
     rights = sorted({row["right"] for row in rows})

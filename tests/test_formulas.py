@@ -22,14 +22,14 @@ ARRAYS: dict[str, Any] = {
 }
 
 
-def _ask(*words: str) -> tuple[int, dict[str, Any]]:
+def _ask(*words):
     done = CliRunner().invoke(main, [*words, "--json"])
     assert done.stdout, done.output
     return done.exit_code, json.loads(done.stdout)
 
 
 @pytest.mark.parametrize(("function", "derivative"), SCALARS, ids=str)
-def test_a_rule_of_calculus(function: str, derivative: str) -> None:
+def test_a_rule_of_calculus(function, derivative):
     """`solve` agrees, and the book's derivative is right."""
     function, derivative = str(function), str(derivative)
     asked = function if "x" in function else f"{function} + 0*x"
@@ -39,13 +39,13 @@ def test_a_rule_of_calculus(function: str, derivative: str) -> None:
 
 
 @pytest.mark.parametrize(("function", "derivative"), SCALARS[1::8], ids=str)
-def test_a_thousandth_beside_a_rule_is_wrong(function: str, derivative: str) -> None:
+def test_a_thousandth_beside_a_rule_is_wrong(function, derivative):
     """However the rule is spelt."""
     assert _ask("check", function, f"{derivative} + x/1000", "x=0.6")[0] == 1
 
 
 @pytest.mark.parametrize("row", MATRICES, ids=lambda row: f"{row['f']} by {row['wrt']}")
-def test_a_derivative_of_a_handbook(row: dict[str, Any]) -> None:
+def test_a_derivative_of_a_handbook(row):
     """The same for functions of vectors and matrices."""
     named = [name for name in ARRAYS if name in row["f"].replace("exp", "").replace("max", "")]
     at = [f"{name}={json.dumps(row.get(name, ARRAYS[name]))}" for name in named]

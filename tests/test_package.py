@@ -4,7 +4,6 @@ import doctest
 import subprocess
 import sys
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,7 +33,7 @@ NO_TRAINING = {"gradcheck.training", "gradcheck.diagnosis"}
 EVERYTHING = {"numpy", "flint", "rich", "pydantic", "jinja2"}
 
 
-def test_dir_and_all_show_what_is_there() -> None:
+def test_dir_and_all_show_what_is_there():
     """Every public name can be had; ops are shown too, but a star import leaves `sum` alone."""
     shown = dir(gradcheck)
     assert set(gradcheck.__all__) < set(shown)
@@ -55,9 +54,7 @@ def test_dir_and_all_show_what_is_there() -> None:
         (["solve", FINE], PLOTS | NO_TRAINING | {"gradcheck.texts.forms", "jinja2"}),
     ],
 )
-def test_what_is_not_used_is_not_loaded(
-    program: str | list[str], unloaded: set[str], tmp_path: Path
-) -> None:
+def test_what_is_not_used_is_not_loaded(program, unloaded, tmp_path):
     """SymPy alone takes longer to load than all the rest together."""
     if not isinstance(program, str):
         *words, text = program
@@ -77,7 +74,7 @@ def test_what_is_not_used_is_not_loaded(
 @pytest.mark.parametrize(
     ("module", "name"), [(home, name) for home, names in PROMISED.items() for name in names]
 )
-def test_examples_of_the_reference_run(module: str, name: str) -> None:
+def test_examples_of_the_reference_run(module, name):
     """What a promised name's own words show is what comes."""
     home = import_module(module)
     known = {"np": np} | {each: getattr(home, each) for each in PROMISED[module]}

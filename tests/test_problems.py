@@ -20,7 +20,7 @@ from tests.support.shipped import PROBLEMS, SETS, prepared
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.sampled(12)
-def test_a_problem_can_be_handed_out(name: str) -> None:
+def test_a_problem_can_be_handed_out(name):
     """Three opinions agree, the entries come out, and what is shown of arrays may be handed in."""
     ready: Key = prepared(PROBLEMS[name])
     for verdict in ready.verdicts if ready.run is not None else ready.verdicts[:1]:
@@ -32,7 +32,7 @@ def test_a_problem_can_be_handed_out(name: str) -> None:
         forms_are_right_answers(ready)
 
 
-def forms_are_right_answers(ready: Key) -> None:
+def forms_are_right_answers(ready):
     """One value has a cotangent, which an answer cannot name."""
     point, problem = ready.points[0], ready.problem
     found = matrix_forms(problem, point, reverse(problem.case(point)).gradients)
@@ -44,7 +44,7 @@ def forms_are_right_answers(ready: Key) -> None:
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_a_problem_is_complete(name: str) -> None:
+def test_a_problem_is_complete(name):
     """There is a title, a prompt, points to earn, a right answer to all parts and a wrong one."""
     problem: Problem = PROBLEMS[name]
     assert problem.title
@@ -54,7 +54,7 @@ def test_a_problem_is_complete(name: str) -> None:
     assert problem.wrong
 
 
-def test_there_are_fourteen_sets_of_more_than_a_hundred_problems() -> None:
+def test_there_are_fourteen_sets_of_more_than_a_hundred_problems():
     """A course: titled sets, each long enough for a sheet; one gradebook holds all ids."""
     assert len(SETS) == 14
     assert len(PROBLEMS) >= 110
@@ -62,7 +62,7 @@ def test_there_are_fourteen_sets_of_more_than_a_hundred_problems() -> None:
     assert sum(len(set_.problems) for set_ in SETS.values()) == len(PROBLEMS)
 
 
-def test_every_mistake_occurs() -> None:
+def test_every_mistake_occurs():
     """Every mistake of the catalogue, and of the training loop, is named in the course."""
     known = {row.id for row in (*CATALOGUE, *TRAINING, *TYPING)}
     used = {mistake for problem in PROBLEMS.values() for _, mistake in problem.wrong}
@@ -93,16 +93,14 @@ program: x**3 + y**2
          "wrong: brackets-missing", "power-co"),
     ],
 )  # fmt: skip
-def test_a_fault_says_what_was_expected_and_what_came(
-    entries: str, part: str, expected: str, came: str
-) -> None:
+def test_a_fault_says_what_was_expected_and_what_came(entries, part, expected, came):
     """One fault for the part that does not come out, and none for the others."""
     (fault,) = self_test(load_text(SMALL + entries))
     assert (fault.problem, fault.part, fault.expected) == ("cubic", part, expected)
     assert came in fault.came
 
 
-def test_entries_that_come_out_give_no_faults() -> None:
+def test_entries_that_come_out_give_no_faults():
     """A wrong answer may be right in the parts where its mistake is not made."""
     entries = (
         "right: [{x: 12}]\nwrong: [{answer: {x: x^2, y: 2y}, mistake: power-coefficient-missing}]"
@@ -110,7 +108,7 @@ def test_entries_that_come_out_give_no_faults() -> None:
     assert self_test(load_text(SMALL + entries)) == []
 
 
-def test_self_tests_without_a_key_are_a_fault() -> None:
+def test_self_tests_without_a_key_are_a_fault():
     """A problem at a kink cannot judge its own entries; one without entries has nothing to say."""
     kink = "id: kink\ninputs: {x: 0.0}\nprogram: abs(x)\n"
     (fault,) = self_test(load_text(kink + "right: [{x: 1}]"))

@@ -6,9 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -54,7 +52,7 @@ work.mark = slow
 """
 
 
-def poisoned(directory: Path, code: str) -> dict[str, str]:
+def poisoned(directory, code):
     """The environment of processes that begin with a code of ours."""
     made(directory, {"poison/sitecustomize.py": code})
     places = [str(directory / "poison"), os.environ.get("PYTHONPATH", ""), os.getcwd()]
@@ -62,7 +60,7 @@ def poisoned(directory: Path, code: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def room(tmp_path_factory):
     """A set, a table of answers no two of which are alike, and what an unbroken run makes of it."""
     directory = tmp_path_factory.mktemp("room")
     rows = [f"s{k},6x + {k % 3}*{k},{k}x,{k}" for k in range(STUDENTS)]
@@ -105,7 +103,7 @@ def test_what_no_worker_survives_is_left_to_a_person(tmp_path):
     survived(tmp_path, "--jobs", "2")
 
 
-def told_by(directory: Path, code: str, *how: str) -> list[dict]:
+def told_by(directory, code, *how):
     """The lines of `grade --json` where its processes begin with a code of ours."""
     words = ["grade", str(directory / "set.yaml"), str(directory / "a.csv"), *how, "--json"]
     found = subprocess.run(
@@ -116,7 +114,7 @@ def told_by(directory: Path, code: str, *how: str) -> list[dict]:
     return lines(found.stdout)
 
 
-def survived(directory: Path, *how: str) -> None:
+def survived(directory, *how):
     """Grade such answers among others: each of them, and no other, is left, and it is said why."""
     bad = {"s7": "endless", "s17": "deadly", "s18": "huge", "s29": "endless"}
     names = [f"s{k}" for k in range(40)]
@@ -163,7 +161,7 @@ dask = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory):
     """A scheduler; every test brings its workers, and takes them away."""
     with cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found

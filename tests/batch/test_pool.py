@@ -8,10 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,11 +18,11 @@ from gradcheck.batch.pool import Limits, Nursery, Pool, WorkerLost, item
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
 
-def doubled(values: list[int]) -> list[int]:
+def doubled(values):
     return [2 * value for value in values]
 
 
-def endless(at: int) -> Iterator[int]:
+def endless(at):
     """Big numbers in C, which nothing in Python interrupts, during one item of several."""
     for k in range(at + 1):
         with item():
@@ -32,17 +30,17 @@ def endless(at: int) -> Iterator[int]:
         yield k
 
 
-def waiting() -> None:
+def waiting():
     with item():
         threading.Event().wait()
 
 
-def hungry(size: int) -> int:
+def hungry(size):
     with item():
         return len(b"x" * size)
 
 
-def dying(inside: bool) -> Iterator[str]:
+def dying(inside):
     """A process that dies after an item, or in the midst of the next."""
     with item():
         pass
@@ -53,7 +51,7 @@ def dying(inside: bool) -> Iterator[str]:
         os.kill(os.getpid(), 9)
 
 
-def slow_in_all() -> int:
+def slow_in_all():
     for _ in range(3):
         with item():
             end = time.process_time() + 0.15
@@ -62,48 +60,48 @@ def slow_in_all() -> int:
     return 3
 
 
-def failing() -> None:
+def failing():
     raise LookupError("no such part")
 
 
 class Evil:
     """What a stranger's code would like the parent to load."""
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
+    def __reduce__(self):
         return os.system, ("touch taken-over",)
 
 
-def write(path: str) -> None:
+def write(path):
     with Path(path).open("w") as file:
         file.write("x" * 10_000)
 
 
-def reach(port: int) -> None:
+def reach(port):
     socket.create_connection(("127.0.0.1", port), 5).close()
 
 
 KNOWN: list[int] = []
 
 
-def learn(number: int) -> list[int]:
+def learn(number):
     KNOWN.append(number)
     return KNOWN
 
 
 @pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
+def nursery():
     with closing(Nursery()) as found:
         yield found
 
 
 @pytest.fixture(scope="module", params=["forked", "alone"])
-def beside(request, nursery) -> Iterator[Pool]:
+def beside(request, nursery):
     """A worker that is used again after every loss; also as it is where nothing can be forked."""
     with closing(Pool(1, SHORT, nursery if request.param == "forked" else None)) as found:
         yield found
 
 
-def ask(pool: Pool, *task: Any) -> Any:
+def ask(pool, *task):
     return pool.submit(*task).result()
 
 

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ STUDENT = "quentin.moreau@example.edu"
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def graded(tmp_path_factory):
     """The sample class, and a student whose every text is a long and a hostile one."""
     directory = tmp_path_factory.mktemp("graded")
     typed = {"sine-of-square": "x" * 3_000, "double-angle": "<img src=http://x.org/a.png>" * 9}
@@ -114,7 +113,7 @@ def test_what_a_person_has_to_decide_is_listed(graded, tmp_path):
 # -- pages ----------------------------------------------------------------------------------------
 
 
-def luminance(colour: str) -> float:
+def luminance(colour):
     """Relative luminance (WCAG 2.2)."""
     parts = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
@@ -163,7 +162,7 @@ def test_in_a_browser(graded, tmp_path):
             assert any(fault in each for each in told(browser, tmp_path / "bad.html")), fault
 
 
-def told(browser, path: Path) -> list[str]:
+def told(browser, path):
     """What is wrong with a page, narrow and dark, wide and light."""
     found: list[str] = []
     with opened(browser, path.parent.as_uri(), path.as_uri(), found) as page:

@@ -34,32 +34,32 @@ FILES = {"set.yaml": SET, "answers/ada.yaml": ADA, "answers/bob.yaml": BOB}
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Path:
+def here(tmp_path):
     return made(tmp_path, FILES)
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def first(tmp_path_factory):
     place = made(tmp_path_factory.mktemp("first"), FILES)
     expect(run(place), 0)
     return place
 
 
 @pytest.fixture
-def ran(first: Path, here: Path) -> Path:
+def ran(first, here):
     shutil.copytree(first / "out", here / "out")
     return here
 
 
-def run(here: Path, *more: object):
+def run(here, *more):
     return grade(here / "set.yaml", here / "answers", "-o", here / "out", "--jobs", 1, *more)
 
 
-def kept(here: Path) -> list[dict]:
+def kept(here):
     return lines((here / "out" / "results.jsonl").read_text())
 
 
-def execute(here: Path, command: str) -> list[tuple]:
+def execute(here, command):
     with closing(sqlite3.connect(here / "out" / "results.sqlite")) as ledger:
         found = ledger.execute(command).fetchall()
         ledger.commit()
@@ -341,7 +341,7 @@ def test_feedback_holds_for_the_files_too(ran):
 
 
 @pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def sample(tmp_path_factory):
     """The sample class, graded in this process: its directory, and what was shown."""
     out = tmp_path_factory.mktemp("sample")
     found = expect(grade(*CLASS_ANSWERS, "-o", out, "--jobs", 1), 0)

@@ -7,14 +7,13 @@ import stat
 import zipfile
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
 
 from gradcheck.batch import submissions as batch
 from gradcheck.batch.roster import read_names, read_roster
-from gradcheck.batch.submissions import Notice, Read, Submission, submissions
+from gradcheck.batch.submissions import Notice, Submission, submissions
 from gradcheck.errors import TextError
 from tests.support.batches import made
 
@@ -22,24 +21,24 @@ LINK = "link.yaml"
 ADA = "student: ada\nanswers: {line: 6x}\n"
 
 
-def read(*paths: Path, **how: Any) -> list[Read]:
+def read(*paths, **how):
     return list(submissions(paths, **how))
 
 
-def only(found: list[Read]) -> Read:
+def only(found):
     (each,) = found
     return each
 
 
-def is_refused(each: Read) -> bool:
+def is_refused(each):
     return isinstance(each, Notice) and each.grave
 
 
-def students(found: list[Read]) -> list[str]:
+def students(found):
     return [each.student for each in found if isinstance(each, Submission)]
 
 
-def zipped(files: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(files, compression=zipfile.ZIP_DEFLATED):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
@@ -350,7 +349,7 @@ def test_files_of_other_kinds_are_said(tmp_path):
     assert said.why.endswith("scan3.pdf, scan4.pdf and 2 more")
 
 
-def cut(content: bytes) -> bytes:
+def cut(content):
     return content[: len(content) // 2]
 
 

@@ -30,7 +30,7 @@ def test_an_unknown_command_or_problem_is_told_what_there_is(file):
 def test_an_interruption_and_a_fault_of_ours_end_with_a_sentence(
     file, monkeypatch, fault, code, said
 ):
-    def stopped(*_: object) -> None:
+    def stopped(*_):
         raise fault
 
     monkeypatch.setattr(solve, "solve_all", stopped)

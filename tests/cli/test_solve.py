@@ -85,7 +85,7 @@ def test_a_fault_of_ours_in_one_problem_leaves_the_others_their_answers(file, mo
         assert said in result.output
 
 
-def limit_memory() -> None:
+def limit_memory():
     """A gigabyte and a minute of computing: what is written out must not take the machine."""
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
@@ -119,7 +119,7 @@ def test_a_limit_of_what_is_written_is_none_of_what_is_judged(program):
     assert "agree" in done.stdout
 
 
-def test_solve_lints_only_where_it_is_asked_to(file) -> None:
+def test_solve_lints_only_where_it_is_asked_to(file):
     """`--lint` adds the findings; without it the linter does not run."""
     path = file("id: p\ninputs: {x: 1.0}\nprogram: x**2\n")
     assert "finding" in run("solve", path, "--lint").output

@@ -1,13 +1,11 @@
 """A perceptron's backward pass written out by hand, with one fault at a time."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import Prepared, explain, prepare
+from gradcheck.diagnosis import explain, prepare
 from tests.support.confusion import confusion
 from tests.support.school import case, drawn, mlp
 
@@ -16,7 +14,7 @@ FAULTS = dict(line.split(" | ") for line in LINES)
 NAMES = ("W1", "b1", "W2", "b2", "W3", "b3")
 
 
-def by_hand(v: Mapping[str, Any], fault: str = "") -> dict[str, Any]:
+def by_hand(v, fault=""):
     """Gradients of mean((p - t)^2) for the perceptron, right but for the fault."""
     z1 = v["X"] @ v["W1"] + v["b1"]
     h = np.tanh(z1)
@@ -47,7 +45,7 @@ def by_hand(v: Mapping[str, Any], fault: str = "") -> dict[str, Any]:
     return grads
 
 
-def through(g: Any, z: Any, a: Any, fault: str, layer: str) -> tuple[Any, Any]:
+def through(g, z, a, fault, layer):
     """The cotangent before the tanh of a layer, and the gradient of its bias."""
     slope = 1 - a**2
     d = {
@@ -69,17 +67,17 @@ def through(g: Any, z: Any, a: Any, fault: str, layer: str) -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def prepared() -> Prepared:
+def prepared():
     """The perceptron 4-5-3-1 with a batch of 5, at one point as a homework has it."""
     return prepare(drawn(*mlp(5), points=1))
 
 
 @pytest.fixture(scope="module")
-def inputs() -> Mapping[str, Any]:
+def inputs():
     return drawn(*mlp(5), points=1)[0].floats()
 
 
-def test_hand_and_tape_agree(prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+def test_hand_and_tape_agree(prepared, inputs):
     """Without a fault the pass by hand is the gradient, and nothing is said of it."""
     grads = by_hand(inputs)
     for name in NAMES:
@@ -89,7 +87,7 @@ def test_hand_and_tape_agree(prepared: Prepared, inputs: Mapping[str, Any]) -> N
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_is_named(fault: str, prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+def test_fault_is_named(fault, prepared, inputs):
     """In every part that the fault changes, its id is among few."""
     right, wrong = by_hand(inputs), by_hand(inputs, fault)
     changed = [
@@ -103,21 +101,21 @@ def test_fault_is_named(fault: str, prepared: Prepared, inputs: Mapping[str, Any
         assert len(ids) <= 3
 
 
-def test_two_faults_on_different_ways(prepared: Prepared, inputs: Mapping[str, Any]) -> None:
+def test_two_faults_on_different_ways(prepared, inputs):
     """A wrong factor at the loss and a dropped tanh are found together."""
     wrong = 2 * by_hand(inputs, "no tanh 1")["W1"]
     found = explain(prepared, "W1", [wrong])
     assert set(found.hypotheses[0].ids) == {"chain-factor-dropped", "factor-two"}
 
 
-def test_batch_of_five_shows_every_mistake(prepared: Prepared) -> None:
+def test_batch_of_five_shows_every_mistake(prepared):
     """At least 95 % of the single backprop mistakes are named, and all of them honestly."""
     found = confusion(prepared, "backprop")
     assert found.named >= 0.99 * found.made
     assert not found.missed
 
 
-def test_entries_in_common() -> None:
+def test_entries_in_common():
     """Of an array it is said which entries are off, and what they share."""
     cases = drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1)
     prepared = prepare(cases)
@@ -128,7 +126,7 @@ def test_entries_in_common() -> None:
     assert found.remarks == ("only the entries of row 2 are off",)
 
 
-def test_shape_is_said() -> None:
+def test_shape_is_said():
     """A gradient of another shape is remarked on in words."""
     prepared = prepare(drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1))
     found = explain(prepared, "W", [np.ones((3, 4))])
@@ -137,13 +135,13 @@ def test_shape_is_said() -> None:
     )
 
 
-def test_unknown_points_are_not_held_against_an_answer() -> None:
+def test_unknown_points_are_not_held_against_an_answer():
     cases = [case("x**4 + sin(x)", {"x": p}) for p in (0.6, 1.7)]
     found = explain(prepare(cases), "x", [None, np.array(1.7**3 + np.cos(1.7))])
     assert [h.mistake.id for h in found.hypotheses] == ["power-coefficient-missing"]
 
 
-def test_rounded_numbers_have_slack() -> None:
+def test_rounded_numbers_have_slack():
     """Four digits of a wrong number are enough when the caller says that they are four."""
     cases = [case("x**4 + sin(x)", {"x": 1.7})]
     wrong = np.array(round(1.7**3 + np.cos(1.7), 4))
@@ -153,7 +151,7 @@ def test_rounded_numbers_have_slack() -> None:
     assert "power-coefficient-missing" in {h.mistake.id for h in found.hypotheses}
 
 
-def test_repeated_index() -> None:
+def test_repeated_index():
     """`G[index] = g` keeps the last of the contributions to an entry."""
     program, shapes = "sum(x[[0, 2, 2]] * v)", {"x": (3,), "v": (3,)}
     cases = drawn(program, shapes, ("x",), points=1)
@@ -162,7 +160,7 @@ def test_repeated_index() -> None:
     assert found.hypotheses[0].mistake.id == "repeated-index-overwritten"
 
 
-def test_branches_are_matched_point_by_point() -> None:
+def test_branches_are_matched_point_by_point():
     """A mistake in one branch leaves the points of the other branch right."""
     program = "y = x**3 if x > 1 else sin(x)\ny"
     cases = [case(program, {"x": p}) for p in (0.4, 1.6)]

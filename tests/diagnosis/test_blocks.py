@@ -16,12 +16,12 @@ RNG = np.random.default_rng(5)
 X, V = RNG.normal(size=(5, 4)), RNG.normal(size=(5, 4))
 
 
-def softmax(x: Any) -> Any:
+def softmax(x):
     e = np.exp(x)
     return e / e.sum(1, keepdims=True)
 
 
-def normalised(x: Any, ddof: int, eps: float) -> tuple[Any, Any]:
+def normalised(x, ddof, eps):
     """The rows less their mean, over their deviation; and this."""
     r = np.sqrt(x.var(1, ddof=ddof, keepdims=True) + eps)
     return (x - x.mean(1, keepdims=True)) / r, r
@@ -59,7 +59,7 @@ WRITTEN: Mapping[str, tuple[str, set[str], Callable[[], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_a_block_is_known_by_its_numbers(name: str) -> None:
+def test_a_block_is_known_by_its_numbers(name):
     """A mistake in the derivative of the whole is named."""
     program, kinds, wrong, id = WRITTEN[name]
     given = case(program, {"x": X, "v": V}, ("x",))
@@ -70,7 +70,7 @@ def test_a_block_is_known_by_its_numbers(name: str) -> None:
     assert id in said if id else not said
 
 
-def test_layer_norm_is_a_normalisation() -> None:
+def test_layer_norm_is_a_normalisation():
     """Its statistics held constant are said to be."""
     ready = keyed(
         "id: p\ninputs:\n  x: {shape: [5, 4]}\n  a: {shape: [4]}\n  b: {shape: [4]}\n"
@@ -91,7 +91,7 @@ def test_layer_norm_is_a_normalisation() -> None:
         "a = abs(x)\nsum(a / sum(a, axis=1, keepdims=True) * v)",  # rows of 1, but no exponentials
     ],
 )
-def test_what_only_looks_like_one_is_none(program: str) -> None:
+def test_what_only_looks_like_one_is_none(program):
     """No row of 1, and no mean of 0, is enough."""
     tape = record(case(program, {"x": X, "v": V}, ("x",)))
     assert tape is not None

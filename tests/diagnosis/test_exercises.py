@@ -9,7 +9,7 @@ from gradcheck.diagnosis import words
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
-from tests.support.exercises import Tally, exercises, tally
+from tests.support.exercises import exercises, tally
 
 # What is said of these is no name that was written down, but true: the answer is literally that.
 TRUE = {
@@ -25,25 +25,25 @@ TRUE = {
 
 
 @pytest.fixture(scope="module")
-def said() -> Tally:
+def said():
     return tally()
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough():
     """Three hundred wrong answers and more, over sixty functions."""
     every = [each for exercise in exercises() for each in exercise.answers]
     assert len(list(exercises())) > 60
     assert sum(bool(names) for _, names in every) > 300
 
 
-def test_wrong_answers_are_named(said: Tally) -> None:
+def test_wrong_answers_are_named(said):
     """At least 95 %, and nothing false is said of any."""
     assert said.share("named") >= 0.95, said.missed
     wrong = {row[:2] for row in said.missed if row[2] in ("false", "torn", "right", "invalid")}
     assert wrong <= TRUE
 
 
-def test_every_name_has_a_caret_and_no_sentence_is_cut(said: Tally) -> None:
+def test_every_name_has_a_caret_and_no_sentence_is_cut(said):
     """A place in the program (or in the answer), and words without holes."""
     for program, hypothesis in said.told:
         typed = hypothesis.mistake.verb == "type"  # brackets: the whole answer is read otherwise
@@ -52,12 +52,12 @@ def test_every_name_has_a_caret_and_no_sentence_is_cut(said: Tally) -> None:
         assert not any(hole in sentence for hole in ("...", "{", "the expression")), sentence
 
 
-def test_right_answers_are_not_accused(said: Tally) -> None:
+def test_right_answers_are_not_accused(said):
     """In whatever form they come."""
     assert said.counts["accused"] == 0
 
 
-def test_stories_do_not_hang_on_the_id() -> None:
+def test_stories_do_not_hang_on_the_id():
     """The same answers have the same stories in another section: of every eighth exercise."""
     here, there = ([h.ids for _, h in tally(id, every=8).told] for id in ("one", "another"))
     assert here == there
@@ -71,7 +71,7 @@ def test_stories_do_not_hang_on_the_id() -> None:
         ("exp(3*x) - exp(-3*x)", "3e^(3x) - 3e^(-3x)", "missing-inner-derivative"),
     ],
 )
-def test_one_word_for_a_derivative_taken_half(program: str, answer: str, name: str) -> None:
+def test_one_word_for_a_derivative_taken_half(program, answer, name):
     """Of second derivatives: nothing else is suspected beside it."""
     text = f"id: twice\ninputs: {{x: 1.3}}\nprogram: {program!r}\norder: 2\n"
     ready = key(load_text(text).problems[0])

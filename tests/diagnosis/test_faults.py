@@ -10,7 +10,7 @@ NAMED = 0.9
 
 
 @pytest.mark.parametrize("name", NETS)
-def test_hand_and_tape_agree(name: str) -> None:
+def test_hand_and_tape_agree(name):
     """Without a fault the pass by hand is the gradient, and nothing is said of it."""
     prepared = prepared_of(name)
     for part, right in by_hand(name).items():
@@ -18,7 +18,7 @@ def test_hand_and_tape_agree(name: str) -> None:
         assert explain(prepared, part, [right]).hypotheses == ()
 
 
-def test_faults_are_named() -> None:
+def test_faults_are_named():
     """Nine in ten are named in every part that they change."""
     missed = {fault: said for fault in FAULTS if (said := unnamed(*fault))}
     assert len(missed) <= (1 - NAMED) * len(FAULTS), missed
@@ -26,6 +26,6 @@ def test_faults_are_named() -> None:
 
 @pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("name", NETS)
-def test_random_arrays_are_not_named(name: str, count: int) -> None:
+def test_random_arrays_are_not_named(name, count):
     """Nothing is said of numbers that no fault gave."""
     assert not any(random_arrays(name, count))

@@ -1,12 +1,10 @@
 """Make it, find it: over a corpus every mistake is made at every site and looked for."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import sympy
 
-from gradcheck.diagnosis import Made, Prepared, explain, prepare, words
+from gradcheck.diagnosis import explain, prepare, words
 from gradcheck.diagnosis.acts import fingerprint
 from gradcheck.diagnosis.hypothesis import Hypothesis
 from gradcheck.mistakes.row import VAGUE
@@ -19,12 +17,12 @@ TENSOR_CASES = {**TENSORS, "mlp 5": mlp(5), "mlp 1": mlp(1)}
 
 
 @pytest.fixture(scope="module")
-def corpus() -> dict[str, Prepared]:
+def corpus():
     found = {text: prepare(school(text)) for text in SCHOOL}
     return found | {name: prepare(drawn(*each)) for name, each in TENSOR_CASES.items()}
 
 
-def test_made_is_found(corpus: dict[str, Prepared]) -> None:
+def test_made_is_found(corpus):
     """At least 99 % of all mistakes made on purpose are named, over 31 programs."""
     total = together(confusion(prepared) for prepared in corpus.values())
     assert total.made > 2500
@@ -32,9 +30,7 @@ def test_made_is_found(corpus: dict[str, Prepared]) -> None:
 
 
 @pytest.mark.parametrize("name", [*SCHOOL[::4], "linear regression", "ridge"])
-def test_unique_where_nothing_else_gives_the_same_numbers(
-    name: str, corpus: dict[str, Prepared]
-) -> None:
+def test_unique_where_nothing_else_gives_the_same_numbers(name, corpus):
     prepared = corpus[name]
     for part in prepared.right[0]:
         values = [_numbers(made, part) for made in prepared.made]
@@ -51,17 +47,17 @@ def test_unique_where_nothing_else_gives_the_same_numbers(
                 assert {h.ids for h in found.hypotheses} == {(made.mistake.id,)}
 
 
-def _numbers(made: Made, part: str) -> Any:
+def _numbers(made, part):
     return np.concatenate([np.ravel(g[part]) for g in made.at])
 
 
-def _same(a: Any, b: Any, scale: Any = 0.0) -> bool:
+def _same(a, b, scale=0.0):
     size = max(np.max(np.abs(b)), 1e-6 * np.max(np.abs(scale)))
     return bool(a.shape == b.shape and np.max(np.abs(a - b)) <= 1e-6 * size)
 
 
 @pytest.mark.parametrize("text", SCHOOL[:16])
-def test_derivatives_are_sympys(text: str) -> None:
+def test_derivatives_are_sympys(text):
     """What the mistakes are compared with is the derivative that SymPy gives; the second is too."""
     x = sympy.Symbol("x", positive=True)
     names = {"arctan": sympy.atan, "arcsin": sympy.asin, "log10": lambda v: sympy.log(v, 10)}
@@ -74,19 +70,19 @@ def test_derivatives_are_sympys(text: str) -> None:
     assert [twice(each, "x") for each in school(text)] == pytest.approx(again, rel=1e-11)
 
 
-def test_mistakes_equal_to_the_truth_are_dropped() -> None:
+def test_mistakes_equal_to_the_truth_are_dropped():
     """The derivative of e^x is itself, so not differentiating it is no mistake."""
     prepared = prepare([case("exp(x)", {"x": p}) for p in POINTS])
     assert "not-differentiated" not in {made.mistake.id for made in prepared.made}
 
 
-def test_program_without_gradient_has_no_mistakes() -> None:
+def test_program_without_gradient_has_no_mistakes():
     """A value that does not depend on the input can be diagnosed as nothing."""
     prepared = prepare([case("0*x + 3", {"x": 1.5}), case("0*x + 3", {"x": 2.5})])
     assert explain(prepared, "x", [np.array(0.0)] * 2).hypotheses == ()
 
 
-def test_antiderivative_by_its_slope() -> None:
+def test_antiderivative_by_its_slope():
     """An antiderivative that no table has is told by its derivative, if the caller knows it."""
     text = "x**2 * exp(x)"
     cases = school(text)
@@ -98,7 +94,7 @@ def test_antiderivative_by_its_slope() -> None:
     assert [h.mistake.id for h in found.hypotheses] == ["integrated-instead"]
 
 
-def test_words_speak_of_the_students_expression() -> None:
+def test_words_speak_of_the_students_expression():
     """The sentence holds the site, the missing factor, and what it is the derivative of."""
     text = "x + sin(x**3)"
     cases = school(text)
@@ -116,7 +112,7 @@ def test_words_speak_of_the_students_expression() -> None:
         ("2*a*b*x + 2*x**3", "In the derivative of `x**4` stands 2 where 4 belongs."),
     ],
 )
-def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:
+def test_a_constant_is_called_by_its_name(answer, said):
     """Where it stands in the term; that a is 2 makes no half of another term its loss."""
     text = "a*b*x**2 + x**4"
     cases = [case(text, {"x": p, "a": 2.0, "b": 1.7}, ["x"]) for p in POINTS]
@@ -124,14 +120,14 @@ def test_a_constant_is_called_by_its_name(answer: str, said: str) -> None:
     assert any(words(h, text).startswith(said) for h in found.hypotheses), found
 
 
-def test_words_without_a_place() -> None:
+def test_words_without_a_place():
     made = prepare(school("sin(x**2)")).made
     found = Hypothesis(next(m.mistake for m in made if m.mistake.verb == "derivative"), None)
     assert "the expression" in words(found)
     assert "{" not in words(found)
 
 
-def test_no_words_are_cut_out_of_brackets() -> None:
+def test_no_words_are_cut_out_of_brackets():
     """What lies between two places is shown by its mark."""
     text = "exp(3*x) - exp(-3*x)"
     row = next(m.mistake for m in prepare(school(text)).made if m.mistake.verb == "derivative")
@@ -141,7 +137,7 @@ def test_no_words_are_cut_out_of_brackets() -> None:
     assert "marked expression" in said
 
 
-def test_a_number_is_no_letter_that_is_held() -> None:
+def test_a_number_is_no_letter_that_is_held():
     """A constant that stays is one mistake; nobody differentiates by 3."""
     cases = school("x**2 + exp(3)")
     found = explain(prepare(cases), "x", [evaluated("2*x + exp(3)", c.inputs) for c in cases])
@@ -155,7 +151,7 @@ UNARY = [
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name in TABLE])
-def test_every_function_can_be_gone_through(name: str) -> None:
+def test_every_function_can_be_gone_through(name):
     """No op of one argument trips a wrong rule, and an infinite answer is simply unnamed."""
     cases = [case(f"{name}(x**2) * x", {"x": p}) for p in (0.37, 0.63)]
     prepared = prepare(cases)
@@ -165,7 +161,7 @@ def test_every_function_can_be_gone_through(name: str) -> None:
     assert "infinite" in found.remarks[0]
 
 
-def test_long_programs_leave_the_line_to_the_tape() -> None:
+def test_long_programs_leave_the_line_to_the_tape():
     """Ten thousand entries are left to the tape, and backprop mistakes still are named."""
     cases = drawn("mean((X * w)**2)", {"X": (100, 100), "w": (100, 100)}, ("w",), points=1)
     prepared = prepare(cases)

@@ -10,7 +10,7 @@ from tests.support.grading import judged, keyed
 from tests.support.school import case, drawn
 
 
-def test_a_huge_point_does_not_hide_the_others() -> None:
+def test_a_huge_point_does_not_hide_the_others():
     """An answer that is right where the gradient is huge, and wrong elsewhere, fits nothing."""
     cases = [case("x**9 + sin(x)", {"x": p}) for p in (30.0, 0.4, 1.2)]
     prepared = prepare(cases)
@@ -21,14 +21,14 @@ def test_a_huge_point_does_not_hide_the_others() -> None:
     assert not any("times" in remark for remark in found.remarks)
 
 
-def test_no_ratio_of_zero_or_one() -> None:
+def test_no_ratio_of_zero_or_one():
     """Of an answer that is small beside one huge gradient no factor is said."""
     cases = [case("exp(x)", {"x": p}) for p in (40.0, 0.4, 1.2)]
     found = explain(prepare(cases), "x", [np.array(v) for v in (0.3, 0.1, 0.7)])
     assert found.remarks == ()
 
 
-def test_slack_is_that_of_each_entry() -> None:
+def test_slack_is_that_of_each_entry():
     """An entry typed as 0.0 says little; that does not make its neighbours vague."""
     cases = drawn("sum(x**2 * v)", {"x": (3,), "v": (3,)}, ("x",), points=1)
     prepared = prepare(cases)
@@ -57,7 +57,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_order_of_inputs_and_unused_ones_change_nothing(program: str) -> None:
+def test_order_of_inputs_and_unused_ones_change_nothing(program):
     """The ids that are named are the same however the inputs are declared."""
     rng = random.Random(program)
     names = {"x": 0.7, "y": 1.3, "a": 2.5, "b": 1.7, "unused": 4.2}
@@ -69,7 +69,7 @@ def test_order_of_inputs_and_unused_ones_change_nothing(program: str) -> None:
         assert _named(program, ["unused", *shuffled], names) == first
 
 
-def _named(program: str, order: list[str], values: dict[str, float]) -> list[object]:
+def _named(program, order, values):
     fixed = {n: n not in "xy" for n in order}
     lines = [
         f"  {n}: {{value: {values[n]}, requires_grad: false}}"
@@ -83,7 +83,7 @@ def _named(program: str, order: list[str], values: dict[str, float]) -> list[obj
     return [d and (d.certainty, sorted(h.ids for h in d.hypotheses)) for d in said]
 
 
-def test_points_may_list_their_inputs_in_any_order() -> None:
+def test_points_may_list_their_inputs_in_any_order():
     """Two mistakes are found together although one point lists its inputs the other way round."""
     points = [{"x": 0.4, "y": 1.3}, {"y": 0.9, "x": 1.2}, {"x": 1.7, "y": 0.6}]
     points.append({"x": 0.8, "y": 1.9})

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gradcheck.diagnosis import explain, prepare
-from gradcheck.diagnosis.hypothesis import Diagnosis
 from tests.support.school import evaluated, school
 
 TABLE = Path(__file__).with_name("textbook.txt").read_text().splitlines()
@@ -23,13 +22,13 @@ exp(cos(x**3))           | exp(cos(x**3))*sin(x**3)  | missing-inner-derivative 
 PAIRS = [tuple(cell.strip() for cell in line.split("|")) for line in TWO.strip().splitlines()]
 
 
-def diagnosed(text: str, answer: str) -> Diagnosis:
+def diagnosed(text, answer):
     cases = school(text)
     return explain(prepare(cases), "x", [evaluated(answer, c.inputs) for c in cases])
 
 
 @pytest.mark.parametrize(("text", "answer", "ids"), LINES, ids=[f"{a}: {b}" for a, b, _ in LINES])
-def test_textbook_mistake_is_named(text: str, answer: str, ids: str) -> None:
+def test_textbook_mistake_is_named(text, answer, ids):
     """The expected ids are among those that fit with a single mistake."""
     found = diagnosed(text, answer)
     told = (*found.hypotheses, *(found.beneath if "function" in ids else ()))
@@ -42,19 +41,19 @@ UNIQUE = [line for line in LINES if line[2] in {"product-of-derivatives", "numer
 
 
 @pytest.mark.parametrize(("text", "answer", "mistake"), UNIQUE)
-def test_nothing_else_is_suspected(text: str, answer: str, mistake: str) -> None:
+def test_nothing_else_is_suspected(text, answer, mistake):
     """Generic functions leave no room for a second explanation."""
     found = diagnosed(text, answer)
     assert (found.certainty, [h.mistake.id for h in found.hypotheses]) == ("unique", [mistake])
 
 
 @pytest.mark.parametrize(("text", "answer", "ids"), PAIRS)
-def test_two_mistakes_in_one_answer(text: str, answer: str, ids: str) -> None:
+def test_two_mistakes_in_one_answer(text, answer, ids):
     found = diagnosed(text, answer)
     assert set(found.hypotheses[0].ids) == set(ids.split())
 
 
-def test_place_is_the_whole_term() -> None:
+def test_place_is_the_whole_term():
     """A sign on an unbranched path is reported at the largest term it may stand for."""
     text = "x**3 + 2*sin(x)"
     found = diagnosed(text, "3*x**2 - 2*cos(x)")
@@ -62,7 +61,7 @@ def test_place_is_the_whole_term() -> None:
     assert found.hypotheses[0].span == (7, 15)
 
 
-def test_torn_commonest_first() -> None:
+def test_torn_commonest_first():
     """e^(sin x) answered e^(sin x) may be either; the missing inner derivative is commonest."""
     found = diagnosed("exp(sin(x))", "exp(sin(x))")
     ids = [h.mistake.id for h in found.hypotheses]
@@ -77,7 +76,7 @@ def test_torn_commonest_first() -> None:
         ("sin(2*x)*cos(3*x)", "cos(2*x)*cos(3*x) - sin(2*x)*sin(3*x)"),
     ],
 )
-def test_what_lies_within_is_not_said_beside(text: str, answer: str) -> None:
+def test_what_lies_within_is_not_said_beside(text, answer):
     """Of an inner derivative that is missing it is not said too that its factor was lost."""
     found = diagnosed(text, answer)
     assert (found.certainty, [h.mistake.id for h in found.hypotheses]) == (
@@ -87,7 +86,7 @@ def test_what_lies_within_is_not_said_beside(text: str, answer: str) -> None:
     assert "constant-factor-lost" in {h.mistake.id for h in found.beneath}
 
 
-def test_same_mistake_everywhere_is_one() -> None:
+def test_same_mistake_everywhere_is_one():
     """Every inner derivative left out is one misconception, its place is all that is concerned."""
     found = diagnosed("sin(x**3) + exp(x**2)", "cos(x**3) + exp(x**2)")
     assert [h.mistake.id for h in found.hypotheses] == ["missing-inner-derivative"]
@@ -95,13 +94,13 @@ def test_same_mistake_everywhere_is_one() -> None:
     assert found.hypotheses[0].span == (0, 21)
 
 
-def test_slip_says_the_factor() -> None:
+def test_slip_says_the_factor():
     """A coefficient that no rule explains is said with what belongs there: 24."""
     found = diagnosed("6*x**4 + x", "21*x**3 + 1")
     assert (found.hypotheses[0].texts["factor"], found.hypotheses[0].texts["c"]) == ("21", "24")
     assert found.hypotheses[0].span == (0, 6)
 
 
-def test_nonsense_is_unnamed() -> None:
+def test_nonsense_is_unnamed():
     found = diagnosed("x**3 * sin(x)", "log(x + 9)")
     assert (found.certainty, found.hypotheses) == ("unnamed", ())

@@ -16,7 +16,7 @@ from gradcheck.errors import TextError
         (b"\xff\xfea", 1, "this is not UTF-16"),
     ],
 )
-def test_a_byte_that_is_no_character_is_named(content: bytes, line: int, words: str) -> None:
+def test_a_byte_that_is_no_character_is_named(content, line, words):
     """With its line, and the encoding that the file's mark promised."""
     with pytest.raises(TextError) as caught:
         decode(content, "form.csv")
@@ -26,13 +26,13 @@ def test_a_byte_that_is_no_character_is_named(content: bytes, line: int, words: 
 
 
 @pytest.mark.parametrize(("text", "line"), [('"ada,1\n', 1), ('ada,1\n"bob,2\neve,3\n', 2)])
-def test_a_quotation_mark_that_is_never_closed_is_pointed_at(text: str, line: int) -> None:
+def test_a_quotation_mark_that_is_never_closed_is_pointed_at(text, line):
     with pytest.raises(TextError, match="never closed") as caught:
         list(read_table(text.encode(), "form.csv").rows)
     assert caught.value.complaints[0].line == line
 
 
-def test_points_go_into_a_workbook_as_numbers() -> None:
+def test_points_go_into_a_workbook_as_numbers():
     """What a cell says already stays as it is; a new workbook takes texts as they are."""
     book = openpyxl.Workbook()
     book.active.append(["ada", 2.0, 1.0])

@@ -5,7 +5,6 @@ import json
 import pickle
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -25,7 +24,7 @@ CORE = dict(zip(TEXTS, TEXTS, strict=True)) | {
 }  # fmt: skip
 
 
-def test_plain_scalars_follow_the_core_schema_of_yaml_1_2() -> None:
+def test_plain_scalars_follow_the_core_schema_of_yaml_1_2():
     """The specification's table 10.3.2, but leading zeros stay texts; no type of YAML 1.1."""
     for text, expected in CORE.items():
         found = read_yaml(f"key: {text}").value
@@ -35,7 +34,7 @@ def test_plain_scalars_follow_the_core_schema_of_yaml_1_2() -> None:
     assert read_yaml("12: a\n1e3: b\ntrue: c").value == {"12": "a", "1e3": "b", "true": "c"}
 
 
-def test_a_float_remembers_the_decimal_number_that_was_written() -> None:
+def test_a_float_remembers_the_decimal_number_that_was_written():
     """0.1 is a float64 that knows it means one tenth, also after copying and pickling."""
     tenth = read_yaml("0.1").value
     assert tenth == 0.1
@@ -44,7 +43,7 @@ def test_a_float_remembers_the_decimal_number_that_was_written() -> None:
         assert again.exact == Fraction(1, 10)
 
 
-def test_a_decimal_is_read_exactly() -> None:
+def test_a_decimal_is_read_exactly():
     """Python's Fraction reads the same digits to the same number."""
     for text in ("12", ".5", "5.", "1_000.25", "2.5e-3", "1e308", "5e-324"):
         assert read_decimal(text) == Fraction(text.replace("_", ""))
@@ -62,7 +61,7 @@ def test_a_decimal_is_read_exactly() -> None:
         (".", "not a decimal number"),
     ],
 )
-def test_numbers_that_nobody_means_are_refused(text: str, phrase: str) -> None:
+def test_numbers_that_nobody_means_are_refused(text, phrase):
     """Digits, exponent and float64's range bound what a number may be."""
     with pytest.raises(ValueError, match=phrase):
         read_decimal(text)
@@ -93,9 +92,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("path", "value", "key"), PLACES)
-def test_every_value_and_key_has_its_line_and_column(
-    path: tuple[str | int, ...], value: tuple[int, int], key: tuple[int, int]
-) -> None:
+def test_every_value_and_key_has_its_line_and_column(path, value, key):
     """Places count from 1; what is missing has the place of what should hold it."""
     document = read_yaml(PROBLEM)
     assert document.spot(path)[:2] == value
@@ -105,21 +102,19 @@ def test_every_value_and_key_has_its_line_and_column(
 @pytest.mark.parametrize(
     ("keys", "origin"), [("program", (6, 7)), ("prompt", (9, 14)), ("id", (3, 9))]
 )
-def test_the_first_character_of_a_text_is_found_inside_blocks_and_quotes(
-    keys: str, origin: tuple[int, int]
-) -> None:
+def test_the_first_character_of_a_text_is_found_inside_blocks_and_quotes(keys, origin):
     """A block's text begins on the next line, at the block's margin; a quoted one at its quote."""
     assert read_yaml(PROBLEM).origin(("problems", 0, keys)) == origin
 
 
-def test_a_block_with_an_explicit_margin_keeps_its_spaces() -> None:
+def test_a_block_with_an_explicit_margin_keeps_its_spaces():
     """The digit after `|` says where the margin is, whatever the first line looks like."""
     document = read_yaml("a:\n  b: |2\n      x\n    y\n")
     assert document.value == {"a": {"b": "  x\ny\n"}}
     assert document.origin(("a", "b")) == (3, 5)
 
 
-def test_a_complaint_shows_the_line_with_a_caret() -> None:
+def test_a_complaint_shows_the_line_with_a_caret():
     complaint = read_yaml(PROBLEM, "set.yaml").complaint(
         ("problems", 0, "inputs", "x"), "too cold", "warm it", key=False
     )
@@ -145,9 +140,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "phrase"), REFUSED)
-def test_what_is_refused_has_place_reason_and_cure(
-    text: str, line: int, column: int, phrase: str
-) -> None:
+def test_what_is_refused_has_place_reason_and_cure(text, line, column, phrase):
     """The first complaint stands where the fault is and says what to do."""
     with pytest.raises(TextError) as caught:
         read_yaml(text, "f.yaml")
@@ -157,7 +150,7 @@ def test_what_is_refused_has_place_reason_and_cure(
     assert first.cure
 
 
-def test_every_fault_gets_its_own_complaint() -> None:
+def test_every_fault_gets_its_own_complaint():
     """Reading goes on after a fault that does not hide the rest; of a thousand twenty are told."""
     with pytest.raises(TextError) as caught:
         read_yaml("a: .inf\nb: *x\nb: 1e999\nc: @")
@@ -167,7 +160,7 @@ def test_every_fault_gets_its_own_complaint() -> None:
     assert len(caught.value.complaints) == 20
 
 
-def test_bytes_must_be_utf_8_and_few() -> None:
+def test_bytes_must_be_utf_8_and_few():
     """A byte that is no UTF-8 is placed; a file beyond the limit is not looked at."""
     with pytest.raises(TextError, match="2:2: this is not UTF-8"):
         read_yaml("a: é\n".encode() + b"b\xff")
@@ -191,14 +184,14 @@ JSON_LIKE = st.recursive(
 @settings(deadline=None, derandomize=True, max_examples=100)
 @given(JSON_LIKE, st.sampled_from([{}, {"indent": "\t"}, {"separators": (",", ":")}]))
 @example({"a": [1, 2.5], "ü\U0001f600": 'tab\t quote" slash/ \\ud83d'}, {"ensure_ascii": False})
-def test_anything_in_json_comes_back(value: object, how: dict[str, Any]) -> None:
+def test_anything_in_json_comes_back(value, how):
     """json.dumps and read_yaml are inverse, whatever the texts contain."""
     assert read_yaml(json.dumps([value], **how)).value == [value]
 
 
 @settings(deadline=None, derandomize=True, max_examples=300)
 @given(st.text(alphabet="ab:-[]{},&*!|>'\"%@#?~ \n01.e\\\t\u2028é", max_size=60))
-def test_no_text_raises_anything_but_a_text_error(text: str) -> None:
+def test_no_text_raises_anything_but_a_text_error(text):
     complaints: tuple[Complaint, ...] = ()
     try:
         read_yaml(text)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from gradcheck.engine import compiled
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Path:
+def engine(tmp_path):
     """A folder like the engine's, with one extension module and its stamp."""
     for name in compiled.COMPILED:
         (tmp_path / f"{name}.py").write_text(f"x = {name!r}\n")
@@ -20,7 +19,7 @@ def engine(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_build_of_these_sources_is_taken(engine: Path) -> None:
+def test_a_build_of_these_sources_is_taken(engine):
     """And none at all is not stale either."""
     assert not compiled.is_stale(engine)
     (engine / f"tape{EXTENSION_SUFFIXES[0]}").unlink()
@@ -29,19 +28,19 @@ def test_a_build_of_these_sources_is_taken(engine: Path) -> None:
 
 
 @pytest.mark.parametrize("edited", ["tape.py", "state.py", "tensor.py"])
-def test_an_edited_source_makes_it_stale(engine: Path, edited: str) -> None:
+def test_an_edited_source_makes_it_stale(engine, edited):
     """Any of them: the modules share their C types."""
     (engine / edited).write_text("x = 3\n")
     assert compiled.is_stale(engine)
 
 
-def test_a_build_without_a_stamp_is_stale(engine: Path) -> None:
+def test_a_build_without_a_stamp_is_stale(engine):
     """It is an older one, or somebody else's."""
     (engine / compiled.STAMP).unlink()
     assert compiled.is_stale(engine)
 
 
-def test_the_sources_are_imported_then() -> None:
+def test_the_sources_are_imported_then():
     """All of the compiled modules, in a process of its own, whatever lies beside them."""
     words = (
         "from gradcheck.engine import compiled; import sys; sys.meta_path.insert(0, "

@@ -8,7 +8,7 @@ from gradcheck.engine import autograd, factories, function, recording
 
 
 @pytest.mark.parametrize("module", [autograd, factories, function, recording])
-def test_examples_run(module) -> None:
+def test_examples_run(module):
     """Each gives what it says."""
     found = doctest.testmod(module)
     assert found.attempted

@@ -1,7 +1,6 @@
 """The oracle of the engine's tests: one snippet run on PyTorch and on the engine, told alike."""
 
 import warnings
-from typing import Any
 
 import pytest
 
@@ -10,13 +9,13 @@ from gradcheck.engine.tensor import Tensor
 from tests.support.oracle import double, same, torch
 
 
-def test_the_oracle_sees_a_difference_of_one_word() -> None:
+def test_the_oracle_sees_a_difference_of_one_word():
     with pytest.raises(AssertionError):
         same(lambda m: "ours" if hasattr(m, "Tensor") else "theirs")
 
 
-def test_the_oracle_lets_equal_things_pass() -> None:
-    def complain(m: Any) -> None:
+def test_the_oracle_lets_equal_things_pass():
+    def complain(m):
         warnings.warn("so", UserWarning, stacklevel=1)
         raise ValueError("no")
 
@@ -24,7 +23,7 @@ def test_the_oracle_lets_equal_things_pass() -> None:
     same(complain)
 
 
-def test_double_restores_the_default() -> None:
+def test_double_restores_the_default():
     before = torch.get_default_dtype()
     with double():
         assert torch.get_default_dtype() == torch.float64

@@ -103,7 +103,7 @@ def test_a_hook_does_not_keep_its_tensor():
         gc.enable()
 
 
-def test_a_tensor_where_numpy_wants_plain_numbers_is_refused() -> None:
+def test_a_tensor_where_numpy_wants_plain_numbers_is_refused():
     """`x.tile(y)` ran round and round between NumPy and the tape, until the stack was used up."""
     x = tensor([1.0, 2.0])
     with pytest.raises(TypeError, match="plain numbers"):

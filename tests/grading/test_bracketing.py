@@ -14,11 +14,11 @@ from tests.support.grading import judged, keyed
 PROBLEM = "id: t\nbrackets: {brackets}\ninputs: {{x: {x}}}\nprogram: {program}\n"
 
 
-def answered(program: str, typed: str, brackets: str):
+def answered(program, typed, brackets):
     return judged(keyed(PROBLEM.format(brackets=brackets, x=1.7, program=program)), typed)
 
 
-def ids(judgement) -> list[str]:
+def ids(judgement):
     return [i for h in judgement.diagnosis.hypotheses for i in h.ids] if judgement.diagnosis else []
 
 

@@ -13,7 +13,7 @@ from gradcheck.grading.key import Key, key
 from gradcheck.numbers.run import Undecided
 from gradcheck.problem import load_text
 from tests.support.grading import judged, keyed, scalar
-from tests.support.pairs import Pair, pairs
+from tests.support.pairs import pairs
 from tests.support.sweeping import at_most
 
 
@@ -71,7 +71,7 @@ def test_tensor_formulas_are_compared_at_several_draws():
 # -- the comparison itself -----------------------------------------------------------------------
 
 
-def ball(middle: str, radius: float = 0.0):
+def ball(middle, radius=0.0):
     return lambda bits: arb(middle, radius)
 
 
@@ -91,7 +91,7 @@ def test_wide_balls_are_never_called_equal():
 def test_precision_is_raised_until_it_is_enough():
     asked = []
 
-    def late(bits: int):
+    def late(bits):
         asked.append(bits)
         if bits < 1000:
             raise Undecided
@@ -105,7 +105,7 @@ def test_precision_is_raised_until_it_is_enough():
 def test_no_value_somewhere_is_narrower_and_everywhere_different():
     """The points tell the two apart."""
 
-    def nothing(bits: int):
+    def nothing(bits):
         raise NoValue("`ln(x)` has no value")
 
     mixed = compare([ball("1"), nothing], [ball("1"), ball("2")])
@@ -114,7 +114,7 @@ def test_no_value_somewhere_is_narrower_and_everywhere_different():
     assert compare([nothing, ball("5")], [ball("1"), ball("2")]).kind == "different"
 
 
-def typed(value: str, half: str | None, reference: str, noise: float = 0.0):
+def typed(value, half, reference, noise=0.0):
     halves = np.array(None if half is None else Fraction(half), dtype=object)
     return compare_numbers(ball(value), halves, ball(reference), np.array(noise))
 
@@ -155,7 +155,7 @@ FAST = 120
 SWEEP = at_most(3_000)
 
 
-def verdicts(sample: list[Pair]) -> tuple[Counter[tuple[bool, str]], list[Pair]]:
+def verdicts(sample):
     """How often each truth met each verdict, and the pairs on which they contradict."""
     keys: dict[str, Key] = {}
     counts: Counter[tuple[bool, str]] = Counter()

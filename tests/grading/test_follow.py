@@ -3,7 +3,6 @@
 import ast
 import json
 import random
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,14 +14,13 @@ import yaml
 
 from gradcheck.documents import read_yaml
 from gradcheck.grading.follow import FOLLOWS, Among, among
-from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark, mark_all
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.opinions.reverse import once
-from gradcheck.problem import Input, Problem, load_text
+from gradcheck.problem import Input, load_text
 from tests.support.grading import keyed
 from tests.support.shipped import FILES, PROBLEMS, prepared
 from tests.support.sweeping import at_most
@@ -43,11 +41,11 @@ points: 4
 LATER = NEURON.replace("points: 4", "points: 4\nfollow_through: false")
 
 
-def marked(text: str, **given: Any) -> dict[str, Judgement]:
+def marked(text, **given):
     return mark_all(keyed(text), given)
 
 
-def told(judged: Mapping[str, Judgement]) -> dict[str, str]:
+def told(judged):
     """`right`, `wrong`, or the part that an answer follows from."""
     return {name: each.follows or each.verdict for name, each in judged.items()}
 
@@ -57,7 +55,7 @@ ANSWERS = [(sheet["given"], sheet["said"]) for sheet in SHEETS]
 
 
 @pytest.mark.parametrize(("given", "expected"), ANSWERS)
-def test_a_sheet(given: dict[str, Any], expected: dict[str, str]) -> None:
+def test_a_sheet(given, expected):
     """The first wrong part is wrong; what follows from it is right."""
     found = marked(NEURON, **given)
     assert told(found) == expected
@@ -67,7 +65,7 @@ def test_a_sheet(given: dict[str, Any], expected: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("given", "expected"), ANSWERS[1::3])
-def test_it_can_be_turned_off(given: dict[str, Any], expected: dict[str, str]) -> None:
+def test_it_can_be_turned_off(given, expected):
     """Then only what is right counts."""
     assert told(marked(LATER, **given)) == {
         name: verdict if verdict in ("right", "wrong", "invalid", "missing") else "wrong"
@@ -75,7 +73,7 @@ def test_it_can_be_turned_off(given: dict[str, Any], expected: dict[str, str]) -
     }
 
 
-def test_only_parts_nearer_to_the_loss_decide_with() -> None:
+def test_only_parts_nearer_to_the_loss_decide_with():
     """Nobody's answer to an input changes what is said of another."""
     problem = load_text(NEURON).problems[0]
     given = {"h": "1", "z": "2", "w": "3", "x": "4"}
@@ -91,11 +89,11 @@ def test_only_parts_nearer_to_the_loss_decide_with() -> None:
 # -- the shipped sets ------------------------------------------------------------------------------
 
 
-def truths(ready: Key) -> dict[str, np.ndarray]:
+def truths(ready):
     return {n: g.value for n, g in ready.verdicts[0].opinions["reverse"].gradients.items()}
 
 
-def pulled(problem: Problem, point: Mapping[str, Any], name: str, by: np.ndarray) -> Any:
+def pulled(problem, point, name, by):
     """A change of the cotangent of one of the program's values, pulled back to what it is made of.
 
     By reverse mode on the program itself, ended in `sum(by * value)`.
@@ -109,7 +107,7 @@ def pulled(problem: Problem, point: Mapping[str, Any], name: str, by: np.ndarray
     return once(asked.case({**point, "change_": by}))[1]
 
 
-def falsified(ready: Key) -> Iterator[tuple[str, dict[str, Any]]]:
+def falsified(ready):
     """Each part wrong in turn, with numbers for all that follow from it."""
     right, rng = truths(ready), np.random.default_rng(ready.problem.seed)
     for name, truth in right.items():
@@ -125,7 +123,7 @@ def falsified(ready: Key) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.parametrize("id", SEVERAL)
 @pytest.mark.sampled(4)
-def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
+def test_one_part_is_wrong_and_the_rest_follows(id):
     """Of three parts or more one is falsified: it alone is wrong."""
     ready = prepared(SEVERAL[id])
     right = truths(ready)
@@ -139,7 +137,7 @@ def test_one_part_is_wrong_and_the_rest_follows(id: str) -> None:
 
 @pytest.mark.parametrize("id", MADE)
 @pytest.mark.sampled(2)
-def test_formulas_follow_too(id: str) -> None:
+def test_formulas_follow_too(id):
     """The nearest part three times too large, and with it all that it leads to."""
     ready = prepared(PROBLEMS[id])
     first, entry = ready.problem.made[0], ready.problem.right[0]
@@ -148,7 +146,7 @@ def test_formulas_follow_too(id: str) -> None:
     assert told(found) == {name: "wrong" if name == first else first for name in answers}
 
 
-def values_named(problem: Problem) -> list[str]:
+def values_named(problem):
     """The values that an expression's program names on its way, if it does nothing else."""
     *before, last = problem.program.tree.body
     names = [
@@ -160,7 +158,7 @@ def values_named(problem: Problem) -> list[str]:
     return names if whole and problem.parts[0].ask is None else []
 
 
-def asked_for_all(id: str) -> Problem:
+def asked_for_all(id):
     named = values_named(PROBLEMS[id])
     [entry] = [p for file in FILES for p in read_yaml(file.read_text()).value["problems"]
                if p["id"] == id]  # fmt: skip
@@ -173,14 +171,14 @@ FIRST = {id: p for id, p in PROBLEMS.items() if not p.made and not p.has_rows}
 ON_THE_WAY = [id for id, p in FIRST.items() if p.right and values_named(p)]
 
 
-def test_many_shipped_problems_have_values_on_the_way() -> None:
+def test_many_shipped_problems_have_values_on_the_way():
     """Enough to ask of below."""
     assert len(ON_THE_WAY) >= 12
 
 
 @pytest.mark.parametrize("id", [*MADE, *ON_THE_WAY])
 @pytest.mark.sampled(4)
-def test_no_right_answer_changes(id: str) -> None:
+def test_no_right_answer_changes(id):
     """Whatever stands beside it, number or formula, a right answer is right for its own sake."""
     ready = prepared(PROBLEMS[id]) if id in MADE else widely(id)
     numbers = {name: (1.7 * g + 0.1).tolist() for name, g in truths(ready).items()}
@@ -207,7 +205,7 @@ WIDE = list(dict.fromkeys([*SEVERAL_ASKED, *ON_THE_WAY]))
 ROUNDS, FEW = 40, 1
 
 
-def beside(problem: Problem, right: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
+def beside(problem, right, rng):
     """Answers of all sorts to every part: most are wrong, some are nonsense, some are missing."""
     names = list(right)
     found: dict[str, Any] = {}
@@ -220,11 +218,11 @@ def beside(problem: Problem, right: Mapping[str, Any], rng: random.Random) -> di
 
 
 @cache
-def widely(id: str) -> Key:
+def widely(id):
     return key(asked_for_all(id)) if id in ON_THE_WAY else prepared(PROBLEMS[id])
 
 
-def unmoved(id: str, rounds: int) -> int:
+def unmoved(id, rounds):
     """How many right answers were judged among others; each must be right for its own sake."""
     ready, rng, judged = widely(id), random.Random(id), 0
     problem = ready.problem
@@ -247,13 +245,13 @@ def unmoved(id: str, rounds: int) -> int:
 
 @pytest.mark.parametrize("id", WIDE)
 @pytest.mark.sampled(7)
-def test_right_answers_stay_right(id: str) -> None:
+def test_right_answers_stay_right(id):
     """Nothing that a student answers to other parts makes a right answer anything else."""
     assert unmoved(id, FEW) >= FEW
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("id", WIDE)
-def test_right_answers_stay_right_many_times(id: str) -> None:
+def test_right_answers_stay_right_many_times(id):
     """The same with many other sheets."""
     assert unmoved(id, at_most(ROUNDS)) > 0

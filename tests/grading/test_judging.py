@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ ROW = "id: row\ninputs: {x: [1.0, 2.0, 4.0]}\nprogram: sum(x**3)/3\n"
 TWO = "id: two\ninputs: {x: 2.0, y: 3.0}\nprogram: x**2*y\npoints: 3\nweights: {x: 2, y: 1}\n"
 
 
-def json_line(judgement, source: str, feedback: str) -> str:
+def json_line(judgement, source, feedback):
     told = judgements.restrict(judgements.line(judgement, source), feedback)
     return json.dumps(told, allow_nan=False)
 
@@ -70,11 +69,11 @@ def test_the_same_id_draws_the_same_points():
 # -- points --------------------------------------------------------------------------------------
 
 
-def diagnosis(*ids: tuple[str, ...]) -> Diagnosis:
+def diagnosis(*ids):
     """A diagnosis with a hypothesis for each tuple of one or two ids."""
     rows = {mistake.id: mistake for mistake in CATALOGUE}
 
-    def hypothesis(first: str, *rest: str) -> Hypothesis:
+    def hypothesis(first, *rest):
         return Hypothesis(rows[first], None, with_=hypothesis(*rest) if rest else None)
 
     return Diagnosis("torn", tuple(hypothesis(*each) for each in ids))
@@ -116,7 +115,7 @@ def test_a_set_says_what_a_mistake_and_rounding_cost():
         ("{power-coefficient-missing: 0.75}", 0.0, 1.5),
     ],
 )
-def test_credit_by_id_and_by_kind(credit: str, sign: float, coefficient: float) -> None:
+def test_credit_by_id_and_by_kind(credit, sign, coefficient):
     """A sign is a slip; an id has the last word over its kind; without a rubric nothing is left."""
     problem = "- {id: t, inputs: {x: 1.5}, program: x**3 + 2*sin(x), points: 2}"
     ready = keyed(f"credit: {credit}\nproblems:\n{problem}\n")
@@ -135,7 +134,7 @@ def test_parts_share_the_points_by_their_weights():
 def test_a_failed_explanation_leaves_the_verdict(monkeypatch):
     """The verdict stands, and the remark says that the diagnosis failed."""
 
-    def fails(*_: object, **__: object) -> object:
+    def fails(*_, **__):
         raise GradcheckError("no such luck")
 
     monkeypatch.setattr("gradcheck.grading.gradients.explain", fails)
@@ -180,7 +179,7 @@ def test_feedback_tells_no_more_than_it_should(feedback, told):
     assert set().union(*(mistake for mistake in line["mistakes"] or [])) == told
 
 
-def test_the_same_input_gives_the_same_bytes(tmp_path: Path):
+def test_the_same_input_gives_the_same_bytes(tmp_path):
     """Two processes with different hash seeds print the same lines."""
     (tmp_path / "set.yaml").write_text(f"problems:\n- {json.dumps(SET)}\n")
     answers = {"t": {"x": "3x^2 - 2cos y", "y": "-2x sin(y) + |y-3|"}}

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark, mark_all
 from gradcheck.mistakes.typing import SLIPS
 from gradcheck.problem.question import question
@@ -19,7 +19,7 @@ PRODUCT = "x**2*sin(x)"
 SHEETS = Path(__file__).with_name("sheets.yaml")
 
 
-def marked(ready: Key, typed: object, feedback: str = "full") -> dict:
+def marked(ready, typed, feedback="full"):
     said = line(mark(ready, ready.problem.parts[0], typed), ready.problem.program.source)
     return restrict(json.loads(json.dumps(said)), feedback)
 

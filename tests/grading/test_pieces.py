@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from gradcheck.diagnosis import words
-from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.pieces import standing
@@ -13,7 +12,7 @@ from gradcheck.problem.question import question
 from tests.support.grading import scalar
 
 
-def marked(program: str, answer: str) -> Judgement:
+def marked(program, answer):
     ready = scalar(program, 1.3)
     return mark(ready, ready.problem.parts[0], answer)
 
@@ -30,7 +29,7 @@ def marked(program: str, answer: str) -> Judgement:
         ("exp(x)*(x**2 + x)", "e^x (x^2 + 3x + 17)", "with `1` for `17`"),
     ],
 )
-def test_the_number_that_belongs_there(program: str, answer: str, cure: str) -> None:
+def test_the_number_that_belongs_there(program, answer, cure):
     """Of a rounded decimal the exact one, however short the answer is."""
     found = marked(program, answer)
     assert found.verdict == "wrong"
@@ -39,7 +38,7 @@ def test_the_number_that_belongs_there(program: str, answer: str, cure: str) -> 
 
 
 @pytest.mark.parametrize("answer", ["6.4x", "5x", "6.28x + 0.01", "6.28x^2"])
-def test_no_other_number_is_a_rounded_one(answer: str) -> None:
+def test_no_other_number_is_a_rounded_one(answer):
     """Not one that differs by more than its last digit."""
     found = marked("pi*x**2", answer)
     told = found.diagnosis.hypotheses if found.diagnosis else ()
@@ -75,6 +74,6 @@ def test_of_working_the_line_that_does_not_hold_is_looked_at(answer, line, befor
 
 
 @pytest.mark.parametrize("typed", ["2x + sinc((x-9)^0.3)", "relu((x-9)^(1/3))"])
-def test_a_root_of_a_negative_number_is_no_value(typed: str) -> None:
+def test_a_root_of_a_negative_number_is_no_value(typed):
     """Python's power gives a complex number there, which a function of reals must not take."""
     assert marked("x**2 + x**3", typed).verdict != "right"

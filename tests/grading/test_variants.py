@@ -25,7 +25,7 @@ TEMPLATES = (
 )
 
 
-def template(program: str):
+def template(program):
     named = [n for n in "abn" if n in program.replace("tan", "").replace("sin", "").split("(")[0]
              or f"{n}*" in program or f"**{n}" in program or f" {n}" in program
              or f"/{n}" in program or f"({n}" in program]  # fmt: skip

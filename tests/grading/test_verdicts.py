@@ -1,9 +1,7 @@
 """What is said of answers, each on its own: a table of problems with right and wrong ones."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -16,7 +14,7 @@ TAGS = {"rounded": "right", "one-point": "right", "narrower": "wrong", "shape": 
 VERDICTS = ("right", "wrong", "invalid", "missing", "needs-review")
 
 
-def rows() -> Iterator[tuple[str, str, Any, str]]:
+def rows():
     """A problem's text, the part that is answered, an answer, and what is said of it."""
     for entry in TABLE:
         said = {k: v for k, v in entry.items() if k in (*VERDICTS, *TAGS) or " " in k}
@@ -33,7 +31,7 @@ ROWS = list(rows())
 @pytest.mark.parametrize(
     ("problem", "part", "answer", "expected"), ROWS, ids=[f"{r[2]}: {r[3]}" for r in ROWS]
 )
-def test_what_is_said(problem: str, part: str, answer: Any, expected: str) -> None:
+def test_what_is_said(problem, part, answer, expected):
     """A verdict alone stands for an answer without tags."""
     ready = keyed(problem)
     asked = ready.problem.part(part) if part else ready.problem.parts[0]

@@ -1,7 +1,6 @@
 """Budgets: what is too much is refused before it is made, and what is not is not."""
 
 import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ BOMBS = [(*row, much) for much, rows in TABLE["too much"].items() for row in row
 
 
 @pytest.fixture(autouse=True)
-def bounded() -> Iterator[None]:
+def bounded():
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (32 << 30, hard))
     yield
@@ -29,7 +28,7 @@ def bounded() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("text", "line", "phrase"), BOMBS)
-def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: str) -> None:
+def test_what_is_too_much_is_refused_at_its_place(text, line, phrase):
     """Each bomb is refused by the limit it breaks, before it is made."""
     with pytest.raises(OutOfBudget, match=phrase) as caught:
         value(text, n=2, y=LONG.copy())
@@ -38,7 +37,7 @@ def test_what_is_too_much_is_refused_at_its_place(text: str, line: int, phrase: 
 
 
 @pytest.mark.parametrize("text", TABLE["made"])
-def test_what_makers_and_lists_would_take_is_refused(text: str) -> None:
+def test_what_makers_and_lists_would_take_is_refused(text):
     """In the words of problems: nothing of it is made."""
     program = check_program(text, declared=["y"], vocabulary=VOCABULARY)
     with pytest.raises(OutOfBudget, match=r"elements|entries"):
@@ -46,7 +45,7 @@ def test_what_makers_and_lists_would_take_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "limit", "enough"), TABLE["exact"])
-def test_a_limit_is_exact(text: str, limit: str, enough: int) -> None:
+def test_a_limit_is_exact(text, limit, enough):
     """What just fits runs; with one less of the same it does not."""
     value(text, Budget(**{limit: enough}), y=np.ones(20))
     with pytest.raises(OutOfBudget):
@@ -54,7 +53,7 @@ def test_a_limit_is_exact(text: str, limit: str, enough: int) -> None:
 
 
 @pytest.mark.parametrize("text", TABLE["homework"])
-def test_a_homework_fits_the_budget_with_ease(text: str) -> None:
+def test_a_homework_fits_the_budget_with_ease(text):
     """Training loops, distances, factorials: nobody who means well meets a limit."""
     generator = np.random.default_rng(0)
     inputs = {"X": generator.normal(size=(50, 3)), "y": np.ones(50), "w": np.ones(3)}
@@ -70,9 +69,7 @@ def test_a_homework_fits_the_budget_with_ease(text: str) -> None:
         ("linalg.inv", [(5, 5)], 125),
     ],
 )
-def test_products_of_matrices_are_counted(
-    name: str, sizes: list[tuple[int, ...]], products: int
-) -> None:
+def test_products_of_matrices_are_counted(name, sizes, products):
     """Rows times columns times what is summed, from the sizes alone."""
     args = [np.eye(*s) if len(s) == 2 else np.ones(s) for s in sizes]
     *module, function = name.split(".")

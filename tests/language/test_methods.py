@@ -6,7 +6,6 @@ it reads is held against the engine's methods, which never saw a program, and ag
 
 import warnings
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from gradcheck import tensor
 from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
-from gradcheck.language import Budget, Program, check_program
+from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 
@@ -42,14 +41,14 @@ FAULTS = (
 )  # fmt: skip
 
 
-def inputs(shape: tuple[int, ...]) -> dict[str, Any]:
+def inputs(shape):
     """Two arrays of numbers between 0 and 2, none of them twice."""
     rng = np.random.default_rng(7)
     return {name: rng.permutation(np.linspace(0.1, 1.9, int(np.prod(shape)))).reshape(shape)
             for name in "xy"}  # fmt: skip
 
 
-def answered(call: Any) -> Any:
+def answered(call):
     """What a call gives as an array, None where it is refused."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -63,7 +62,7 @@ def answered(call: Any) -> Any:
 
 
 @cache
-def checked(text: str) -> Program | None:
+def checked(text):
     """The program of a text in x and y, the same for every kind of number; None if refused."""
     try:
         return check_program(text, declared=("x", "y"), vocabulary=VOCABULARY)
@@ -71,7 +70,7 @@ def checked(text: str) -> Program | None:
         return None
 
 
-def in_a_program(text: str, kind: str, values: dict[str, Any]) -> Any:
+def in_a_program(text, kind, values):
     """The value of a program on one kind of number, None where it is refused."""
     program = checked(text)
     if program is None:
@@ -83,16 +82,16 @@ def in_a_program(text: str, kind: str, values: dict[str, Any]) -> Any:
     return answered(lambda: run(program, lifted, KINDS[kind], Budget()).value)
 
 
-def by_method(text: str, box: Any, values: dict[str, Any]) -> Any:
+def by_method(text, box, values):
     """The value of the same text in Python, on the engine's (or PyTorch's) tensors."""
     return answered(lambda: eval(text, {name: box(v) for name, v in values.items()}))
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a, b):
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
-def otherwise(name: str, box: Any, *kinds: str) -> list[tuple[str, str, str]]:
+def otherwise(name, box, *kinds):
     """Where a program answers something else than the method; what one of them refuses is left."""
     found = []
     for shape, sizes in SHAPES.items():

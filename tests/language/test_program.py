@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ MEANINGS = [row for rows in TABLE["meanings"].values() for row in rows]
 
 
 @pytest.mark.parametrize(("text", "expected"), MEANINGS)
-def test_a_program_means_what_python_over_numpy_means(text: str, expected: str) -> None:
+def test_a_program_means_what_python_over_numpy_means(text, expected):
     """Values, shapes and Python types are those of the plain computation."""
     found, due = value(text, x=X.copy(), m=M.copy()), eval(expected)
     np.testing.assert_array_equal(found, due)
@@ -34,7 +33,7 @@ def test_a_program_means_what_python_over_numpy_means(text: str, expected: str) 
     assert isinstance(found, list) == isinstance(due, list)
 
 
-def test_what_a_problem_declares_comes_first() -> None:
+def test_what_a_problem_declares_comes_first():
     """Inputs named like constants, functions, built-ins and prefixes are the inputs."""
     names = {"e": 1.0, "i": 2.0, "C": 3.0, "sin": 4.0, "F": 5.0, "range": 6.0, "np": 7.0}
     assert value("e + i + C + sin + F + range + np", **names) == 28.0
@@ -43,14 +42,14 @@ def test_what_a_problem_declares_comes_first() -> None:
     assert value("e = 3\ne") == 3
 
 
-def test_a_variable_hides_the_function_of_its_name_but_not_behind_a_prefix() -> None:
+def test_a_variable_hides_the_function_of_its_name_but_not_behind_a_prefix():
     """The refusal says how to reach the function all the same."""
     with pytest.raises(TextError, match=r"`sum` is a variable here - write `np\.sum"):
         value("sum = 3\nsum(x)", x=X)
     assert value("sum = 3\nnp.sum(x) + sum", x=X) == 9.0
 
 
-def test_decimals_and_quotients_of_integers_stay_exact() -> None:
+def test_decimals_and_quotients_of_integers_stay_exact():
     """0.1 is one tenth and 1/3 is one third, for a kind of number that can hold them."""
     text = "0.1 + 1/3 + 2**-1 + .5e-1 + 1_0.5 + float(2) + 3/1"
     tenths = Fraction(1, 10) + Fraction(1, 3) + Fraction(1, 2) + Fraction(1, 20)
@@ -59,12 +58,12 @@ def test_decimals_and_quotients_of_integers_stay_exact() -> None:
     assert outcome("np.divide(1, 3) + np.power(2, -1)", kind=Exact()).value == Fraction(5, 6)
 
 
-def test_integers_stay_integers_where_an_index_or_a_count_needs_them() -> None:
+def test_integers_stay_integers_where_an_index_or_a_count_needs_them():
     """`//`, `%`, `**`, products and differences of integers are integers."""
     assert value("x[7 // 3 - 1] + [10, 20][2**0]", x=X) == 22.0
 
 
-def test_in_place_operators_change_the_array_itself() -> None:
+def test_in_place_operators_change_the_array_itself():
     """`w -= step` is seen by everybody who holds w, as in PyTorch."""
     w = X.copy()
     assert outcome("v = w\nw -= 1\nw[0] += 5", w=w).names["v"] is w
@@ -77,21 +76,21 @@ class Leaf:
     grad: Any = None
 
 
-def test_attributes_can_be_assigned_also_in_place() -> None:
+def test_attributes_can_be_assigned_also_in_place():
     """`w.grad = ...` and `w.grad *= ...`."""
     leaf = Leaf()
     outcome("w.grad = 3.0\nw.grad *= 2", w=leaf)
     assert leaf.grad == 6.0
 
 
-def test_the_variables_at_the_end_can_be_asked_for() -> None:
+def test_the_variables_at_the_end_can_be_asked_for():
     """`ask` expressions run on the names that a program leaves; helpers are not among them."""
     names = outcome("def f(a):\n    return a\ny = f(x) * 2", x=X).names
     assert set(names) == {"x", "y"}
     np.testing.assert_array_equal(value("y + x", **names), 3 * X)
 
 
-def test_functions_of_one_run_come_by_the_context() -> None:
+def test_functions_of_one_run_come_by_the_context():
     """`record` is called with the program's own keywords, in its order."""
     trace: list[dict[str, Any]] = []
     program = check_program(
@@ -107,11 +106,11 @@ class Layer:
 
     weight = np.ones((2, 3))
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x):
         return x @ self.weight.T
 
 
-def test_a_variable_that_holds_a_layer_can_be_called() -> None:
+def test_a_variable_that_holds_a_layer_can_be_called():
     """`layer(x)` calls the layer; a number in its place is told to be multiplied."""
     np.testing.assert_array_equal(value("layer(x)", layer=Layer(), x=X), [6.0, 6.0])
     with pytest.raises(TextError, match=r"1:1: a float cannot be called - multiply with `\*`"):
@@ -119,9 +118,7 @@ def test_a_variable_that_holds_a_layer_can_be_called() -> None:
 
 
 @pytest.mark.parametrize(("text", "line", "column", "phrase"), TABLE["failures"])
-def test_what_fails_as_it_runs_is_a_complaint_at_its_place(
-    text: str, line: int, column: int, phrase: str
-) -> None:
+def test_what_fails_as_it_runs_is_a_complaint_at_its_place(text, line, column, phrase):
     """No error of Python or NumPy gets out; it is told with the line and the expression."""
     with pytest.raises(TextError) as caught:
         value(text, x=X, m=M)
@@ -130,7 +127,7 @@ def test_what_fails_as_it_runs_is_a_complaint_at_its_place(
     assert phrase in f"{complaint.message} - {complaint.cure}"
 
 
-def test_the_place_of_a_failure_is_underlined_in_its_file() -> None:
+def test_the_place_of_a_failure_is_underlined_in_its_file():
     """Line, columns and caret count in the file, letters beyond ASCII and all."""
     program = check_program(
         "α = 1\nβ = α * [x, α / 0]",
@@ -148,14 +145,14 @@ def test_the_place_of_a_failure_is_underlined_in_its_file() -> None:
     )
 
 
-def test_numpys_warnings_stay_inside() -> None:
+def test_numpys_warnings_stay_inside():
     """Invalid values are values: the caller's settings hear nothing of them."""
     with warnings.catch_warnings(), np.errstate(all="raise"):
         warnings.simplefilter("error")
         assert np.isnan(value("y = zeros(1) / zeros(1); log(-x)[0] + mean(zeros(0)) + y[0]", x=X))
 
 
-def test_plain_floats_that_leave_the_reals_are_told_so() -> None:
+def test_plain_floats_that_leave_the_reals_are_told_so():
     """Python would go on with a complex number."""
     with pytest.raises(TextError, match="not real"):
         value("x**y", x=-1.0, y=0.5)
@@ -166,13 +163,13 @@ class AbstainError(GradcheckError):
 
 
 class Shy(PlainNumPy):
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name):
         if name == "sin":
             raise AbstainError("no sine")
         return super().function(name)
 
 
-def test_errors_of_gradchecks_own_pass_as_they_are() -> None:
+def test_errors_of_gradchecks_own_pass_as_they_are():
     """A kind that abstains is heard by whoever consulted it."""
     with pytest.raises(AbstainError, match="no sine"):
         outcome("sin(x)", kind=Shy(), x=1.0)
@@ -204,19 +201,19 @@ SPANS = [
 class Watching(PlainNumPy):
     """A kind whose functions note which characters of the program called them."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seen: set[tuple[int, int]] = set()
 
-    def function(self, name: str) -> Callable[..., Any]:
+    def function(self, name):
         plain = super().function(name)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def watched(*args, **kwargs):
             self.note(sys._getframe())
             return plain(*args, **kwargs)
 
         return watched
 
-    def note(self, frame: FrameType | None) -> None:
+    def note(self, frame):
         """Keep the span of the program's innermost frame."""
         while frame and not (span := locate(frame)):
             frame = frame.f_back
@@ -225,7 +222,7 @@ class Watching(PlainNumPy):
         self.seen.add(span)
 
 
-def test_a_frame_tells_which_characters_of_the_program_it_is_at() -> None:
+def test_a_frame_tells_which_characters_of_the_program_it_is_at():
     """Calls in loops, helpers, comprehensions and over two lines are found exactly."""
     program = check_program(TEXT, declared=("x",), vocabulary=VOCABULARY)
     kind = Watching()
@@ -234,12 +231,12 @@ def test_a_frame_tells_which_characters_of_the_program_it_is_at() -> None:
     assert found == {*SPANS, "y[0].abs()"}
 
 
-def test_frames_of_other_code_have_no_span() -> None:
+def test_frames_of_other_code_have_no_span():
     """The engine may ask about any frame."""
     assert locate(sys._getframe()) is None
 
 
-def tree(text: str) -> ast.Expression:
+def tree(text):
     """The tree of an answer, with its decimals as Fractions and without places."""
     parsed = ast.parse(text, mode="eval")
     for node in ast.walk(parsed):
@@ -252,7 +249,7 @@ def tree(text: str) -> ast.Expression:
     return parsed
 
 
-def test_the_tree_of_an_answer_runs_through_the_same_evaluator() -> None:
+def test_the_tree_of_an_answer_runs_through_the_same_evaluator():
     """Names, numbers, calls, indices and comparisons; the tree is left as it was."""
     answer = tree("0.1 * sin(x)[0:2] @ x[:2] + x.T[1] * (x[0] < 2)")
     before = ast.dump(answer)
@@ -266,13 +263,13 @@ def test_the_tree_of_an_answer_runs_through_the_same_evaluator() -> None:
     ("text", "phrase"),
     [("y", "known here"), ("x.__class__", "_"), ("lambda: x", "lambda"), ("open('f')", "reaches")],
 )
-def test_the_tree_of_an_answer_is_checked_like_a_program(text: str, phrase: str) -> None:
+def test_the_tree_of_an_answer_is_checked_like_a_program(text, phrase):
     """Nothing is trusted for having come as a tree."""
     with pytest.raises(TextError, match=phrase):
         check_expression(tree(text), declared=("x",), vocabulary=VOCABULARY)
 
 
-def test_a_program_knows_the_functions_it_calls() -> None:
+def test_a_program_knows_the_functions_it_calls():
     """By the kind's own names, however they were spelled."""
     program = check_program("ln(x) + np.arcsin(x) + asin(x)", declared="x", vocabulary=VOCABULARY)
     assert program.functions == {"log", "arcsin"}
@@ -287,7 +284,7 @@ def test_a_program_knows_the_functions_it_calls() -> None:
         "ones(3, dtype='F')",
     ],
 )
-def test_a_type_of_entries_is_one_word_and_no_array(text: str) -> None:
+def test_a_type_of_entries_is_one_word_and_no_array(text):
     """A dtype in a tuple makes every entry an array; `F` is complex."""
     with pytest.raises(TextError):
         value(text)

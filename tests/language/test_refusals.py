@@ -38,9 +38,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "line", "phrase"), UNREADABLE)
-def test_what_python_cannot_read_is_placed_and_has_a_cure(
-    text: str, line: int, phrase: str
-) -> None:
+def test_what_python_cannot_read_is_placed_and_has_a_cure(text, line, phrase):
     """The parser's faults are told like all others."""
     with pytest.raises(TextError) as caught:
         check_program(text, declared=("x", "y"), vocabulary=VOCABULARY, file="set.yaml")
@@ -50,9 +48,7 @@ def test_what_python_cannot_read_is_placed_and_has_a_cure(
 
 
 @pytest.mark.parametrize(("text", "line", "column", "phrase"), REFUSED)
-def test_what_is_refused_has_place_reason_and_cure(
-    text: str, line: int, column: int, phrase: str
-) -> None:
+def test_what_is_refused_has_place_reason_and_cure(text, line, column, phrase):
     """The first complaint stands where the fault is, and says why or what to write instead."""
     with pytest.raises(TextError) as caught:
         check_program(text, declared=("x", "y"), vocabulary=VOCABULARY, file="set.yaml")
@@ -62,7 +58,7 @@ def test_what_is_refused_has_place_reason_and_cure(
     assert first.message
 
 
-def test_every_fault_of_a_program_gets_its_complaint() -> None:
+def test_every_fault_of_a_program_gets_its_complaint():
     """The walk goes on after a refusal, and past what stands inside it."""
     text = "import os\nz = x ^ q\nwith open('f'):\n    r.real\nx.__class__\n"
     with pytest.raises(TextError) as caught:
@@ -71,14 +67,14 @@ def test_every_fault_of_a_program_gets_its_complaint() -> None:
     assert places == [(1, 1), (2, 6), (2, 9), (3, 6), (4, 5), (4, 5), (5, 1)]
 
 
-def test_complaints_stop_where_nobody_reads_on() -> None:
+def test_complaints_stop_where_nobody_reads_on():
     """A program of faults gets twenty complaints."""
     with pytest.raises(TextError) as caught:
         check_program("q\n" * 500, declared=("x",), vocabulary=VOCABULARY)
     assert len(caught.value.complaints) == 20
 
 
-def test_places_count_in_the_file_that_the_program_stands_in() -> None:
+def test_places_count_in_the_file_that_the_program_stands_in():
     """A program in a block of a file is complained about in that file's lines and columns."""
     text = "# ü: a comment\nx + 1\nΔ = x; x + q"
     with pytest.raises(TextError) as caught:
@@ -90,7 +86,7 @@ def test_places_count_in_the_file_that_the_program_stands_in() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_no_vocabulary_is_needed_to_refuse_a_name_of_python(name: str) -> None:
+def test_no_vocabulary_is_needed_to_refuse_a_name_of_python(name):
     """Every name of the table is refused, called or not, with the table's own words."""
     for text in (f"{name}(x)", f"z = {name}"):
         if name != "lambda":
@@ -99,12 +95,12 @@ def test_no_vocabulary_is_needed_to_refuse_a_name_of_python(name: str) -> None:
             assert caught.value.complaints[0].message == NAMES[name].what
 
 
-def test_every_refused_construct_says_what_it_is_and_what_to_do() -> None:
+def test_every_refused_construct_says_what_it_is_and_what_to_do():
     """No row of the table leaves its reader without a cure."""
     assert all(refusal.what and refusal.cure for refusal in NODES.values())
 
 
-def test_dunder_names_are_refused_even_where_a_vocabulary_offers_them() -> None:
+def test_dunder_names_are_refused_even_where_a_vocabulary_offers_them():
     """A slip in a vocabulary opens no door."""
     careless = Vocabulary(
         functions=frozenset({"__import__"}),
@@ -117,7 +113,7 @@ def test_dunder_names_are_refused_even_where_a_vocabulary_offers_them() -> None:
             check_program(text, declared=("x",), vocabulary=careless)
 
 
-def test_what_is_compiled_is_looked_at_once_more() -> None:
+def test_what_is_compiled_is_looked_at_once_more():
     """Nodes that the lowering removes, and hidden names, are strangers to the lowered tree."""
     for text in (
         "a + b",
@@ -134,7 +130,7 @@ def test_what_is_compiled_is_looked_at_once_more() -> None:
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the syntax is new in Python 3.12")
-def test_type_parameters_are_refused() -> None:
+def test_type_parameters_are_refused():
     """`def f[T: g()](x)` hides an expression."""
     with pytest.raises(TextError, match="type parameter"):
         check_program("def f[T: g()](x):\n    return x", declared=(), vocabulary=VOCABULARY)

@@ -6,19 +6,18 @@ from functools import cache
 import numpy as np
 import pytest
 
-from gradcheck.diagnosis import Prepared, explain, prepare, words
+from gradcheck.diagnosis import explain, prepare, words
 from gradcheck.diagnosis.explain import CONSISTENT
 from gradcheck.diagnosis.hypothesis import EVERYWHERE
-from gradcheck.mistakes import CATALOGUE, Mistake
+from gradcheck.mistakes import CATALOGUE
 from gradcheck.opinions.again import twice
-from gradcheck.opinions.opinion import Case
 from tests.support.school import POINTS, case, evaluated, names_of
 
 LABELS = [f"{k}-{row.verb}-{row.id}" for k, row in enumerate(CATALOGUE)]
 FIELDS = {"text", "whole", "u", "v", "w", "du", "dv", "dw", "c", "h", "factor"}
 
 
-def cases_of(row: Mistake) -> list[Case]:
+def cases_of(row):
     """The row's example at four points: numbers near 1, arrays from a seeded generator."""
     example = row.example
     rng = np.random.default_rng(11)
@@ -39,12 +38,12 @@ def cases_of(row: Mistake) -> list[Case]:
 
 
 @cache
-def prepared_of(row: Mistake) -> Prepared:
+def prepared_of(row):
     return prepare(cases_of(row))
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_example_is_wrong_and_named(row: Mistake) -> None:
+def test_example_is_wrong_and_named(row):
     """The example's answer is not the gradient, and diagnosis names the row's id for it."""
     cases = cases_of(row)
     prepared = prepared_of(row)
@@ -63,7 +62,7 @@ def test_example_is_wrong_and_named(row: Mistake) -> None:
         assert found.certainty == ("unique" if alone else "torn")
 
 
-def _said(row: Mistake) -> str:
+def _said(row):
     cases = cases_of(row)
     part, text = next(iter(row.example.answer.items()))
     answer = [evaluated(text, c.inputs) for c in cases]
@@ -75,7 +74,7 @@ def _said(row: Mistake) -> str:
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_what_is_said_can_be_read_aloud(row: Mistake) -> None:
+def test_what_is_said_can_be_read_aloud(row):
     """At most 25 words, a piece of the program being one; else it is written as by hand."""
     plain = re.sub("`[^`]*`", "it", _said(row))
     assert len(plain.split()) <= 25 + 7 * plain.endswith(EVERYWHERE)
@@ -85,7 +84,7 @@ def test_what_is_said_can_be_read_aloud(row: Mistake) -> None:
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_right_answer_is_never_diagnosed(row: Mistake) -> None:
+def test_right_answer_is_never_diagnosed(row):
     """Nothing is said of the gradient itself."""
     prepared = prepared_of(row)
     for part in prepared.right[0]:
@@ -94,7 +93,7 @@ def test_right_answer_is_never_diagnosed(row: Mistake) -> None:
 
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
-def test_words_are_few_and_sentences(row: Mistake) -> None:
+def test_words_are_few_and_sentences(row):
     """At most 25, of fields that exist; no cotangent in those of calculus, and nobody is blamed."""
     assert set(re.findall(r"{(\w+)}", row.says)) <= FIELDS
     assert row.says.endswith(".")

@@ -26,11 +26,11 @@ from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.testing.fast import fast_verdicts
-from gradcheck.verdict.consult import Verdict, consult
+from gradcheck.verdict.consult import consult
 from tests.support.cases import case
 
 
-def solved(program: str, x: float) -> Verdict:
+def solved(program, x):
     """The verdict on a program of the checked language, where decimals are what they say."""
     words = {"id": "t", "inputs": {"x": x}, "program": program}
     problem = load_text(yaml.safe_dump(words)).problems[0]
@@ -45,7 +45,7 @@ def solved(program: str, x: float) -> Verdict:
         ("where(exp(x) * exp(x) > exp(2 * x), x**2, x)", 1.0),  # two spellings of one number
     ],
 )
-def test_what_no_precision_decides_is_left_open(program: str, x: float) -> None:
+def test_what_no_precision_decides_is_left_open(program, x):
     """Both exact opinions abstain with the reason; reverse mode alone proves nothing."""
     found = solved(program, x)
     assert found.verdict == found.parts["x"].verdict == "undecided"
@@ -64,7 +64,7 @@ def test_what_no_precision_decides_is_left_open(program: str, x: float) -> None:
         ("where(0.1 + 0.2 == 0.3, x**2, x)", 2.0, 4),
     ],
 )
-def test_a_branch_of_float64_alone_is_no_dissent(program: str, x: float, slope: float) -> None:
+def test_a_branch_of_float64_alone_is_no_dissent(program, x, slope):
     """Exact numbers know the slope, worked out by hand; the formula loses its digits."""
     found = solved(program, x)
     assert found.verdict == "unstable-forward"
@@ -72,14 +72,14 @@ def test_a_branch_of_float64_alone_is_no_dissent(program: str, x: float, slope: 
     assert found.parts["x"].gradient.value == pytest.approx(slope, rel=1e-12)
 
 
-def test_a_jump_is_no_agreement() -> None:
+def test_a_jump_is_no_agreement():
     """At 0.3 floor(10 x) goes from 2 to 3, and the value by 0.3: by hand."""
     found = solved("floor(x*10)*x", 0.3)
     assert found.verdict == found.parts["x"].verdict == "jump"
     assert "jumps by 0.3" in found.parts["x"].entries[0].why
 
 
-def test_numbers_that_are_equal_meet_whatever_the_precision() -> None:
+def test_numbers_that_are_equal_meet_whatever_the_precision():
     """A third plus two thirds, sums in another order, functions of equal numbers; no others."""
     for kind in (balls, constants):
         a, b, third, two = kind([0.7, 0.3, Fraction(1, 3), Fraction(2, 3)])
@@ -94,7 +94,7 @@ def test_numbers_that_are_equal_meet_whatever_the_precision() -> None:
                 bool(np.exp(a) * np.exp(b) == np.exp(a + b))
 
 
-def test_kinks_of_irrational_numbers_are_met() -> None:
+def test_kinks_of_irrational_numbers_are_met():
     """Two tanh that are the same number: each may have any share of the slope 1 - tanh(1)^2."""
     found = consult(case(lambda x: np.max(np.tanh(x / 3)), x=[3.0, 3.0, 1.0]))
     assert found.verdict == "kink"
@@ -105,7 +105,7 @@ def test_kinks_of_irrational_numbers_are_met() -> None:
 @pytest.mark.parametrize(
     ("program", "x"), [("maximum(erf(x), 1)*x", 50), ("abs(tanh(x) - 1)*x", 400)]
 )
-def test_the_path_is_told_where_it_was_decided_by_many_bits(program: str, x: float) -> None:
+def test_the_path_is_told_where_it_was_decided_by_many_bits(program, x):
     done = CliRunner().invoke(main, ["solve", "-e", program, f"x={x}"])
     assert done.exit_code == 0, done.output
     assert "< 1" in done.output
@@ -127,14 +127,14 @@ COMPARED = (operator.lt, operator.gt, operator.eq, operator.le, operator.ge, ope
 DIGITS = 4000  # gauss at 3,000 is 10^-3,900,000; what is open at PATIENCE bits is told by it
 
 
-def one_choice(seed: int) -> tuple[str, str]:
+def one_choice(seed):
     """A random `where` over a saturating function: what is said, and what is wrong with it."""
     draw = random.Random(seed)
     f, truth, limit = SATURATING[draw.choice(list(SATURATING))]
     compare, flip = draw.choice(COMPARED), draw.random() < 0.3
     x = float(round(10 ** draw.uniform(0, 3.6), draw.choice([0, 1, 3])))
 
-    def chosen(value: Any) -> Any:
+    def chosen(value):
         return compare(limit, value) if flip else compare(value, limit)
 
     found = consult(case(lambda x: np.where(chosen(f(x)), x**2, x), x=x), write=False)
@@ -150,7 +150,7 @@ def one_choice(seed: int) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "seeds", [range(100), pytest.param(range(100, 2100), marks=pytest.mark.sweep)]
 )
-def test_random_choices_over_saturating_functions(seeds: range) -> None:
+def test_random_choices_over_saturating_functions(seeds):
     """No verdict against the truth in 4,000 digits; few left open."""
     with np.errstate(all="ignore"):
         said = [one_choice(seed) for seed in seeds]
@@ -172,14 +172,14 @@ EXACTLY = {
 }
 
 
-def whole_steps(draw: random.Random, depth: int) -> str:
+def whole_steps(draw, depth):
     if not depth:
         return draw.choice(("x", draw.choice(CONSTANTS)))
     a, b = whole_steps(draw, depth - 1), whole_steps(draw, depth - 1)
     return draw.choice(STEPS).format(a=a, b=b, c=draw.choice(CONSTANTS))
 
 
-def fault_of_floors(seed: int) -> str:
+def fault_of_floors(seed):
     """What is wrong with what is said of one, by Python's fractions: value, slope or jump."""
     draw, count = random.Random(seed), len(BY_THEMSELVES)
     text, at = whole_steps(draw, 3), draw.choice(("0.1", "0.3", "0.7", "1.1", "0.6", "2.3"))
@@ -208,7 +208,7 @@ def fault_of_floors(seed: int) -> str:
 @pytest.mark.parametrize(
     "seeds", [range(60), pytest.param(range(60, 560), marks=pytest.mark.sweep)]
 )
-def test_random_quotients_remainders_and_floors(seeds: range) -> None:
+def test_random_quotients_remainders_and_floors(seeds):
     """Programs of decimals at decimals, many at a jump; of a number by itself at each."""
     assert [fault for fault in map(fault_of_floors, seeds) if fault] == []
 
@@ -223,7 +223,7 @@ ASKED: tuple[Callable[..., Any], ...] = (
 )
 
 
-def answers(question: Any) -> tuple[Any, ...]:
+def answers(question):
     found: list[Any] = [fast_verdicts([question])[0].verdict]
     for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]
@@ -233,7 +233,7 @@ def answers(question: Any) -> tuple[Any, ...]:
     return tuple(map(str, found))
 
 
-def test_threads_do_not_disturb_one_another() -> None:
+def test_threads_do_not_disturb_one_another():
     """A hundred questions from eight threads, each compared with itself alone."""
     rng = np.random.default_rng(8)
     asked = [case(ASKED[k % len(ASKED)], x=rng.normal(size=3)) for k in range(100)]

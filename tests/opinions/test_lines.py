@@ -27,12 +27,12 @@ PIECES = {
 
 
 @pytest.mark.parametrize("x", ["0", "1.5", "1e-9"])
-def test_only_pieces_of_one_slope_are_smooth(x: str) -> None:
+def test_only_pieces_of_one_slope_are_smooth(x):
     """And then the bar holds it; a gap is a kink, an infinite slope is no number."""
     with precision(256):
         for (left, before), (right, beyond) in product(PIECES.values(), repeat=2):
 
-            def f(h: arb, left=left, right=right) -> arb:
+            def f(h, left=left, right=right):
                 return arb(0) if h == 0 else right(h) if h > 0 else left(-h)
 
             slope, seen = slope_at(f, arb(0), arb(x), may_retry=False)

@@ -1,7 +1,5 @@
 """The closed form of a program of many steps: exact slopes of a few entries."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -17,13 +15,13 @@ W1, W2 = RNG.normal(size=(30, 40)) / 6, RNG.normal(size=(40, 3))
 ASKED = case(lambda w1, w2: np.mean((np.tanh(X @ w1) @ w2 - Y) ** 2), w1=W1, w2=W2)
 
 
-def by_hand() -> dict[str, Any]:
+def by_hand():
     h = np.tanh(X @ W1)
     d = 2 * (h @ W2 - Y) / Y.size
     return {"w1": X.T @ ((d @ W2.T) * (1 - h**2)), "w2": h.T @ d}
 
 
-def test_slopes_of_sampled_entries_are_exact() -> None:
+def test_slopes_of_sampled_entries_are_exact():
     """Eight of both inputs, none twice, with bars of thirty digits; it is said by how many."""
     formed, gradients, places = symbolic(ASKED, write=False), by_hand(), set()
     assert not formed.gradients
@@ -40,7 +38,7 @@ def test_slopes_of_sampled_entries_are_exact() -> None:
     assert any("8 entries drawn at random" in note for note in found.notes)
 
 
-def test_a_wrong_cell_is_a_dissent_in_the_sample() -> None:
+def test_a_wrong_cell_is_a_dissent_in_the_sample():
     """A slope of SymPy's that is off by a thousandth contradicts reverse mode."""
     row = TABLE["tanh"]
     right = row.symbolic

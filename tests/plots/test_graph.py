@@ -30,7 +30,7 @@ LINE = re.compile(rf'  (label={QUOTED}|labelloc="t"|node {ATTRIBUTES}|edge {ATTR
                   rf"|\w+ {ATTRIBUTES}|\w+ -> \w+( {ATTRIBUTES})?);")  # fmt: skip
 
 
-def parsed(text: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def parsed(text):
     """The labels of all nodes and the ends of all edges; fails where the text has anything else."""
     first, *lines, last = text.splitlines()
     assert re.fullmatch(rf"digraph {QUOTED} {{", first)
@@ -139,7 +139,7 @@ def test_labels_fit_on_a_node():
 
 
 @st.composite
-def tapes(draw: st.DrawFn) -> Graph:
+def tapes(draw):
     """Graphs whose nodes use earlier ones, each of them used."""
     count = draw(st.integers(1, 25))
     edges = {(draw(st.integers(k + 1, count)), k) for k in range(count)}

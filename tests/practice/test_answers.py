@@ -25,7 +25,7 @@ def test_mistakes_are_written_as_by_hand(row):
     assert any(_equal(text, by_hand) for text in found), found
 
 
-def _equal(text: str, by_hand: str) -> bool:
+def _equal(text, by_hand):
     """Whether two formulas have the same values: held against each other by mpmath."""
     names = {name: getattr(mpmath, name) for name in ("sin", "cos", "exp", "log")}
     points = ({"x": mpmath.mpf(x), "a": 2, "k": 3} for x in ("0.3", "0.7", "1.9"))

@@ -9,7 +9,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
 from gradcheck.mistakes import CATALOGUE
-from gradcheck.practice import Exercise, exercises, next_problem
+from gradcheck.practice import exercises, next_problem
 from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy, to_set
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.problem import load_text
@@ -26,7 +26,7 @@ NAMES |= {"asin": mpmath.asin, "acos": mpmath.acos, "atan": mpmath.atan, "log10"
 NAMES |= {"pi": mpmath.pi, "E": mpmath.e, "log2": lambda x: mpmath.log(x, 2)}
 
 
-def assert_holds(made: Exercise) -> None:
+def assert_holds(made):
     drawn = made.candidate
     assert operations(drawn.program) <= LONGEST_FUNCTION[drawn.level]
     answers = [text for right in made.problem.right for text in right.values()]

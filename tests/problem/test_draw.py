@@ -6,7 +6,7 @@ from gradcheck.problem import load_text
 from gradcheck.problem.draw import further_points, given_point
 
 
-def drawn(program: str, inputs: str = "{x: 1.5}", count: int = 8) -> list[float]:
+def drawn(program, inputs="{x: 1.5}", count=8):
     problem = load_text(f"id: t\ninputs: {inputs}\nprogram: {program}\n").problems[0]
     return [float(point["x"].item()) for point in further_points(problem, count)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ CASES += [
 ]
 
 
-def solved(tmp_path: Path, text: str) -> Result:
+def solved(tmp_path, text):
     (tmp_path / "set.yaml").write_text(text)
     return CliRunner().invoke(main, ["solve", str(tmp_path / "set.yaml")], env={"COLUMNS": "300"})
 

@@ -1,7 +1,5 @@
 """Problem files: what an author may leave out, and sets that are named without a path."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -74,22 +72,20 @@ def test_the_answer_of_the_only_part_may_stand_alone():
     assert self_test(load_text(text, file="p.yaml")) == []
 
 
-def test_weights_share_out_the_points() -> None:
+def test_weights_share_out_the_points():
     text = "id: p\ninputs: {a: 1.0, b: 2.0}\nprogram: a * b\n"
     for words, shares in (("", [0.5, 0.5]), ("weights: {a: 3}\n", [0.75, 0.25])):
         assert [part.weight for part in _only(text + words).parts] == shares
 
 
-def test_sets_are_found_by_their_bare_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sets_are_found_by_their_bare_names(tmp_path, monkeypatch):
     """In any directory, with the ending or without; a file of the same name is meant first."""
     assert find_set("first-derivatives") == find_set("first-derivatives.yaml") in list_sets()
     assert find_set("first") is None
     assert shipped_problems()["sine-of-square"].title
     monkeypatch.chdir(tmp_path)
 
-    def said(*words: str) -> str:
+    def said(*words):
         return CliRunner().invoke(main, words).output
 
     assert "agree" in said("solve", "first-derivatives", "--problem", "cubic-plus-sine")

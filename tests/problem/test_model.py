@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -11,7 +10,7 @@ from gradcheck.problem.model import schema
 from tests.support.shipped import FILES
 
 
-def test_every_reference_leads_somewhere() -> None:
+def test_every_reference_leads_somewhere():
     text = json.dumps(schema())
     found = set(re.findall(r'"#/[$]defs/(\w+)"', text))
     assert found == {"InputModel", "KnownModel", "ProgramModel", "WrongModel", "ProblemModel"}
@@ -19,14 +18,14 @@ def test_every_reference_leads_somewhere() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_keys_of_shipped_sets_are_in_it(file: Path) -> None:
+def test_keys_of_shipped_sets_are_in_it(file):
     whole = yaml.safe_load(file.read_text())
     form = schema()["$defs"]["ProblemModel"]
     for problem in whole["problems"]:
         assert set(form["required"]) <= set(problem) <= set(form["properties"])
 
 
-def test_bounds_and_choices_are_in_it() -> None:
+def test_bounds_and_choices_are_in_it():
     keys = schema()["$defs"]["ProblemModel"]["properties"]
     due = {"type": "number", "minimum": 0, "default": 1.0}
     assert keys["points"].items() >= due.items()

@@ -25,11 +25,11 @@ MOODLE = (
 )
 
 
-def rows(content: bytes) -> list[list[str]]:
+def rows(content):
     return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
 
 
-def canvas_workbook() -> bytes:
+def canvas_workbook():
     book = openpyxl.Workbook()
     for row in csv.reader(io.StringIO(CANVAS, newline="")):
         book.active.append(row)

@@ -2,7 +2,6 @@
 
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -18,7 +17,7 @@ from gradcheck.verdict.consult import consult
 PROBLEMS = {p.id: p for p in load(Path(__file__).with_name("networks.yaml")).problems}
 
 
-def shown(name: str, width: int, *, terminal: bool, **more: Any) -> list[str]:
+def shown(name, width, *, terminal, **more):
     given = PROBLEMS[name]
     point = given_point(given)
     verdict = consult(given.case(point))
@@ -26,14 +25,14 @@ def shown(name: str, width: int, *, terminal: bool, **more: Any) -> list[str]:
     return lines(problem_report(given, point, verdict, None, forms, **more), width, terminal)
 
 
-def lines(report: Any, width: int, terminal: bool) -> list[str]:
+def lines(report, width, terminal):
     stream = StringIO()
     how = {"force_terminal": terminal, "color_system": None, "legacy_windows": False}
     Console(file=stream, width=width, **how).print(report)
     return [line.rstrip() for line in stream.getvalue().rstrip().split("\n")]
 
 
-def test_on_a_terminal_a_line_says_all_in_signs() -> None:
+def test_on_a_terminal_a_line_says_all_in_signs():
     """Shape, norm, the widest bar, the verdict, the form; below it the entries."""
     said = shown("net", 120, terminal=True)
     (first,) = (line for line in said if "∂/∂W₁" in line)
@@ -43,7 +42,7 @@ def test_on_a_terminal_a_line_says_all_in_signs() -> None:
     assert len(said[said.index(first) + 1].split()) == 4
 
 
-def test_in_a_pipe_it_is_numpy() -> None:
+def test_in_a_pipe_it_is_numpy():
     said = shown("net", 100_000, terminal=False)
     (first,) = (line for line in said if "d/dW1" in line)
     assert first.endswith("  agree  = 2 * X.T @ ((R @ W2.T) * (1 - H ** 2)) / R.size")
@@ -51,7 +50,7 @@ def test_in_a_pipe_it_is_numpy() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_line_is_wider_than_the_screen(width: int) -> None:
+def test_no_line_is_wider_than_the_screen(width):
     """Long forms go on below; a large network fits on one screen of 24 lines."""
     said = shown("net", width, terminal=True)
     assert max(map(len, said)) <= width
@@ -62,13 +61,13 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
     assert sum("  agree" in line and "norm" in line for line in said) == 6
 
 
-def test_every_entry_is_shown_when_asked_for() -> None:
+def test_every_entry_is_shown_when_asked_for():
     every = shown("twelve", 200, terminal=True, entries=True)
     assert any(len(line.split()) == 12 for line in every)
     assert not any("..." in line for line in shown("large", 200, terminal=False, entries=True))
 
 
-def test_steps_are_formulas_with_the_numbers_below() -> None:
+def test_steps_are_formulas_with_the_numbers_below():
     """Each gradient in terms of the one before it, with its shape."""
     given = PROBLEMS["net"]
     said = lines(steps_shown(derive(given, given_point(given))), 80, terminal=True)
@@ -83,7 +82,7 @@ def test_steps_are_formulas_with_the_numbers_below() -> None:
     assert len(said[[h.strip() for h in said].index(heads[1]) + 1].split()) == 4
 
 
-def test_a_kink_keeps_its_rows_of_opinions() -> None:
+def test_a_kink_keeps_its_rows_of_opinions():
     said = shown("kink", 120, terminal=False)
     (row,) = (line for line in said if "d/dx[" in line and "-1 | 1" in line)
     assert "d/dx[1]" in row

@@ -3,7 +3,7 @@
 from gradcheck.report.judgements import together
 
 
-def part(name: str, *ids: str, verdict: str = "wrong", certainty: str = "unique") -> dict:
+def part(name, *ids, verdict="wrong", certainty="unique"):
     """A line of a part with the mistakes that explain it; `a+b` are two at once."""
     pairs = (i.partition("+") for i in ids)
     told = [{"id": a, **({"with": {"id": b}} if b else {})} for a, _, b in pairs]
@@ -11,7 +11,7 @@ def part(name: str, *ids: str, verdict: str = "wrong", certainty: str = "unique"
     return {"part": name, "hints": [], **said}
 
 
-def read(*lines: dict) -> list[tuple]:
+def read(*lines):
     """What is left of each: the ids, the certainty, and the part with the same mistake."""
     return [
         ([m["id"] for m in one["mistakes"]], one["certainty"], one.get("same", ""))
@@ -19,7 +19,7 @@ def read(*lines: dict) -> list[tuple]:
     ]
 
 
-def test_one_misconception_in_three_places_is_one() -> None:
+def test_one_misconception_in_three_places_is_one():
     """The first says it, the others point to the first; a part that is torn is torn no longer."""
     lines = (
         part("W1", "transposed"),
@@ -35,7 +35,7 @@ def test_one_misconception_in_three_places_is_one() -> None:
     ]
 
 
-def test_what_two_torn_parts_share_is_what_was_done() -> None:
+def test_what_two_torn_parts_share_is_what_was_done():
     lines = (
         part("u", "sum-for-mean", "path-dropped", certainty="torn"),
         part("v", "chain-factor-dropped", "path-dropped", certainty="torn"),
@@ -43,7 +43,7 @@ def test_what_two_torn_parts_share_is_what_was_done() -> None:
     assert read(*lines) == [(["path-dropped"], "unique", ""), (["path-dropped"], "unique", "u")]
 
 
-def test_slips_right_parts_and_pairs_are_left_alone() -> None:
+def test_slips_right_parts_and_pairs_are_left_alone():
     """Two slips are two; what is right has no mistake; two mistakes at once are not one."""
     lines = (
         part("a", "sign-error"),

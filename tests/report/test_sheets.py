@@ -8,7 +8,7 @@ from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
 SET = Path(__file__).with_name("sheet.yaml")
 
 
-def test_a_sheet_says_what_is_asked_of_whom() -> None:
+def test_a_sheet_says_what_is_asked_of_whom():
     """A formula where there is one, else the program; each part by the name it is handed in."""
     found = load_text(SET.read_text())
     sheet = Sheet("ada", "Ada L.", found.problems)

@@ -14,7 +14,7 @@ from gradcheck.report.solutions import solve_again
 HEAD = "id: t\ninputs: "
 
 
-def problem(text: str):
+def problem(text):
     return load_text(HEAD + text).problems[0]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from numpy.testing import assert_allclose
 
-from tests.support.scripts import DRAWN, LESSONS, Outcome, alike, shown, solved
+from tests.support.scripts import DRAWN, LESSONS, alike, shown, solved
 
 ENDS_IN_AN_ERROR = {"buffer_3_not_scalar", "graph_3_freed"}
 # By hand, or facts of the lessons themselves: the gradients of the last pass back.
@@ -22,12 +22,12 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def lessons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def lessons(tmp_path_factory):
     return solved(LESSONS, tmp_path_factory.mktemp("lessons"))
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_is_a_script(lessons: dict[str, Outcome], name: str) -> None:
+def test_a_lesson_is_a_script(lessons, name):
     """It shows what PyTorch shows, ends as the lesson does, and every pass back is agreed on."""
     pytest.importorskip("torch")
     code, out, told = lessons[name]
@@ -43,7 +43,7 @@ def test_a_lesson_is_a_script(lessons: dict[str, Outcome], name: str) -> None:
             assert_allclose(opinions[opinion]["value"], due, rtol=1e-12)
 
 
-def as_gradcheck(text: str) -> str:
+def as_gradcheck(text):
     return (
         text.replace("import torch.nn.functional as F", "import gradcheck.nn.functional as F")
         .replace("import torch.nn as nn", "import gradcheck.nn as nn")
@@ -54,7 +54,7 @@ def as_gradcheck(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", LESSONS)
-def test_a_lesson_shows_what_it_shows_with_pytorch(name: str) -> None:
+def test_a_lesson_shows_what_it_shows_with_pytorch(name):
     """With `import gradcheck as torch`: numbers, shapes, names of nodes, the error at the end."""
     pytest.importorskip("torch")
     theirs, their_error = shown(LESSONS[name], name)

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from tests.support.scripts import Outcome, alike, ran, scripts_of, shown, solved
+from tests.support.scripts import alike, ran, scripts_of, shown, solved
 
 WRONG = """
 import torch
@@ -41,19 +41,19 @@ PAGE = scripts_of(Path(__file__).with_name("same.md"))
 SAME = {name: HEAD + text for name, text in PAGE.items()}
 
 
-def written(tmp_path: Path, text: str, name: str = "lesson.py") -> Path:
+def written(tmp_path, text, name="lesson.py"):
     file = tmp_path / name
     file.write_text(text)
     return file
 
 
 @pytest.fixture(scope="module")
-def same(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+def same(tmp_path_factory):
     return solved(SAME, tmp_path_factory.mktemp("same"))
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_what_is_printed_is_pytorchs(same: dict[str, Outcome], name: str) -> None:
+def test_what_is_printed_is_pytorchs(same, name):
     """In float64 for PyTorch's float32, and every pass back is agreed on."""
     pytest.importorskip("torch")
     code, out, told = same[name]
@@ -82,7 +82,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_how_a_script_ends(tmp_path: Path, name: str) -> None:
+def test_how_a_script_ends(tmp_path, name):
     """Its exit code, and what is said; no line of gradcheck is shown."""
     text, code, printed, complained = ENDS[name]
     if text is PICTURE:
@@ -104,7 +104,7 @@ def test_how_a_script_ends(tmp_path: Path, name: str) -> None:
         ("torch.ones(2).sparse_resize_(1)", "`Tensor.sparse_resize_` is not offered"),
     ],
 )
-def test_a_missing_name_ends_in_one_sentence(tmp_path: Path, line: str, words: str) -> None:
+def test_a_missing_name_ends_in_one_sentence(tmp_path, line, words):
     """What is not offered, and what is."""
     code, _, told = ran(written(tmp_path, f"import torch\n{line}\n"))
     assert code == 1
@@ -112,7 +112,7 @@ def test_a_missing_name_ends_in_one_sentence(tmp_path: Path, line: str, words: s
     assert " - " in told.strip().splitlines()[-1]
 
 
-def test_a_large_net_is_judged_by_floats(tmp_path: Path) -> None:
+def test_a_large_net_is_judged_by_floats(tmp_path):
     """Exact numbers would take minutes."""
     text = f"""{HEAD}
 net = nn.Sequential(nn.Linear(40, 50), nn.Tanh(), nn.Linear(50, 1))
@@ -123,7 +123,7 @@ net = nn.Sequential(nn.Linear(40, 50), nn.Tanh(), nn.Linear(50, 1))
     assert (code, call["verdict"]) == (0, "agree")
 
 
-def test_a_leaf_stepped_between_two_uses_is_judged_by_version(tmp_path: Path) -> None:
+def test_a_leaf_stepped_between_two_uses_is_judged_by_version(tmp_path):
     """d(2u + 3w) is 2 by the value before the step and 3 by the one after it."""
     text = f"""{HEAD}
 w = torch.tensor(1.0, requires_grad=True)
@@ -140,7 +140,7 @@ print(w.grad)
     assert found == {"w (version 0)": 2.0, "w": 3.0}
 
 
-def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:
+def test_a_notebook_runs_cell_by_cell(tmp_path):
     """The last expression of a cell is shown; magic commands are left out."""
     cells = [
         {"cell_type": "markdown", "source": ["# text"]},
@@ -155,14 +155,14 @@ def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:
     assert line["calls"][0]["verdict"] == "agree"
 
 
-def test_draws_are_the_same_at_each_run(tmp_path: Path) -> None:
+def test_draws_are_the_same_at_each_run(tmp_path):
     """PyTorch's names, NumPy's and Python's begin from a fixed seed."""
     text = "import torch, numpy as np, random\nprint(torch.randn(2), np.random.rand())\n"
     file = written(tmp_path, f"{text}print(random.random())\n")
     assert ran(file) == ran(file)
 
 
-def test_the_command_runs_a_script_beside_it(tmp_path: Path) -> None:
+def test_the_command_runs_a_script_beside_it(tmp_path):
     """Its exit code is the script's; problem files may stand beside it."""
     file = written(tmp_path, "import torch\ntorch.ones(2).sum().item()\n")
     words = [sys.executable, "-m", "gradcheck", "solve", str(file)]
@@ -179,9 +179,7 @@ def test_the_command_runs_a_script_beside_it(tmp_path: Path) -> None:
         ("serve", "lesson.py", "`gradcheck solve` runs it"),
     ],
 )
-def test_a_script_runs_only_where_it_is_named_to_solve(
-    tmp_path: Path, command: str, given: str, words: str
-) -> None:
+def test_a_script_runs_only_where_it_is_named_to_solve(tmp_path, command, given, words):
     """Neither in a folder, nor as a problem file."""
     written(tmp_path, "open('ran', 'w')\n")
     result = CliRunner().invoke(main, [command, str(tmp_path / given)])

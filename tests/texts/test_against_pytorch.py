@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from gradcheck.problem.draw import given_point
-from tests.support.losses import EVERYDAY, SIZES, Loss, drawn
+from tests.support.losses import EVERYDAY, SIZES, drawn
 from tests.support.texts import at, derived, problem
 
 torch = pytest.importorskip("torch")
 
 
-def reduced(function: Any) -> Any:
-    def call(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def reduced(function):
+    def call(x, axis=None, keepdims=False):
         return function(x) if axis is None else function(x, dim=axis, keepdim=keepdims)
 
     return call
@@ -40,7 +40,7 @@ WORDS = {
 }
 
 
-def gradients(loss: Loss, numbers: dict[str, np.ndarray]) -> dict[str, Any]:
+def gradients(loss, numbers):
     leaves = {
         name: torch.tensor(value, dtype=torch.float64, requires_grad=True)
         for name, value in numbers.items()
@@ -53,7 +53,7 @@ def gradients(loss: Loss, numbers: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", EVERYDAY)
-def test_the_text_gives_pytorchs_gradient(name: str) -> None:
+def test_the_text_gives_pytorchs_gradient(name):
     """Found at one size, evaluated at another, to 1e-10 of the largest entry."""
     loss = EVERYDAY[name]
     here = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)

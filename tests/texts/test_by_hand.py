@@ -16,25 +16,25 @@ PROGRAM, BY_HAND = TABLE["program"], TABLE["by hand"]
 
 
 @pytest.fixture(scope="module")
-def chain() -> dict[str, str]:
+def chain():
     (made,) = load_text(PROGRAM).problems
     return {stage.name: stage.text for stage in derive(made, given_point(made)).backward}
 
 
 @pytest.mark.parametrize("name", BY_HAND)
-def test_each_line_is_the_one_of_the_exercise(chain: dict[str, str], name: str) -> None:
+def test_each_line_is_the_one_of_the_exercise(chain, name):
     """As somebody writes it who goes back through the lines with pen and paper."""
     assert chain[name] == BY_HAND[name]
 
 
-def test_every_named_value_has_its_line(chain: dict[str, str]) -> None:
+def test_every_named_value_has_its_line(chain):
     """Nothing is left out, the rows of an embedding included."""
     assert set(chain) == {*BY_HAND, "counts", "var", "d", "C"}
     rows = "eye(C.shape[0])[[0, 1, 2, 3, 0, 1, 2, 2, 4, 1, 4, 0]].T"
     assert chain["C"] == f"{rows} @ reshape(cotangent_of_emb, (12, C.shape[1]))"
 
 
-def test_a_minus_comes_first() -> None:
+def test_a_minus_comes_first():
     """`-dz @ X`, and not a second minus before X."""
     given = {"X": np.ones((4, 3)), "w": np.ones(3)}
     made = problem("z = -X @ w\nmean(1/(1 + exp(z)))", given, "w")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gradcheck.opinions.reverse import reverse
-from gradcheck.problem import Problem, load_text
+from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.texts import rules
 from gradcheck.texts.forms import formulas, matrix_forms
-from tests.support.losses import EVERYDAY, LOSSES, SIZES, Loss, drawn
+from tests.support.losses import EVERYDAY, LOSSES, SIZES, drawn
 from tests.support.texts import at, derived, problem
 
 SHARE, RATIO = 0.95, 1.3
@@ -27,7 +27,7 @@ WITHOUT = {
 """Ops that have no line: factors of matrices, bounds, running products, sorting, differences."""
 
 
-def both(loss: Loss) -> tuple[Problem, Problem]:
+def both(loss):
     here, there = (
         problem(loss.program, drawn(loss, sizes, seed), loss.wrt)
         for seed, sizes in enumerate(SIZES)
@@ -35,14 +35,14 @@ def both(loss: Loss) -> tuple[Problem, Problem]:
     return here, there
 
 
-def forms_of(given: Problem) -> dict[str, str]:
+def forms_of(given):
     """What is shown of a problem: texts that reverse mode bears out."""
     point = given_point(given)
     return matrix_forms(given, point, reverse(given.case(point)).gradients)
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_the_text_found_at_one_size_is_the_gradient_at_another(name: str) -> None:
+def test_the_text_found_at_one_size_is_the_gradient_at_another(name):
     """Every text that is derived, shown or not; and so are those of the book."""
     loss = LOSSES[name]
     here, there = both(loss)
@@ -57,7 +57,7 @@ def test_the_text_found_at_one_size_is_the_gradient_at_another(name: str) -> Non
             )
 
 
-def test_nearly_all_are_shown_and_about_as_long_as_in_a_book() -> None:
+def test_nearly_all_are_shown_and_about_as_long_as_in_a_book():
     """The lengths are those of the texts without blanks."""
     shown, asked, ratios = 0, 0, []
     for loss in LOSSES.values():
@@ -79,14 +79,14 @@ TEXTBOOK = [line.split(": ") for line in LINES if not line.startswith("#")]
 
 
 @pytest.mark.parametrize(("loss", "part", "text"), TEXTBOOK)
-def test_the_text_is_that_of_a_textbook(loss: str, part: str, text: str) -> None:
+def test_the_text_is_that_of_a_textbook(loss, part, text):
     """In the program's own names, and no longer than one would write it; its numbers are above."""
     given = LOSSES[loss]
     made = problem(given.program, drawn(given, SIZES[0], 0), given.wrt)
     assert derived(made, given_point(made))[part] == text
 
 
-def test_a_wrong_rule_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_rule_is_not_shown(monkeypatch):
     """What reverse mode does not bear out stays unsaid."""
     given = problem("sum(X * 3)", {"X": np.ones((2, 3))}, "X")
     assert forms_of(given) == {"X": "3 * ones_like(X)"}
@@ -97,7 +97,7 @@ def test_a_wrong_rule_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 DRAWN = "{id: t, inputs: {x: {shape: [4]}}, program: 'sum(x**2)/4'}"
 
 
-def test_a_text_that_is_right_at_one_size_alone_is_not_shown() -> None:
+def test_a_text_that_is_right_at_one_size_alone_is_not_shown():
     """A four that is a length by chance is no four where the input is longer: but it is here."""
     given = load_text(DRAWN).problems[0]
     assert forms_of(given) == {"x": "x / 2"}
@@ -131,7 +131,7 @@ DERIVED = {
 
 
 @pytest.mark.parametrize("why", DERIVED)
-def test_what_is_derived_reads_as_one_writes_it(why: str) -> None:
+def test_what_is_derived_reads_as_one_writes_it(why):
     """And is shown where reverse mode bears it out."""
     program, wrt, texts = DERIVED[why]
     used = {n: v for n, v in POINT.items() if re.search(rf"\b{n}\b", program)}
@@ -148,7 +148,7 @@ NO_FORM = {
 
 
 @pytest.mark.parametrize("why", NO_FORM)
-def test_what_has_no_form_is_left_out(why: str) -> None:
+def test_what_has_no_form_is_left_out(why):
     """No text, no error, known at once: also what doubles at each turn of a loop."""
     assert forms_of(problem(NO_FORM[why], {"x": [0.5, 0.25, 1.0]}, "x")) == {}
 
@@ -165,20 +165,20 @@ program: |
 """
 
 
-def test_softmax_with_labels_is_p_less_y() -> None:
+def test_softmax_with_labels_is_p_less_y():
     """Where the labels are constants of the problem, each row of them adds to one."""
     given = load_text(LABELS).problems[0]
     assert forms_of(given) == {"W": "X.T @ (P - Y) / Y.shape[0]"}
 
 
-def test_a_product_with_one_row_for_all_is_said_for_each() -> None:
+def test_a_product_with_one_row_for_all_is_said_for_each():
     """The cotangent of A @ B is the same in every row, and so is that of A."""
     made = problem("norm(sum(A @ B, axis=0))", {"A": np.eye(3, 2), "B": np.ones((2, 4))}, "A")
     due = reverse(made.case(given_point(made))).gradients["A"].value
     np.testing.assert_allclose(at(forms_of(made)["A"], made), due, rtol=1e-12)
 
 
-def test_a_cotangent_is_a_name() -> None:
+def test_a_cotangent_is_a_name():
     """Where the value is no scalar, its weights are called `cotangent`; no form is shown."""
     text = "id: t\ninputs: {x: [1.0, 2.0]}\nprogram: x**2\ncotangent: [3.0, 4.0]\n"
     given = load_text(text).problems[0]
@@ -187,7 +187,7 @@ def test_a_cotangent_is_a_name() -> None:
 
 
 @pytest.mark.parametrize("name", EVERYDAY)
-def test_every_notation_is_read_back_as_what_it_says(name: str) -> None:
+def test_every_notation_is_read_back_as_what_it_says(name):
     """Signs and LaTeX are kept only where, typed as an answer, they give the gradient: all do."""
     loss = LOSSES[name]
     given = problem(loss.program, drawn(loss, SIZES[0], 0), loss.wrt)

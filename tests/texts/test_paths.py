@@ -19,7 +19,7 @@ from gradcheck.verdict.consult import consult
 BY_HAND = yaml.safe_load(Path(__file__).with_name("paths.yaml").read_text())
 
 
-def found(program: str, **at: float) -> dict[str, PathForm]:
+def found(program, **at):
     lines = "\n".join(f"    {line}" for line in program.splitlines())
     given = ", ".join(f"{name}: {value}" for name, value in at.items())
     text = f"id: t\ninputs: {{{given}}}\nprogram: |\n{lines}\n"
@@ -28,7 +28,7 @@ def found(program: str, **at: float) -> dict[str, PathForm]:
     return path_forms(problem, point, consult(problem.case(point)))
 
 
-def shown(form: PathForm, *, signs: bool = False) -> str:
+def shown(form, *, signs=False):
     out = io.StringIO()
     Console(file=out, width=200, force_terminal=signs, no_color=True, highlight=False).print(
         FormulaLine("d/dx", form)
@@ -37,24 +37,24 @@ def shown(form: PathForm, *, signs: bool = False) -> str:
 
 
 @pytest.mark.parametrize(("program", "x", "said"), BY_HAND)
-def test_a_derivative_is_said_with_what_it_hangs_on(program: str, x: float, said: str) -> None:
+def test_a_derivative_is_said_with_what_it_hangs_on(program, x, said):
     """As by hand, on the side of an edge on which the point lies."""
     assert shown(found(program, x=x)["x"]) == said
 
 
-def test_an_input_called_e_is_not_the_constant() -> None:
+def test_an_input_called_e_is_not_the_constant():
     """The constant is then exp(1)."""
     assert shown(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
 
 
-def test_of_several_numbers_the_path_is_said() -> None:
+def test_of_several_numbers_the_path_is_said():
     """Where an edge hangs on other numbers, too, it is a relation between them."""
     said = found("log(w*x) + maximum(x, w)", x=2.0, w=3.0)
     assert shown(said["x"]) == "1/x  for x < w, w*x > 0"
     assert shown(said["w"]) == "1 + 1/w  for x < w, w*x > 0"
 
 
-def test_a_path_is_set_in_every_notation() -> None:
+def test_a_path_is_set_in_every_notation():
     """Signs, LaTeX and MathML, the words among them."""
     root = PathForm("-x/sqrt(1 - x**2)", "-1 < x < 1")
     assert shown(root, signs=True) == "−x/√(1 − x²)  for −1 < x < 1"
@@ -64,7 +64,7 @@ def test_a_path_is_set_in_every_notation() -> None:
 
 
 @pytest.mark.parametrize("more", ["jacobian: true", "order: 2"])
-def test_rows_have_no_path(more: str) -> None:
+def test_rows_have_no_path(more):
     """A Jacobian of a vector by a number, and a second derivative, are not said so."""
     program = "stack([x, x**2])" if more.startswith("j") else "x**3"
     problem = load_text(f"id: t\ninputs: {{x: 2.0}}\nprogram: {program}\n{more}\n").problems[0]

@@ -22,15 +22,13 @@ SHORTER = {
 
 
 @pytest.mark.parametrize("name", SHORTER)
-def test_it_is_the_shortest(name: str) -> None:
+def test_it_is_the_shortest(name):
     """As a textbook prints it."""
     form, due = SHORTER[name]
     assert str(shortest(form)) == due
 
 
-def test_a_rewriting_that_is_another_function_is_not_taken(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rewriting_that_is_another_function_is_not_taken(monkeypatch):
     """Whatever SymPy says."""
     monkeypatch.setattr(scalars, "WAYS", (lambda e: x,))
     form = x**2 + 3 * x + sympy.sin(x)
@@ -50,11 +48,11 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.parametrize("order", [0, 1])
-def test_what_is_rewritten_has_a_bound(name: str, order: int) -> None:
+def test_what_is_rewritten_has_a_bound(name, order):
     """SymPy is shown polynomials of bounded size only, or nothing."""
     shown: list[sympy.Expr] = []
 
-    def keep(form: sympy.Expr) -> sympy.Expr:
+    def keep(form):
         shown.append(form)
         return form
 
@@ -68,7 +66,7 @@ def test_what_is_rewritten_has_a_bound(name: str, order: int) -> None:
     assert scalars.is_same(form, shortest(form))
 
 
-def test_a_root_is_rewritten_with_what_it_is_the_root_of() -> None:
+def test_a_root_is_rewritten_with_what_it_is_the_root_of():
     """`sqrt(1 + x**2)` and `1 + x**2` are not two strangers."""
     root = sympy.sqrt(1 + x**2)
     form = sympy.diff(x * root / 2 + sympy.asinh(x) / 2, x)

@@ -2,22 +2,22 @@
 
 import numpy as np
 
-from gradcheck.problem import Problem, load_text
+from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.texts.steps import Steps, derive
+from gradcheck.texts.steps import derive
 from tests.support.texts import derived
 
 X = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 GIVEN = f"{{X: {{value: {X}, requires_grad: false}}, W: [0.5, -1.0], x: [1.0, 2.0]}}"
 
 
-def asked(program: str, **more: object) -> Problem:
+def asked(program, **more):
     body = program.replace("\n", "\n  ")
     rest = "".join(f"{name}: {value}\n" for name, value in more.items())
     return load_text(f"id: t\ninputs: {GIVEN}\n{rest}program: |\n  {body}\n").problems[0]
 
 
-def walked(problem: Problem) -> Steps:
+def walked(problem):
     return derive(problem, given_point(problem))
 
 

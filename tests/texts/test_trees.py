@@ -15,7 +15,7 @@ TEXTS = Path(__file__).with_name("trees.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_axes_of_a_formula_are_those_that_numpy_makes(text: str) -> None:
+def test_the_axes_of_a_formula_are_those_that_numpy_makes(text):
     """Each text is run."""
     found = value_of(text, NAMES)
     assert found is not None
@@ -31,6 +31,6 @@ def test_the_axes_of_a_formula_are_those_that_numpy_makes(text: str) -> None:
         ("diag(A) @ B", "Bᵀ diag(A)"),
     ],
 )
-def test_only_a_vector_is_turned(text: str, signs: str) -> None:
+def test_only_a_vector_is_turned(text, signs):
     """What an index picks may be a matrix still."""
     assert Notation(AXES).write(text) == signs

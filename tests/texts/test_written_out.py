@@ -27,7 +27,7 @@ SIZES = ((3, [0, 1, 1]), (5, [1, 0, 1, 0, 0]))
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_the_gradient_is_as_in_the_book(name: str) -> None:
+def test_the_gradient_is_as_in_the_book(name):
     """And, as for every text that is shown, it is the gradient: at two sizes, by reverse mode."""
     row = WRITTEN[name]
     for n, y in SIZES:

@@ -2,9 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,7 @@ from gradcheck.engine.recording import MODE
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import NoKey, key
 from gradcheck.ops import TABLE
-from gradcheck.problem import Problem, is_training, load_text
+from gradcheck.problem import is_training, load_text
 from gradcheck.training import run_and_judge
 
 LOOP = """
@@ -29,14 +27,14 @@ for step in range(2):
 """
 
 
-def problem(program: str, ask: str = "{tracked: w.requires_grad}", w: Any = 0.5) -> Problem:
+def problem(program, ask="{tracked: w.requires_grad}", w=0.5):
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     text = f"id: p\ninputs: {{w: {w}}}\nprogram: |\n{lines}\nask: {ask}\n"
     return load_text(text).problems[0]
 
 
 @contextmanager
-def falsified(op: str, cell: str, wrong: Any) -> Iterator[None]:
+def falsified(op, cell, wrong):
     right = getattr(TABLE[op], cell)
     object.__setattr__(TABLE[op], cell, wrong)
     try:
@@ -45,7 +43,7 @@ def falsified(op: str, cell: str, wrong: Any) -> Iterator[None]:
         object.__setattr__(TABLE[op], cell, right)
 
 
-def test_an_event_is_a_function_of_the_leaves_of_that_moment() -> None:
+def test_an_event_is_a_function_of_the_leaves_of_that_moment():
     """exp(w²): after a step of -0.1·2w·exp(w²) the second event is the same function elsewhere."""
     found = run_and_judge(problem(LOOP))
     second = 0.5 - 0.1 * 2 * 0.5 * math.exp(0.25)
@@ -57,7 +55,7 @@ def test_an_event_is_a_function_of_the_leaves_of_that_moment() -> None:
         assert asked == {"reverse", "symbolic", "differences"}
 
 
-def test_the_ledger_tells_who_added_what() -> None:
+def test_the_ledger_tells_who_added_what():
     """Added, stepped, cleared, in this order, twice; amounts and what is held after each."""
     entries = run_and_judge(
         problem(
@@ -77,7 +75,7 @@ def test_the_ledger_tells_who_added_what() -> None:
 
 
 @pytest.mark.parametrize("slip", [lambda g: g * 1.001, lambda g: g + 0.01, lambda g: -g])
-def test_a_falsified_vjp_makes_its_events_dissent(slip: Any) -> None:
+def test_a_falsified_vjp_makes_its_events_dissent(slip):
     """Only the event that passes through the op; its suspect is that op."""
     with falsified("exp", "vjps", (lambda y, x: lambda g: slip(g * y),)):
         found = run_and_judge(problem("(w**3).backward()\nexp(w).backward()"))
@@ -85,7 +83,7 @@ def test_a_falsified_vjp_makes_its_events_dissent(slip: Any) -> None:
     assert found.events[1].verdict.suspects[0].op == "exp"
 
 
-def test_a_falsified_vjp_stops_grading_and_solving(tmp_path: Any) -> None:
+def test_a_falsified_vjp_stops_grading_and_solving(tmp_path):
     """No key for the problem, and exit code 3 from `solve`."""
     file = tmp_path / "p.yaml"
     file.write_text("id: p\ninputs: {w: 0.5}\nprogram: sin(w).backward()\nask: {g: w.grad}\n")
@@ -96,7 +94,7 @@ def test_a_falsified_vjp_stops_grading_and_solving(tmp_path: Any) -> None:
     assert CliRunner().invoke(main, ["solve", str(file)]).exit_code == 0
 
 
-def test_what_lands_in_the_ledger_must_be_the_gradient() -> None:
+def test_what_lands_in_the_ledger_must_be_the_gradient():
     """A deposit that is not what the opinions find is a dissent, though they agree."""
     twice_while_it_runs = lambda rule: (
         lambda *args: lambda g: rule(*args)(g) * (1 + bool(MODE.ledger))
@@ -117,7 +115,7 @@ def test_what_lands_in_the_ledger_must_be_the_gradient() -> None:
         ("y = sin(w)\ny.retain_grad()\n(y**2).backward()", {"w": math.sin(1.0)}),
     ],
 )
-def test_an_intermediate_value_is_a_variable(program: str, expected: dict[str, float]) -> None:
+def test_an_intermediate_value_is_a_variable(program, expected):
     """By hand: dz/dy = 3y²; d(u v)/dw = 5w⁴; 3·2w + 1 - 2; (w + 1)w: 2w + 1; sin 2w."""
     (event,) = run_and_judge(problem(program)).events
     assert event.verdict.verdict == "agree"
@@ -140,7 +138,7 @@ SECOND = {
 
 
 @pytest.mark.parametrize("program", SECOND)
-def test_a_gradient_can_be_differentiated_again(program: str) -> None:
+def test_a_gradient_can_be_differentiated_again(program):
     """The tape, the line and the balls each differentiate twice in their own way."""
     events = run_and_judge(problem(program)).events
     assert [event.verdict.verdict for event in events] == ["agree"] * len(events)
@@ -157,7 +155,7 @@ OFF = {
 
 
 @pytest.mark.parametrize("cell", OFF)
-def test_a_slip_in_a_second_derivative_dissents(cell: str) -> None:
+def test_a_slip_in_a_second_derivative_dissents(cell):
     """Each opinion's own cell of exp, falsified, is contradicted where exp' is differentiated."""
     program = "(g,) = grad(exp(2 * w), w, create_graph=True)\n(g * w).backward()"
     with falsified("exp", cell, OFF[cell]):
@@ -172,7 +170,7 @@ def test_a_slip_in_a_second_derivative_dissents(cell: str) -> None:
         ("y = w**2\ny.retain_grad()\nexp(y).backward()", "dissent"),
     ],
 )
-def test_the_way_to_an_intermediate_value_is_judged(program: str, below: str) -> None:
+def test_the_way_to_an_intermediate_value_is_judged(program, below):
     """A falsified op on the way from the value to y dissents; below y, where nobody went, not."""
     slip = lambda rule: lambda *args, **how: lambda g: 1.001 * rule(*args, **how)(g)
     for op, verdict in (("exp", "dissent"), ("power", below)):
@@ -181,14 +179,14 @@ def test_the_way_to_an_intermediate_value_is_judged(program: str, below: str) ->
         assert event.verdict.verdict == verdict
 
 
-def test_what_an_intermediate_value_keeps_is_in_the_ledger() -> None:
+def test_what_an_intermediate_value_keeps_is_in_the_ledger():
     """With y = 2w and z = y + 3 at w = 1: dz²/dz = 10 is kept, and dz²/dw = 20."""
     program = "y = 2 * w\nz = y + 3\nz.retain_grad()\n(z**2).backward()"
     entries = run_and_judge(problem(program, w=1.0)).trace.entries
     assert {entry.leaf.name: float(entry.total) for entry in entries} == {"z": 10.0, "w": 20.0}
 
 
-def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:
+def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf():
     """3w before the step and w² after it: both are variables of the event, and add up."""
     program = "y = 3 * w\nwith no_grad():\n    w -= 0.25\n(y + w * w).backward()"
     (event,) = run_and_judge(problem(program, "{g: w.grad}")).events
@@ -197,14 +195,14 @@ def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf() -> None:
     assert values == pytest.approx({"w": 0.5, "w (version 0)": 3.0})
 
 
-def test_a_kink_at_an_event_is_a_kink() -> None:
+def test_a_kink_at_an_event_is_a_kink():
     """|w| stepped onto 0: no key, for the slope there is a convention."""
     program = "abs(w).backward()\nwith no_grad():\n    w -= 0.5\nabs(w).backward()"
     found = run_and_judge(problem(program))
     assert [e.verdict.verdict for e in found.events] == ["agree", "kink"]
 
 
-def test_programs_that_go_back_are_told_from_formulas() -> None:
+def test_programs_that_go_back_are_told_from_formulas():
     """A call of backward makes events; a plain formula has none."""
     plain = load_text("id: p\ninputs: {w: 1.0}\nprogram: w**2\n").problems[0]
     implied = load_text("id: p\ninputs: {w: 3.0}\nprogram: (w**2).backward()\n").problems[0]
@@ -213,7 +211,7 @@ def test_programs_that_go_back_are_told_from_formulas() -> None:
     assert float(run_and_judge(implied).trace.values["w"]) == 6.0
 
 
-def test_words_of_a_recorded_run_need_a_backward_call() -> None:
+def test_words_of_a_recorded_run_need_a_backward_call():
     """`record` in a plain formula is refused in words, at its place."""
     text = "id: p\ninputs: {w: 1.0}\nprogram: |\n  record(w=w)\n  w**2\n"
     (plain,) = load_text(text).problems
@@ -221,7 +219,7 @@ def test_words_of_a_recorded_run_need_a_backward_call() -> None:
         plain.value_on("float", {"w": np.array(1.0)})
 
 
-def test_solve_shows_the_ledger_and_says_it_in_json() -> None:
+def test_solve_shows_the_ledger_and_says_it_in_json():
     """`--steps` prints the ledger; `--json` has the parts, the events and the ledger."""
     args = ["solve", "problems/training.yaml", "--problem", "training-two-backwards"]
     shown = CliRunner().invoke(main, [*args, "--steps"]).output
@@ -234,7 +232,7 @@ def test_solve_shows_the_ledger_and_says_it_in_json() -> None:
     assert [event["verdict"] for event in line["events"]] == ["agree", "agree"]
 
 
-def test_a_write_that_the_tape_does_not_see_is_undecided() -> None:
+def test_a_write_that_the_tape_does_not_see_is_undecided():
     """PyTorch gives z + w for (z * w) here, and no function on record has that gradient."""
     program = "y = w * array([1.0, 2.0])\nz = y[0]\ny.data += 1\n(z * w).backward()"
     with pytest.raises(NoKey, match=r"undecided at backward call 1: .*behind the tape's back"):

@@ -13,7 +13,7 @@ TABLE = yaml.safe_load(Path(__file__).with_name("facts.yaml").read_text())
 FACTS, ERRORS = TABLE["facts"], TABLE["errors"]
 
 
-def solved(tmp_path: Path, program: str, asked: str) -> tuple[int, str]:
+def solved(tmp_path, program, asked):
     text = {"id": "fact", "inputs": {"x": 2.0}, "program": program, "ask": {"answer": asked}}
     path = tmp_path / "fact.json"
     path.write_text(json.dumps(text))
@@ -22,7 +22,7 @@ def solved(tmp_path: Path, program: str, asked: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_a_fact_comes_out_through_a_problem_file(name: str, tmp_path: Path) -> None:
+def test_a_fact_comes_out_through_a_problem_file(name, tmp_path):
     """PyTorch's answer, and the three opinions agree on every call."""
     fact = FACTS[name]
     code, said = solved(tmp_path, fact["program"], fact["asked"])
@@ -37,7 +37,7 @@ def test_a_fact_comes_out_through_a_problem_file(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_an_error_of_pytorch_comes_out_with_its_place(name: str, tmp_path: Path) -> None:
+def test_an_error_of_pytorch_comes_out_with_its_place(name, tmp_path):
     """PyTorch's words, at the line of the program where they are raised."""
     error = ERRORS[name]
     code, said = solved(tmp_path, error["program"], "x.grad")
@@ -51,7 +51,7 @@ NORMS = {"m.norm(1)": 10.0, "m.norm(2)": 30**0.5, "m.norm()": 30**0.5, "m.norm(3
 
 
 @pytest.mark.parametrize("call", NORMS)
-def test_the_method_norm_is_pytorchs(call: str, tmp_path: Path) -> None:
+def test_the_method_norm_is_pytorchs(call, tmp_path):
     """Of [[1, -2], [3, 4]]: all entries are one vector, unless an axis is given."""
     inputs = {"m": [[1.0, -2.0], [3.0, 4.0]]}
     path = tmp_path / "norm.json"

@@ -31,7 +31,7 @@ from tests.support.scripts import scripts_of
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_set_tests_itself(name: str) -> None:
+def test_the_shipped_set_tests_itself(name):
     """Right answers in several styles, wrong ones whose mistake is named: all come out."""
     problem = SHIPPED[name]
     assert len(problem.right) >= 2
@@ -48,20 +48,20 @@ STYLES = scripts_of(Path(__file__).with_name("styles.md")) | {
 
 
 @pytest.mark.parametrize("program", STYLES.values(), ids=STYLES)
-def test_right_in_any_style(program: str) -> None:
+def test_right_in_any_style(program):
     """Whatever takes the same steps is right, and earns the points."""
     found = judged(DESCENT, program)
     assert (found.verdict, found.score, found.remarks) == ("right", 1.0, ())
 
 
-def test_what_was_understood_is_short() -> None:
+def test_what_was_understood_is_short():
     """A program is echoed by its number of lines, empty ones not counted."""
     said = [judged(DESCENT, program).understood for program in ("a = 1\n\nb = 2\n", "a = 1")]
     assert said == ["a program of 2 lines", "a program of one line"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_references_and_right_answers_are_right_in_pytorch(name: str) -> None:
+def test_references_and_right_answers_are_right_in_pytorch(name):
     """PyTorch, running the same texts, leaves the numbers that are due."""
     asked, problem = ready(name).run, SHIPPED[name]
     part = problem.parts[0].name
@@ -71,7 +71,7 @@ def test_references_and_right_answers_are_right_in_pytorch(name: str) -> None:
         np.testing.assert_allclose(flat(found), due, rtol=1e-10, atol=1e-12)
 
 
-def test_json_points_into_the_answer(tmp_path: Path) -> None:
+def test_json_points_into_the_answer(tmp_path):
     """`answer_start`, `answer_end` and `line` place a mistake; `start` and `end` are null."""
     program = loop(LOSS, BACK, KEEP, "opt.zero_grad()", "opt.step()", head=SGD)
     line = json.loads(batch(tmp_path, DESCENT, {"ada": program}, "--json").stdout)
@@ -96,9 +96,7 @@ def test_json_points_into_the_answer(tmp_path: Path) -> None:
         ("{loop: [w]}", "4:13", "write an expression as a text"),
     ],
 )
-def test_a_malformed_ask_is_told_with_its_place(
-    tmp_path: Path, ask: str, place: str, words: str
-) -> None:
+def test_a_malformed_ask_is_told_with_its_place(tmp_path, ask, place, words):
     """Line, column, what was expected, what came, the cure; exit code 2."""
     file = tmp_path / "set.yaml"
     file.write_text(f"id: p\ninputs: {{w: 2.0}}\nprogram: y = w**2\nask: {ask}\n")
@@ -108,7 +106,7 @@ def test_a_malformed_ask_is_told_with_its_place(
     assert words in result.output
 
 
-def test_a_self_test_may_say_that_nothing_can_be_named() -> None:
+def test_a_self_test_may_say_that_nothing_can_be_named():
     """`mistake: unnamed` wants a wrong answer without a name."""
     named = {"answer": {"loop": loop(LOSS, BACK, KEEP, STEP)}, "mistake": "unnamed"}
     nothing = {"answer": {"loop": "record(norm=1.0)\n"}, "mistake": "unnamed"}
@@ -117,7 +115,7 @@ def test_a_self_test_may_say_that_nothing_can_be_named() -> None:
     assert (fault.expected, fault.came) == ("wrong: unnamed", "wrong: missing-zero-grad")
 
 
-def test_the_set_is_solved_like_any_other() -> None:
+def test_the_set_is_solved_like_any_other():
     """A part that asks for a program has the value that the reference leaves."""
     result = CliRunner().invoke(main, ["solve", str(FILE), "--json"])
     assert result.exit_code == 0

@@ -1,16 +1,14 @@
 """What a training problem could never show is said before class, with what to ask for instead."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from gradcheck.cli import main
-from gradcheck.diagnosis.lint import Finding
 from gradcheck.problem import load_text
-from gradcheck.training import Reference, run_and_judge
+from gradcheck.training import run_and_judge
 from gradcheck.training.ledger import EVERYWHERE
 from gradcheck.training.lint import blind
 from tests.support.confusion import confused
@@ -42,7 +40,7 @@ for k in range({n}):
 """
 
 
-def asking(program: str, *asked: str) -> Reference:
+def asking(program, *asked):
     lines = "\n".join(f"  {line}" for line in program.strip().splitlines())
     parts = ", ".join(f'"{each}": "{each}"' for each in asked)
     text = f"id: p\ninputs: {{w: [1.0, -2.0]}}\nprogram: |\n{lines}\nask: {{{parts}}}\n"
@@ -50,15 +48,15 @@ def asking(program: str, *asked: str) -> Reference:
 
 
 @cache
-def findings(program: str, *asked: str) -> tuple[Finding, ...]:
+def findings(program, *asked):
     return blind(asking(program, *asked))
 
 
-def of(found: tuple[Finding, ...], kind: str) -> dict[tuple[str, ...], Finding]:
+def of(found, kind):
     return {finding.ids: finding for finding in found if finding.kind == kind}
 
 
-def steps(optimizer: str, n: int = 4) -> str:
+def steps(optimizer, n=4):
     return STEPS.format(optimizer=optimizer, n=n)
 
 
@@ -87,7 +85,7 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-def test_what_is_hidden_is_found_with_its_cure(name: str) -> None:
+def test_what_is_hidden_is_found_with_its_cure(name):
     """Nothing is asked that a mistake would change, or nothing that tells it from another."""
     program, asked, kind, ids, cure = HIDDEN[name]
     found = of(findings(program, *asked), kind)
@@ -100,12 +98,12 @@ def test_what_is_hidden_is_found_with_its_cure(name: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [("w.grad",), ("w.is_leaf", "w.grad.shape")])
-def test_what_could_not_happen_is_not_missed(asked: tuple[str, ...]) -> None:
+def test_what_could_not_happen_is_not_missed(asked):
     """Without a clearing or a window nobody can forget one; flags ask nothing of the ledger."""
     assert findings("(w**2).sum().backward()", *asked) == ()
 
 
-def test_a_mistake_that_runs_away_is_no_trouble() -> None:
+def test_a_mistake_that_runs_away_is_no_trouble():
     """Twice the gradient explodes here: it overflows quietly, and is seen."""
     program = steps("SGD([w], lr=0.9)", 12).replace("+ w)", "+ w**8 / 10000)")
     assert ("counted-twice",) not in of(findings(program, "recorded.w"), "invisible")
@@ -123,7 +121,7 @@ CURED = [
 
 
 @pytest.mark.parametrize(("program", "asked", "more"), CURED)
-def test_the_cure_cures(program: str, asked: tuple[str, ...], more: str) -> None:
+def test_the_cure_cures(program, asked, more):
     """Who asks for what the finding names finds it gone."""
     cures = {(f.kind, f.ids): f.cure for f in findings(program, *asked) if f.cure.startswith("ask")}
     assert cures
@@ -133,14 +131,14 @@ def test_the_cure_cures(program: str, asked: tuple[str, ...], more: str) -> None
     assert any(wanted in cure for cure in cures.values())
 
 
-def test_shipped_problems_have_no_findings() -> None:
+def test_shipped_problems_have_no_findings():
     """The shipped set: self-tests come out, nothing is hidden."""
     result = CliRunner().invoke(main, ["lint", str(FILE)])
     assert result.exit_code == 0
     assert f"{len(SHIPPED)} problems, 0 findings" in result.output
 
 
-def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
+def test_findings_are_counted_and_shown_at_their_place(tmp_path):
     """Exit code 1, the cure, the reason, and the backward call underlined."""
     lines = "\n".join(f"  {line}" for line in ADAM.strip().splitlines())
     file = tmp_path / "p.yaml"
@@ -154,7 +152,7 @@ def test_findings_are_counted_and_shown_at_their_place(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["never-cleared", "last-window", "adam", "classes"])
-def test_mistakes_made_on_purpose_are_named(name: str) -> None:
+def test_mistakes_made_on_purpose_are_named(name):
     """Of all mistakes, made always or once, nine in ten keep their name in every part."""
     found = confused(run_and_judge(SHIPPED[f"training-{name}"]))
     assert found.made
@@ -164,7 +162,7 @@ def test_mistakes_made_on_purpose_are_named(name: str) -> None:
 # -- the facts, by PyTorch -----------------------------------------------------------------------
 
 
-def torchs(optimizer: str, scale: float = 1.0, clearing: bool = True, **settings: float) -> Any:
+def torchs(optimizer, scale=1.0, clearing=True, **settings):
     torch = pytest.importorskip("torch")
     w = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
     opt = getattr(torch.optim, optimizer)([w], **settings)
@@ -179,7 +177,7 @@ def torchs(optimizer: str, scale: float = 1.0, clearing: bool = True, **settings
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.5])
-def test_never_clearing_is_momentum_one(momentum: float) -> None:
+def test_never_clearing_is_momentum_one(momentum):
     """PyTorch's own SGD: the sum of all gradients is what momentum 1 steps along."""
     uncleared = torchs("SGD", lr=0.1, clearing=False)
     np.testing.assert_allclose(uncleared, torchs("SGD", lr=0.1, momentum=1.0), rtol=1e-12)
@@ -188,7 +186,7 @@ def test_never_clearing_is_momentum_one(momentum: float) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
-def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam() -> None:
+def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam():
     """PyTorch's own: SGD at twice the rate; Adam's steps the same but for its epsilon."""
     np.testing.assert_allclose(torchs("SGD", 2.0, lr=0.1), torchs("SGD", lr=0.2), rtol=1e-12)
     np.testing.assert_allclose(torchs("Adam", 2.0, lr=0.1), torchs("Adam", lr=0.1), rtol=1e-7)
@@ -196,7 +194,7 @@ def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam() -> None:
     np.testing.assert_allclose(ours, torchs("Adam", 2.0, lr=0.1), rtol=1e-12)
 
 
-def prepared_path(optimizer: str, mistake: str) -> Any:
+def prepared_path(optimizer, mistake):
     asked = asking(steps(optimizer), "recorded.w", "recorded.norm")
     made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.scope == EVERYWHERE)
     return next(made).values["recorded.w"]

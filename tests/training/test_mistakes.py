@@ -2,15 +2,13 @@
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
-from gradcheck.mistakes import Mistake
+from gradcheck.grading.key import key
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load_text
 from gradcheck.training.ledger import EVERYWHERE
@@ -45,11 +43,11 @@ ask: {norms: recorded.norm}
 
 
 @cache
-def ready(name: str) -> Key:
+def ready(name):
     return prepared(SHIPPED[name])
 
 
-def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, ...]]:
+def named(key_, part, answer):
     judged = judge(key_, key_.problem.part(part), answer)
     assert judged.diagnosis is None or judged.verdict == "wrong"
     found = judged.diagnosis
@@ -57,14 +55,14 @@ def named(key_: Key, part: str, answer: Any) -> tuple[str, set[str], tuple[str, 
     return judged.verdict, ids, found.remarks if found else ()
 
 
-def test_the_family_is_complete() -> None:
+def test_the_family_is_complete():
     """The eight mistakes of the contract, each in words that do not blame."""
     assert {row.id for row in TRAINING} == IDS
     assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
 
 
 @pytest.mark.parametrize("row", TRAINING, ids=[row.id for row in TRAINING])
-def test_a_rows_example_is_wrong_and_named(row: Mistake) -> None:
+def test_a_rows_example_is_wrong_and_named(row):
     """The example's answer, worked out by hand, is wrong and has the row's name."""
     ((asked, answer),) = row.example.answer.items()
     lines = "\n".join(f"  {line}" for line in row.example.program.splitlines())
@@ -74,7 +72,7 @@ def test_a_rows_example_is_wrong_and_named(row: Mistake) -> None:
     assert row.id in ids
 
 
-def test_every_mistake_is_shipped() -> None:
+def test_every_mistake_is_shipped():
     """Each occurs as a wrong answer of the shipped set."""
     used = {mistake for problem in SHIPPED.values() for _, mistake in problem.wrong}
     assert used == IDS
@@ -82,7 +80,7 @@ def test_every_mistake_is_shipped() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.sampled(3)
-def test_every_mistake_made_is_found_again(name: str) -> None:
+def test_every_mistake_made_is_found_again(name):
     """From any part that it changes, at every place: by name, or in a tie of equal answers."""
     made = [r for r in ready(name).run.mistaken.replays if r.scope == EVERYWHERE]
     assert made
@@ -100,7 +98,7 @@ def test_every_mistake_made_is_found_again(name: str) -> None:
                     assert any(same(r.values[part], value) for r in ties)
 
 
-def test_the_running_sum_of_gradients() -> None:
+def test_the_running_sum_of_gradients():
     """Without clearing, g_t becomes Σ g_s along the perturbed path: w, g by hand, five steps."""
     w, total, norms = np.array([1.0, -2.0]), np.zeros(2), []
     for _ in range(5):
@@ -112,14 +110,14 @@ def test_the_running_sum_of_gradients() -> None:
     assert "the trace departs at entry 1, counted from 0" in remarks
 
 
-def test_one_step_hides_what_two_steps_show() -> None:
+def test_one_step_hides_what_two_steps_show():
     """After one step a missing clearing has changed nothing, and the answer is right."""
     (once,) = load_text(LOOP % 1).problems
     assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
     assert "missing-zero-grad" not in {r.mistake.id for r in key(once).run.mistaken.replays}
 
 
-def test_a_tie_that_is_a_fact_is_said() -> None:
+def test_a_tie_that_is_a_fact_is_said():
     """The first trace of two steps is the same, whether the step found nothing or the old one."""
     (twice,) = load_text(LOOP % 2).problems
     verdict, ids, remarks = named(key(twice), "norms", [20**0.5, 20**0.5])
@@ -127,7 +125,7 @@ def test_a_tie_that_is_a_fact_is_said() -> None:
     assert any("no number tells the two apart" in remark for remark in remarks)
 
 
-def test_one_forgotten_clearing() -> None:
+def test_one_forgotten_clearing():
     """A clearing left out once, at the second step, is still a missing clearing."""
     w, g, norms = np.array([1.0, -2.0]), np.zeros(2), []
     for step in range(5):
@@ -139,14 +137,14 @@ def test_one_forgotten_clearing() -> None:
     assert "missing-zero-grad" in ids
 
 
-def test_what_nobody_does_is_not_named() -> None:
+def test_what_nobody_does_is_not_named():
     """An answer that no mistake gives is wrong and unnamed."""
     verdict, ids, _ = named(ready("training-two-backwards"), "x.grad", 17)
     assert (verdict, ids) == ("wrong", set())
 
 
 @pytest.mark.parametrize(("problem", "part", "answer", "verdict"), TABLE["kinds"])
-def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdict: str) -> None:
+def test_answers_are_judged_by_kind(problem, part, answer, verdict):
     """Truth values, None, names, shapes and printed tensors are read for what they are."""
     assert named(ready(problem), part, answer)[0] == verdict
 
@@ -154,7 +152,7 @@ def test_answers_are_judged_by_kind(problem: str, part: str, answer: Any, verdic
 # -- where it was made -----------------------------------------------------------------------------
 
 
-def placed(key_: Key, part: str, answer: Any) -> dict[str, tuple[str, bool]]:
+def placed(key_, part, answer):
     """The mistakes named: the statement that each points at, and whether it was made everywhere."""
     found = judge(key_, key_.problem.part(part), answer).diagnosis
     source = key_.problem.program.source
@@ -165,9 +163,7 @@ def placed(key_: Key, part: str, answer: Any) -> dict[str, tuple[str, bool]]:
 
 
 @pytest.mark.parametrize(("name", "part", "answer", "mistake", "statement"), TABLE["places"])
-def test_a_mistake_has_its_place(
-    name: str, part: str, answer: Any, mistake: str, statement: str
-) -> None:
+def test_a_mistake_has_its_place(name, part, answer, mistake, statement):
     """The clearing, backward call, division or step where it was made; none if that is many."""
     assert placed(ready(f"training-{name}"), part, answer) == {mistake: (statement, not statement)}
 
@@ -198,7 +194,7 @@ ask: {g: recorded.g}
 """
 
 
-def test_one_occasion_is_all_leaves_at_once() -> None:
+def test_one_occasion_is_all_leaves_at_once():
     """`zero_grad` left out once, the second time: 2, 1.6, then 1.28 on top, then 0.768 by hand."""
     w, held, gradients = 1.0, 0.0, []
     for step in range(4):
@@ -211,7 +207,7 @@ def test_one_occasion_is_all_leaves_at_once() -> None:
     assert "missing-zero-grad: only the 2nd time of 4" in remarks
 
 
-def test_one_place_of_several() -> None:
+def test_one_place_of_several():
     """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
     (problem,) = load_text(CLEARED_TWICE).problems
     found = placed(key(problem), "g", [5, 5, 5])

@@ -2,33 +2,31 @@
 
 import warnings
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import yaml
 
-from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import key
 from gradcheck.problem import load_text
 from tests.support.backward_form import both_keys, expressions
 
 
-def ready(program: str, ask: str, inputs: str) -> Key:
+def ready(program, ask, inputs):
     indented = "".join(f"  {line}\n" for line in program.splitlines())
     return key(
         load_text(f"id: q\ninputs: {inputs}\nprogram: |\n{indented}ask: {ask}\n").problems[0]
     )
 
 
-def answered(found: Key, answer: object, part: str | None = None, **how: bool) -> Judgement:
+def answered(found, answer, part=None, **how):
     named = found.problem.parts[0] if part is None else found.problem.part(part)
     assert named is not None
     return judge(found, named, answer, **how)
 
 
-def ids(found: Judgement) -> set[str]:
+def ids(found):
     hypotheses = found.diagnosis.hypotheses if found.diagnosis else ()
     return {id for hypothesis in hypotheses for id in hypothesis.ids}
 
@@ -36,7 +34,7 @@ def ids(found: Judgement) -> set[str]:
 ANSWERED = [id for id, problem in expressions().items() if problem.right or problem.wrong]
 
 
-def test_there_are_programs_enough() -> None:
+def test_there_are_programs_enough():
     """Sixty programs in backward() form are asked of below."""
     assert len(ANSWERED) >= 60
 
@@ -49,7 +47,7 @@ def test_there_are_programs_enough() -> None:
     ],
 )
 @pytest.mark.sampled(5)
-def test_the_backward_form_is_judged_as_the_expression(id: str, most: int | None) -> None:
+def test_the_backward_form_is_judged_as_the_expression(id, most):
     """Self-tests of the shipped sets: the same verdict and the same mistakes in both forms.
 
     Here one part of the first right and of the first wrong answer of every second problem, in
@@ -74,11 +72,11 @@ def test_the_backward_form_is_judged_as_the_expression(id: str, most: int | None
                 assert wrong.verdict == "wrong", wrong.remarks
 
 
-def _vanishing(name: str, at: np.ndarray[Any, Any]) -> str:
+def _vanishing(name, at):
     return f"sum({name} - {nested(at)})" if at.shape else f"{name} - ({at.item()})"
 
 
-def nested(values: Any) -> str:
+def nested(values):
     if np.ndim(values):
         return "[" + ", ".join(nested(each) for each in values) + "]"
     return str(values)
@@ -96,9 +94,7 @@ CUBE = "(x**3 + 2*sin(x)).backward()"
         ("y = x**3\ny.backward()", "6x", "second-derivative", "x**3"),
     ],
 )
-def test_calculus_is_named_with_its_place(
-    program: str, answer: str, named: str, text: str | None
-) -> None:
+def test_calculus_is_named_with_its_place(program, answer, named, text):
     """The catalogue of expressions is made in what went back, at places of the program's text."""
     found = ready(program, "{x.grad: x.grad}", "{x: 2.0}")
     judged = answered(found, answer)
@@ -110,7 +106,7 @@ def test_calculus_is_named_with_its_place(
 
 
 @pytest.mark.parametrize("answer", ["x^2", "x+2", "2^x", "4", "x^3/2"])
-def test_two_x_at_two(answer: str) -> None:
+def test_two_x_at_two(answer):
     """All of these are 4 at 2: a number is right there, another function is not.
 
     24 for x**3 is torn: the exponent was kept, or the gradient counted twice.
@@ -131,15 +127,15 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("program", "ask", "inputs", "answer", "verdict", "named"), FORMULAS)
 def test_formulas_for_what_a_program_leaves(  # noqa: PLR0917 - a table
-    program: str, ask: str, inputs: str, answer: str, verdict: str, named: str
-) -> None:
+    program, ask, inputs, answer, verdict, named
+):
     """Compared at other points too, and explained by what is wrong at all of them."""
     judged = answered(ready(program, f'{{p: "{ask}"}}', inputs), answer)
     assert judged.verdict == verdict, judged.remarks
     assert ids(judged) == set(named.split())
 
 
-def test_constants_stand_at_one_point() -> None:
+def test_constants_stand_at_one_point():
     """Where no input varies a formula cannot be told from another: that is said, and found."""
     found = ready("b = a*2\nc = b**2", "{c: c}", "{a: {value: 3.0, requires_grad: false}}")
     judged = answered(found, "12 a")
@@ -151,7 +147,7 @@ def test_constants_stand_at_one_point() -> None:
     assert not varying.stands_at_one_point(varying.problem.parts[0])
 
 
-def test_a_warning_of_pytorchs_is_not_said_by_grading() -> None:
+def test_a_warning_of_pytorchs_is_not_said_by_grading():
     """Reading the `.grad` of what is no leaf warns, as in PyTorch: the report of the run has it."""
     found = ready("y = 3 * w\n(y**2).sum().backward()", "{y: y.grad}", "{w: 2.0}")
     with warnings.catch_warnings(record=True) as said:
@@ -163,7 +159,7 @@ def test_a_warning_of_pytorchs_is_not_said_by_grading() -> None:
 WRITTEN = "y = exp(x)\nwith no_grad():\n    x -= 1\n(y + exp(x)).backward()"
 
 
-def test_a_leaf_written_between_two_uses_has_both_values() -> None:
+def test_a_leaf_written_between_two_uses_has_both_values():
     """E^2 and e^1 go back; twice the slope at the given 2 is no answer."""
     found = ready(WRITTEN, "{x.grad: x.grad}", "{x: 2.0}")
     assert answered(found, "10.107338").verdict == answered(found, "e^2 + e").verdict == "right"

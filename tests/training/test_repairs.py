@@ -32,7 +32,7 @@ PROBLEMS = {"DESCENT": DESCENT, "WINDOWS": WINDOWS, "programs-line": "programs-l
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_written_by_hand_is_named_and_pointed_at(name: str) -> None:
+def test_a_mistake_written_by_hand_is_named_and_pointed_at(name):
     """Each mistake of the training loop, as students spell it: its name and its statement."""
     row = MISTAKES[name]
     found = judged(PROBLEMS[row["problem"]], row["program"])
@@ -42,7 +42,7 @@ def test_a_mistake_written_by_hand_is_named_and_pointed_at(name: str) -> None:
     assert places == [row["place"]] * bool(row["place"])
 
 
-def test_every_mistake_of_the_training_loop_is_written_by_hand() -> None:
+def test_every_mistake_of_the_training_loop_is_written_by_hand():
     """The eight of the contract."""
     assert {row["mistake"] for row in MISTAKES.values()} == {
         *("missing-zero-grad", "overwritten-grad", "unscaled-accumulation", "scaled-twice"),
@@ -50,7 +50,7 @@ def test_every_mistake_of_the_training_loop_is_written_by_hand() -> None:
     }
 
 
-def test_numbers_alone_do_not_name_what_the_ledger_excludes() -> None:
+def test_numbers_alone_do_not_name_what_the_ledger_excludes():
     """Momentum 1 takes the steps of a loop that never clears; but this one clears each time."""
     read = "[w]"
     problem = asking(loop(LOSS, BACK, STEP, CLEAR), read)
@@ -82,7 +82,7 @@ SAID = [
 
 
 @pytest.mark.parametrize(("program", "words"), SAID)
-def test_what_is_missing_is_said(program: str, words: str) -> None:
+def test_what_is_missing_is_said(program, words):
     """What the ledger shows, and what cannot be read; what was done as often as is due is not."""
     found = judged(DESCENT, program)
     assert found.verdict == "wrong"
@@ -91,7 +91,7 @@ def test_what_is_missing_is_said(program: str, words: str) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_the_reference_is_never_shown(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_the_reference_is_never_shown(tmp_path, options):
     """Whatever is answered, no line of the reference comes out."""
     answers = {
         f"s{k}": row["program"]

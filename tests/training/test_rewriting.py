@@ -67,13 +67,13 @@ GRADIENTS = {
 }
 
 
-def test_what_is_right_is_right() -> None:
+def test_what_is_right_is_right():
     """Both by themselves."""
     assert judged(DESCENT, LOOP).verdict == judged(GRADIENT, HAND).verdict == "right"
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_loops_are_named_and_told_where_they_depart(name: str) -> None:
+def test_loops_are_named_and_told_where_they_depart(name):
     """The name, the line, and the first number that is another one."""
     program, mistake, line, departs = LOOPS[name]
     found = judged(DESCENT, program)
@@ -83,7 +83,7 @@ def test_loops_are_named_and_told_where_they_depart(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-def test_gradients_by_hand_are_named_at_their_line(name: str) -> None:
+def test_gradients_by_hand_are_named_at_their_line(name):
     """What is written out by hand, without backward."""
     program, mistake, line = GRADIENTS[name]
     found = judged(GRADIENT, program)
@@ -93,7 +93,7 @@ def test_gradients_by_hand_are_named_at_their_line(name: str) -> None:
     assert found.diagnosis.remarks[0].startswith("every number is right with `")
 
 
-def test_what_no_change_mends_is_not_named() -> None:
+def test_what_no_change_mends_is_not_named():
     """Two slips at once."""
     program = LOOP.replace("**2", "**4").replace("b -= 0.1", "b -= 0.3")
     assert ids(judged(DESCENT, program)) == []

@@ -24,7 +24,7 @@ HOSTILE = {name: (row["program"], row["verdict"], *row["says"]) for name, row in
 }
 
 
-def test_nothing_that_is_typed_harms_the_batch(tmp_path: Path) -> None:
+def test_nothing_that_is_typed_harms_the_batch(tmp_path):
     """Loops, sizes, depths, names: refused or stopped with their place; the others are judged."""
     good = loop(LOSS, BACK, KEEP, STEP, CLEAR)
     typed = {name.replace(" ", "-"): program for name, (program, *_) in HOSTILE.items()}
@@ -40,7 +40,7 @@ def test_nothing_that_is_typed_harms_the_batch(tmp_path: Path) -> None:
         assert len(json.dumps(line)) < 20_000
 
 
-def test_a_stopped_program_is_shown_with_its_line(tmp_path: Path) -> None:
+def test_a_stopped_program_is_shown_with_its_line(tmp_path):
     """On the terminal too, and without a traceback."""
     result = batch(tmp_path, DESCENT, {"ada": HOSTILE["endless"][0]})
     assert "wrong (stopped)" in result.stdout
@@ -64,7 +64,7 @@ PIECES = [
 
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(st.lists(st.sampled_from(PIECES), max_size=12), st.integers(0, 2**20))
-def test_any_text_gets_a_verdict(pieces: list[str], seed: int) -> None:
+def test_any_text_gets_a_verdict(pieces, seed):
     """Random texts, and programs that are cut and sprinkled: nothing is raised."""
     rng = random.Random(seed)
     text = rng.choice(PIECES[-2:]) if rng.random() < 0.6 else ""

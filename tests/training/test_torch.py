@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
 MORE = scripts_of(Path(__file__).with_name("programs.md"))
 
 
-def extra(name: str) -> Problem:
+def extra(name):
     program = MORE[name]
     lines = "\n".join(f"  {line}" for line in program.splitlines())
     calls = re.findall(r"record\((.*)\)$", program, re.MULTILINE)
@@ -37,7 +36,7 @@ PROGRAMS: dict[str, Callable[[], Problem]] = {
 }
 
 
-def plain(value: Any) -> Any:
+def plain(value):
     if isinstance(value, torch.Size):
         return tuple(value)
     if hasattr(value, "detach"):
@@ -51,7 +50,7 @@ def plain(value: Any) -> Any:
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_traces_are_those_of_pytorch(name: str) -> None:
+def test_traces_are_those_of_pytorch(name):
     """Every answer is PyTorch's to 1e-10, and the three opinions agree on every event."""
     problem = PROGRAMS[name]()
     ours = run_and_judge(problem)

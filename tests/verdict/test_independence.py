@@ -1,6 +1,6 @@
 """Every cell of every row made wrong on purpose: the verdict dissents, and names the cell."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,7 +14,7 @@ from flint import arb
 from gradcheck.engine.tape import RIGHT
 from gradcheck.engine.tensor import Tensor
 from gradcheck.opinions import reverse
-from gradcheck.ops import TABLE, Composed, Op
+from gradcheck.ops import TABLE, Composed
 from gradcheck.ops.row import ABSTAINS
 from gradcheck.verdict.consult import Verdict, consult
 from tests.support.cases import case
@@ -31,7 +31,7 @@ UNSEEN = ("eigvalsh", "forward", "shift")
 
 
 @contextmanager
-def falsified(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> Iterator[None]:
+def falsified(row, cell, slip, felt):
     """Inside the block the cell gives `slip` of what it should; `felt` notes real differences."""
     field = "vjps" if cell.startswith("vjps") else cell
     before = getattr(row, field)
@@ -46,10 +46,10 @@ def falsified(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) 
         row._bound.clear()
 
 
-def wrong(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> Any:
+def wrong(row, cell, slip, felt):
     """The cell with its slip; rules keep their signature, from which follows what is saved."""
 
-    def off(right: Any) -> Any:
+    def off(right):
         bad = slip(right)
         felt.append(bool(np.any(np.asarray(bad != right))))
         return bad
@@ -65,12 +65,12 @@ def wrong(row: Op, cell: str, slip: Callable[[Any], Any], felt: list[bool]) -> A
     return (*row.vjps[:k], bad, *row.vjps[k + 1 :])
 
 
-def wrong_counterpart(before: Any, cell: str, slip: Any, off: Any, felt: list[bool]) -> Any:
+def wrong_counterpart(before, cell, slip, off, felt):
     """A forward, closed form or ball rule with its slip, in the numbers of its own kind."""
     if cell == "forward":
         return lambda *args, **params: off(before(*args, **params))
 
-    def unseen(*args: Any, **params: Any) -> Any:
+    def unseen(*args, **params):
         felt.append(True)
         right = before.function if isinstance(before, Composed) else before
         return slip(right(*args, **params))
@@ -90,11 +90,11 @@ class Trial:
     verdict: Verdict
 
     @property
-    def blamed(self) -> set[tuple[str, str]]:
+    def blamed(self):
         return {(s.op, s.cell) for s in self.verdict.suspects}
 
 
-def tried(name: str, cell: str, slip: str) -> Trial:
+def tried(name, cell, slip):
     row, felt = TABLE[name], []
     question = program(row)
     with falsified(row, cell, SLIPS[slip], felt):
@@ -103,7 +103,7 @@ def tried(name: str, cell: str, slip: str) -> Trial:
 
 
 @cache
-def one_slip_each(name: str) -> tuple[Trial, ...]:
+def one_slip_each(name):
     """Each cell of a row made wrong once, in ways that take turns; where one is void, another."""
     found = []
     for k, cell in enumerate(TABLE[name].cells):
@@ -114,7 +114,7 @@ def one_slip_each(name: str) -> tuple[Trial, ...]:
     return tuple(found)
 
 
-def named(name: str, trial: Trial) -> bool:
+def named(name, trial):
     row = TABLE[name]
     if trial.cell.startswith("vjps") and not isinstance(row.vjps, tuple):
         return any(op == name and cell.startswith("vjps") for op, cell in trial.blamed)
@@ -202,7 +202,7 @@ BROKEN_SUMS = {
 
 
 @contextmanager
-def engine_with(verb: str, wrong: Any) -> Iterator[None]:
+def engine_with(verb, wrong):
     right = getattr(RIGHT, verb)
     object.__setattr__(RIGHT, verb, wrong)
     try:

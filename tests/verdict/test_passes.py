@@ -13,7 +13,7 @@ from gradcheck.verdict import passes
 from gradcheck.verdict.passes import BackwardPass, JudgedPass, judge_pass
 
 
-def recorded(size: int, times: float = 1.0) -> BackwardPass:
+def recorded(size, times=1.0):
     """The pass back of a sum of sines, in which so many times the gradient came to the leaf."""
     observer, kept = Observer(), []
 

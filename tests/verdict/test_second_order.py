@@ -1,7 +1,6 @@
 """Hessians and Jacobians: three opinions, PyTorch's numbers, forms that hold at another size."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ import yaml
 
 from gradcheck.errors import TextError
 from gradcheck.opinions import again
-from gradcheck.problem import Problem, load_text
+from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.verdict.consult import consult
 
@@ -23,7 +22,7 @@ ASKED = {
 }
 
 
-def problem(name: str, seed: int = 1) -> Problem:
+def problem(name, seed=1):
     row, rng = ASKED[name], np.random.default_rng(seed)
     drawn = {n: rng.normal(size=shape) for n, shape in row["inputs"].items()}
     wrt = row["wrt"].split()
@@ -34,7 +33,7 @@ def problem(name: str, seed: int = 1) -> Problem:
 
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.sampled(3)
-def test_pytorch_gives_the_same(name: str) -> None:
+def test_pytorch_gives_the_same(name):
     """All three opinions agree, and on PyTorch's Hessian or Jacobian."""
     torch = pytest.importorskip("torch")
     asked = problem(name)
@@ -47,7 +46,7 @@ def test_pytorch_gives_the_same(name: str) -> None:
     for k in ("softmax", "logsumexp", "cumsum"):
         scope[k] = lambda x, axis, k=k: getattr(torch, k)(x, axis)
 
-    def function(*given: Any) -> Any:
+    def function(*given):
         named = dict(zip(asked.wrt, given, strict=True))
         return eval(asked.program.source, scope, tensors | named)
 
@@ -66,13 +65,11 @@ def test_pytorch_gives_the_same(name: str) -> None:
     [("by_line", "symbolic"), ("by_steps", "differences"), ("grad", "reverse")],
 )
 @pytest.mark.parametrize("name", ["logistic", "two variables"])
-def test_each_way_to_differentiate_first_is_its_own(
-    name: str, way: str, opinion: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_way_to_differentiate_first_is_its_own(name, way, opinion, monkeypatch):
     """A first derivative that is off for one kind of number is that opinion's dissent."""
     right, off = getattr(again, way), 1 + 2.0**-10
 
-    def wrong(*args: Any, **more: Any) -> Any:
+    def wrong(*args, **more):
         found = right(*args, **more)
         return tuple(g * off for g in found) if way == "grad" else found * off
 
@@ -83,7 +80,7 @@ def test_each_way_to_differentiate_first_is_its_own(
     assert {entry.lonely for entry in found.entries if entry.part} == {opinion}
 
 
-def test_a_kink_of_a_first_derivative_is_told() -> None:
+def test_a_kink_of_a_first_derivative_is_told():
     """The slope of 2|x| jumps from -2 to 2 at zero, and is smooth elsewhere."""
     words = {"id": "t", "inputs": {"x": [0.0, 1.0]}, "program": "sum(abs(x)*x)", "order": 2}
     asked = load_text(yaml.safe_dump(words)).problems[0]
@@ -101,7 +98,7 @@ def test_a_kink_of_a_first_derivative_is_told() -> None:
         ({"jacobian": True, "wrt": ["y"], "program": "y = x**2\ny"}, "is asked by inputs"),
     ],
 )
-def test_what_does_not_go_together_is_complained_of(words: dict[str, Any], said: str) -> None:
+def test_what_does_not_go_together_is_complained_of(words, said):
     whole = {"id": "t", "inputs": {"x": [1.0, 2.0]}, "program": "x**2"} | words
     with pytest.raises(TextError, match=said):
         load_text(yaml.safe_dump(whole))

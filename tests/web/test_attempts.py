@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections import Counter
 from contextlib import closing, suppress
-from pathlib import Path
 from threading import Thread
 
 import httpx2
@@ -18,7 +17,7 @@ from tests.support.browser import running
 from tests.support.practising import COURSE, RIGHT, WRONG, served
 
 
-def attempted(directory: Path):
+def attempted(directory):
     sql = (
         "SELECT student, problem, answer, verdict FROM attempts"
         " JOIN questions ON questions.number = question ORDER BY attempts.number"
@@ -112,7 +111,7 @@ def test_who_is_killed_takes_nothing_along(tmp_path):
     (tmp_path / "course.yaml").write_text(COURSE)
     told: Counter[str] = Counter()
 
-    def study(name: str) -> None:
+    def study(name):
         with httpx2.Client(base_url=address, timeout=30, follow_redirects=True) as client:
             client.post("/name", data={"name": name, "back": "/"})
             for k in range(1000):

@@ -39,7 +39,7 @@ PLACES = ("/", "#", "../", "students/", "data:,")
 
 
 class _Elements(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.strange: list[str] = []
 
@@ -54,7 +54,7 @@ class _Elements(HTMLParser):
             self.strange.append(f"{tag} {given}")
 
 
-def strange(page: str) -> list[str]:
+def strange(page):
     found = _Elements()
     found.feed(page)
     return found.strange + (["49"] if ">49<" in page else [])

@@ -14,7 +14,7 @@ from tests.support.practising import RIGHT, WRONG, served
 SHOWS = {"other": ["sign-error", "term-lost"]}
 
 
-def attempt(problem: str, verdict: str, *mistakes: str, certainty: str = "unique") -> Attempt:
+def attempt(problem, verdict, *mistakes, certainty="unique"):
     told = {"answer": "", "mistakes": [{"id": id} for id in mistakes], "certainty": certainty}
     return Attempt(problem, "x", verdict, json.dumps(told), "")
 

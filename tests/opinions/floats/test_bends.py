@@ -7,7 +7,7 @@ import mpmath
 import pytest
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.scan import Scanned, scan
+from gradcheck.opinions.floats.scan import scan
 
 # A formula a shape, of u = (x - place) / width and the height over the width; a slope beside it.
 SHAPES = {
@@ -24,7 +24,7 @@ SHAPES = {
 }
 
 
-def beside(shape: str, draw: random.Random) -> tuple[Scanned, mpf]:
+def beside(shape, draw):
     """A scan up to six widths from a bend, and the slope in 60 digits."""
     x, width = draw.choice((-1, 1)) * draw.uniform(0.1, 3), 10 ** draw.uniform(-9, -2)
     place, height = x - width * draw.uniform(-6, 6), width * 10 ** draw.uniform(-3, 3)
@@ -38,7 +38,7 @@ def beside(shape: str, draw: random.Random) -> tuple[Scanned, mpf]:
     ("seed", "points"),
     [(1, 500), *(pytest.param(seed, 2_000, marks=pytest.mark.sweep) for seed in (21, 22, 23))],
 )
-def test_the_bar_holds_beside_bends(seed: int, points: int) -> None:
+def test_the_bar_holds_beside_bends(seed, points):
     draw = random.Random(seed)
     seen = [beside(list(SHAPES)[k % len(SHAPES)], draw) for k in range(points)]
     sure = [(s, truth) for s, truth in seen if s.kind != "unresolved"]

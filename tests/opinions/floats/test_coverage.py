@@ -45,7 +45,7 @@ Point = tuple[str, mpf, Scanned]  # a family at a point, its slope in 50 digits,
 
 
 @cache
-def sample(points: int, seed: int, seen: Callable[..., Scanned] = scan) -> list[Point]:
+def sample(points, seed, seen=scan):
     """Slopes at random points, |x| from 3e-5 to 40 evenly in its logarithm.
 
     Every third is round: it has three bits, as homework does.
@@ -62,11 +62,11 @@ def sample(points: int, seed: int, seen: Callable[..., Scanned] = scan) -> list[
     return found
 
 
-def error_of(point: Point) -> float:
+def error_of(point):
     return float(abs(mpf(point[2].value) - point[1]))
 
 
-def check(points: list[Point]) -> list[Point]:
+def check(points):
     """Of a thousand bars at most one misses the truth; what is answered."""
     sure = [point for point in points if point[2].kind != "unresolved"]
     missed = [p for p in sure if p[2].kind != "smooth" or not error_of(p) <= p[2].error]
@@ -74,12 +74,12 @@ def check(points: list[Point]) -> list[Point]:
     return sure
 
 
-def rounded(x: float) -> float:
+def rounded(x):
     mantissa, exponent = math.frexp(x)
     return math.ldexp(round(8 * mantissa), exponent - 3)
 
 
-def glimpsed(f: Callable[[float], float], x: float) -> Scanned:
+def glimpsed(f, x):
     """A glance as black boxes of more than a few entries take it; unresolved where it has none."""
     seen = glance(f, x, max(1.0, abs(x)))
     if seen is None or seen.error > SURE * abs(seen.value):
@@ -87,7 +87,7 @@ def glimpsed(f: Callable[[float], float], x: float) -> Scanned:
     return seen
 
 
-def test_the_truth_itself() -> None:
+def test_the_truth_itself():
     """The reference slopes agree with derivatives worked out by hand."""
     with mp.workdps(50):
         x, a = mpf(0.7), mpf(1.3)
@@ -107,7 +107,7 @@ def test_the_truth_itself() -> None:
     ("seed", "points"),
     [(2718, 300), *(pytest.param(s, 2_000, marks=pytest.mark.sweep) for s in (31, 415, 9265))],
 )
-def test_the_bar_covers_the_truth(seed: int, points: int) -> None:
+def test_the_bar_covers_the_truth(seed, points):
     """And is narrow: under 1000 median errors, of ten digits or more where nothing cancels."""
     answered = check(sample(points, seed))
     assert len(answered) > 0.98 * points
@@ -118,6 +118,6 @@ def test_the_bar_covers_the_truth(seed: int, points: int) -> None:
     assert statistics.median(error / abs(float(truth)) for error, truth in clear) < 1e-11
 
 
-def test_the_bar_of_a_glance_covers_the_truth() -> None:
+def test_the_bar_of_a_glance_covers_the_truth():
     """Of 1,100 random points two of three are settled by nine samples, at most one bar misses."""
     assert len(check(sample(1_100, 2718, glimpsed))) > 1_100 * 2 / 3

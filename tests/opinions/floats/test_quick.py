@@ -17,10 +17,10 @@ from gradcheck.testing.fast import fast_verdicts
 from gradcheck.verdict.directions import least_seen, slopes_of
 from tests.support import scanned
 from tests.support.cases import case
-from tests.support.scanned import SMOOTH, Broken, Case, covered, named, true_slope
+from tests.support.scanned import SMOOTH, Case, covered, named, true_slope
 
 
-def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
+def test_a_glance_is_enough_where_nothing_is_unusual():
     asked: list[float] = []
     assert covered(glance(lambda x: asked.append(x) or math.sin(x), 1.0), mpmath.cos(1))
     assert len(asked) == 9
@@ -29,7 +29,7 @@ def test_a_glance_is_enough_where_nothing_is_unusual() -> None:
 
 
 @pytest.mark.parametrize("one", [*SMOOTH, *scanned.BROKEN], ids=named)
-def test_a_glance_is_never_surely_wrong(one: Case | Broken) -> None:
+def test_a_glance_is_never_surely_wrong(one):
     """Its bar covers the derivative, or it leaves the question to the scan.
 
     As it does at kinks, jumps, vertical tangents and edges. Where f has lost all its digits (LOST)
@@ -43,7 +43,7 @@ def test_a_glance_is_never_surely_wrong(one: Case | Broken) -> None:
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(distance=st.floats(1e-9, 0.3))
-def test_a_glance_is_not_fooled_by_a_kink_nearby(distance: float) -> None:
+def test_a_glance_is_not_fooled_by_a_kink_nearby(distance):
     """At 1 + d the slope of |x - 1| is 1: that, or no answer."""
     found = glance(lambda t: abs(t - 1), 1 + distance)
     assert found is None or covered(found, mpf(1))

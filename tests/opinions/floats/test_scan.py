@@ -12,9 +12,6 @@ from tests.support.scanned import (
     BROKEN,
     LOST,
     SMOOTH,
-    Broken,
-    Case,
-    Function,
     covered,
     gelu,
     named,
@@ -26,7 +23,7 @@ from tests.support.scanned import (
 
 
 @pytest.mark.parametrize("case", SMOOTH, ids=named)
-def test_a_derivative_is_found_within_its_bar(case: Case) -> None:
+def test_a_derivative_is_found_within_its_bar(case):
     """The kind is right and the bar covers the true derivative."""
     slope = scan(case.f, case.x)
     assert slope.kind == case.kind, slope
@@ -34,7 +31,7 @@ def test_a_derivative_is_found_within_its_bar(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", LOST, ids=named)
-def test_lost_digits_are_no_confident_answer(case: Case) -> None:
+def test_lost_digits_are_no_confident_answer(case):
     """Where f itself has lost the digits the bar still covers the truth, or there is no answer."""
     slope = scan(case.f, case.x)
     if slope.kind == "unresolved":
@@ -45,7 +42,7 @@ def test_lost_digits_are_no_confident_answer(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=named)
-def test_a_point_without_derivative_is_named(case: Broken) -> None:
+def test_a_point_without_derivative_is_named(case):
     """The kind, the one-sided derivatives as far as they exist, and the detail are right."""
     slope = scan(case.f, case.x)
     assert slope.kind == case.kind, slope
@@ -61,7 +58,7 @@ def test_a_point_without_derivative_is_named(case: Broken) -> None:
     ("name", "bar"),
     [("sine", 1e-12), ("abs beside its kink", 1e-12), ("versine at 1e-4", 2e-6), ("log", 1e-11)],
 )
-def test_a_bar_is_no_wider_than_it_must_be(name: str, bar: float) -> None:
+def test_a_bar_is_no_wider_than_it_must_be(name, bar):
     case = next(case for case in SMOOTH if case.name == name)
     assert scan(case.f, case.x).error < bar
 
@@ -78,7 +75,7 @@ def test_a_bar_is_no_wider_than_it_must_be(name: str, bar: float) -> None:
         (lambda x: abs(x) ** 0.9997, 0.0),
     ],
 )
-def test_never_a_guess(f: Function, x: float) -> None:
+def test_never_a_guess(f, x):
     """Stairs that may be meant, noise without end, slopes that never settle: unresolved."""
     slope = scan(f, x, scale=0.25)
     assert (slope.kind, slope.error) == ("unresolved", math.inf)
@@ -97,7 +94,7 @@ def test_never_a_guess(f: Function, x: float) -> None:
     ],
     ids=["nan", "inf", "complex", "ZeroDivisionError", "ValueError", "OverflowError"],
 )
-def test_every_way_to_leave_the_domain_is_one(outside: Function) -> None:
+def test_every_way_to_leave_the_domain_is_one(outside):
     """Where f is outside its domain to one side, the other side's derivative is found."""
     slope = scan(lambda x: x * x if x >= 1 else outside(x), 1.0)
     assert slope.kind == "one-sided"
@@ -107,7 +104,7 @@ def test_every_way_to_leave_the_domain_is_one(outside: Function) -> None:
     assert (other.kind, other.value, math.isnan(other.right)) == ("one-sided", other.left, True)
 
 
-def test_f_is_asked_once_a_point_and_its_own_errors_are_not_hidden() -> None:
+def test_f_is_asked_once_a_point_and_its_own_errors_are_not_hidden():
     """`evaluations` counts every call; a TypeError inside f is a bug, not an edge of the domain."""
     asked: list[float] = []
     slope = scan(lambda x: asked.append(x) or gelu(x), -8.0)
@@ -117,7 +114,7 @@ def test_f_is_asked_once_a_point_and_its_own_errors_are_not_hidden() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e5])
-def test_along_a_direction_the_scale_bounds_the_steps(scale: float) -> None:
+def test_along_a_direction_the_scale_bounds_the_steps(scale):
     """With `scale`, f is asked only within 1.25 of it, down to a few ulps of it; the bar holds."""
     asked: list[float] = []
     slope = scan(lambda t: asked.append(t) or math.exp(2 + t / scale), 0.0, scale=scale)
@@ -128,7 +125,7 @@ def test_along_a_direction_the_scale_bounds_the_steps(scale: float) -> None:
     assert abs(slope.value - math.exp(2) / scale) <= slope.error < 1e-11 * abs(slope.value)
 
 
-def test_a_direction_through_large_coordinates() -> None:
+def test_a_direction_through_large_coordinates():
     """x0 + t u rounds t away below an ulp of x0: the bar knows it."""
     x0, u = np.array([3e5, -2e5]), np.array([1.0, 1.0])
     slope = scan(lambda t: float(np.prod(x0 + t * u)), 0.0, scale=1.0)
@@ -143,7 +140,7 @@ def test_a_direction_through_large_coordinates() -> None:
         (math.sin, 1e10, 1e-4, "resolution"),  # no ladder fits between 8 ulp of 1e10 and 1e-4
     ],
 )
-def test_what_cannot_be_told_is_unresolved(f, x: float, scale: float | None, says: str) -> None:
+def test_what_cannot_be_told_is_unresolved(f, x, scale, says):
     """A step as small as rounding; a scale below the resolution of x."""
     slope = scan(f, x, scale=scale)
     assert slope.kind == "unresolved"
@@ -157,10 +154,10 @@ def test_what_cannot_be_told_is_unresolved(f, x: float, scale: float | None, say
     right=st.integers(-50, 50),
     bend=st.integers(-5, 5),
 )
-def test_two_parabolas_that_meet(x: float, left: int, right: int, bend: int) -> None:
+def test_two_parabolas_that_meet(x, left, right, bend):
     """Slopes that differ make a kink with both slopes, equal ones a smooth point."""
 
-    def f(t: float) -> float:
+    def f(t):
         return (right if t > x else left) * (t - x) + bend * (t - x) ** 2
 
     slope = scan(f, x)
@@ -172,7 +169,7 @@ def test_two_parabolas_that_meet(x: float, left: int, right: int, bend: int) -> 
 
 @settings(deadline=None, derandomize=True, max_examples=60)
 @given(distance=st.floats(1e-12, 0.3), side=st.sampled_from([-1, 1]))
-def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
+def test_a_kink_beside_x_is_not_at_x(distance, side):
     """However near the kink of |x - c|, x has the slope of its own side, and a bar as derived.
 
     Three rungs this side of the kink, each at most 10/8 of twice the last, are enough for a bar
@@ -188,14 +185,14 @@ def test_a_kink_beside_x_is_not_at_x(distance: float, side: int) -> None:
 
 @pytest.mark.parametrize("width", [1e-7, 3e-7, 1e-6, 3e-6, 1e-5])
 @pytest.mark.parametrize("aside", [-0.3, -0.1, 0.02, 0.1, 0.3])
-def test_a_bend_that_rounding_hides_is_not_smoothed_away(width: float, aside: float) -> None:
+def test_a_bend_that_rounding_hides_is_not_smoothed_away(width, aside):
     """Far from a narrow hyperbola's bottom central quotients settle, at another slope.
 
     Rounding inside 1 - (1 - t) hides the bottom; the slopes to both sides differ all the same.
     """
     away = -aside * width
 
-    def f(t: float) -> float:
+    def f(t):
         return math.sqrt(1 - (1 - (width**2 + (t - 0.3 + away) ** 2))) + 0.1 * t
 
     slope = scan(f, 0.3)
