@@ -4,11 +4,13 @@ import doctest
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gradcheck
+from gradcheck.engine import autograd, factories, function, recording
 from gradcheck.help import PROMISED
 
 FINE, FAULTY = "id: a\ninputs: {x: 2.0}\nprogram: x**3\n", "id: a\nprogramm: x**3\n"
@@ -80,3 +82,23 @@ def test_examples_of_the_reference_run(module, name):
     known = {"np": np} | {each: getattr(home, each) for each in PROMISED[module]}
     for test in doctest.DocTestFinder(recurse=False).find(getattr(home, name), name, globs=known):
         assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+
+
+# -- the examples in the docstrings of what users import run as they stand -------------------------
+
+
+@pytest.mark.parametrize("module", [autograd, factories, function, recording])
+def test_examples_run(module):
+    """Each gives what it says."""
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
+
+
+def test_a_file_of_tests_is_named_like_the_module_it_tests():
+    """Or like its room; what stands in no room is about the whole. OpInfo is PyTorch's own name."""
+    tests = Path(__file__).parent
+    for file in tests.glob("*/**/test_*.py"):
+        name = file.stem.removeprefix("test_")
+        room = tests.parent / "gradcheck" / file.parent.relative_to(tests)
+        assert name in (room.name, "opinfo") or (room / f"{name}.py").exists(), file

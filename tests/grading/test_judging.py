@@ -4,17 +4,23 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
 from gradcheck.grading.marking import mark
+from gradcheck.grading.selftest import faults
 from gradcheck.mistakes import CATALOGUE
+from gradcheck.mistakes.typing import brackets_missing
 from gradcheck.problem import load_text
+from gradcheck.problem.question import question
 from gradcheck.report import judgements
 from tests.support.grading import judged, keyed, scalar
 
@@ -233,3 +239,169 @@ def test_a_case_less_is_no_slip():
     assert found.remarks == (
         "right where it has a value, but none of its cases holds where the gradient has one",
     )
+
+
+# -- what is said of answers, each on its own: a table of problems with right and wrong ones -------
+
+
+TABLE = yaml.safe_load(Path(__file__).with_name("verdicts.yaml").read_text())
+TAGS = {"rounded": "right", "one-point": "right", "narrower": "wrong", "shape": "wrong"}
+VERDICTS = ("right", "wrong", "invalid", "missing", "needs-review")
+
+
+def rows():
+    """A problem's text, the part that is answered, an answer, and what is said of it."""
+    for entry in TABLE:
+        said = {k: v for k, v in entry.items() if k in (*VERDICTS, *TAGS) or " " in k}
+        asked = {k: v for k, v in entry.items() if k not in (*said, "part", "x") and v is not None}
+        asked = {"id": "t", "inputs": {"x": entry.get("x", 1.5)}, **asked}
+        for expected, answers in said.items():
+            for answer in answers:
+                yield json.dumps(asked), entry.get("part", ""), answer, expected
+
+
+ROWS = list(rows())
+
+
+@pytest.mark.parametrize(
+    ("problem", "part", "answer", "expected"), ROWS, ids=[f"{r[2]}: {r[3]}" for r in ROWS]
+)
+def test_what_is_said(problem, part, answer, expected):
+    """A verdict alone stands for an answer without tags."""
+    ready = keyed(problem)
+    asked = ready.problem.part(part) if part else ready.problem.parts[0]
+    assert asked is not None
+    found = mark(ready, asked, answer)
+    if expected.startswith("named "):
+        assert found.diagnosis is not None
+        assert expected.split(" ", 1)[1] in {h.mistake.id for h in found.diagnosis.hypotheses}
+    elif expected.startswith("says "):
+        assert found.verdict in ("wrong", "invalid")
+        assert any(expected.split(" ", 1)[1] in remark for remark in found.remarks)
+    elif expected in TAGS:
+        assert (found.verdict, expected in found.tags) == (TAGS[expected], True)
+    else:
+        assert (found.verdict, found.tags) == (expected, ())
+
+
+# -- keys of a problem that say how its answers are to be judged: known, form, tolerance, domain
+
+
+KNOWN = """
+id: k
+inputs: {x: 1.5}
+program: x**2 * sin(x)
+known:
+  - {answer: 2x cos x, says: "Both at once {sic}.", credit: 0.25, id: both}
+  - {answer: 4x sin x, says: Half a square., credit: 0.5, id: half}
+"""
+
+
+def named(said):
+    return [h.mistake.id for h in said.diagnosis.hypotheses]
+
+
+@pytest.mark.parametrize(
+    ("answer", "id", "score"),
+    [
+        ("2x cos x", "both", 0.25),
+        ("x cos(x) + cos(x) x", "both", 0.25),
+        ("4 sin(x) x", "half", 0.5),
+        ("0.2122", "both", 0.25),
+        ("2x sin x", "lost-product-term", 0.0),
+    ],
+)
+def test_a_known_answer_has_the_teachers_words(answer, id, score):
+    """However it is spelled, and before the catalogue is asked; others are as ever."""
+    said = judged(keyed(KNOWN), answer)
+    assert (said.verdict, named(said), said.score) == ("wrong", [id], score)
+    if id == "both":
+        assert said.diagnosis.hypotheses[0].mistake.says.format() == "Both at once {sic}."
+
+
+def test_a_known_answer_that_is_right_is_a_fault_of_the_problem():
+    """The self-tests say so."""
+    text = KNOWN.replace("4x sin x", "2x sin x + x^2 cos x")
+    assert [fault.expected for fault in faults(keyed(text))] == ["wrong: half"]
+
+
+def test_a_given_point_outside_of_the_domain_is_a_complaint():
+    """It is said where, and what to do."""
+    with pytest.raises(TextError, match="outside of the domain"):
+        load_text("id: d\ninputs: {x: -2.0}\nprogram: x**2\ndomain: x > 0\n")
+
+
+# -- answers that other brackets would have made right: named so, and counted as the problem says
+
+
+PROBLEM = "id: t\nbrackets: {brackets}\ninputs: {{x: {x}}}\nprogram: {program}\n"
+
+
+def answered(program, typed, brackets):
+    return judged(keyed(PROBLEM.format(brackets=brackets, x=1.7, program=program)), typed)
+
+
+def ids(judgement):
+    return [i for h in judgement.diagnosis.hypotheses for i in h.ids] if judgement.diagnosis else []
+
+
+BRACKETS = Path(__file__).with_name("brackets.txt").read_text().splitlines()[1:]
+MISSING = [tuple(cell.strip() for cell in line.split("|")) for line in BRACKETS]
+
+
+@pytest.mark.parametrize(("program", "typed", "meant"), MISSING, ids=[row[1] for row in MISSING])
+def test_a_missing_bracket_is_named(program, typed, meant):
+    """Strict: wrong, with the brackets that make it right; kind: right. Nothing else is excused."""
+    strict, kind = (answered(program, typed, brackets) for brackets in ("strict", "kind"))
+    if not meant:
+        assert "brackets-missing" not in (*ids(strict), *ids(kind), *kind.tags)
+        assert kind.verdict == strict.verdict
+        return
+    assert (strict.verdict, strict.score, ids(strict)) == ("wrong", 0.0, ["brackets-missing"])
+    assert strict.diagnosis.hypotheses[0].texts["typed"] == meant
+    assert (kind.verdict, kind.score, kind.tags) == ("right", 1.0, ("brackets-missing",))
+    assert f"`{meant}`" in kind.remarks[-1]
+
+
+def test_a_missing_sign_between_two_names_is_seen():
+    """Beside a, asin may be the function or a product: it is right as one of them."""
+    text = "id: t\ninputs: {a: {shape: [], requires_grad: false}, x: 0.9}\nprogram: -a*cos(x)\n"
+    found = judged(keyed(text), "asin(x)", "x")
+    assert found.verdict == "right"
+
+
+def test_a_set_says_how_brackets_count():
+    """The set's key holds for its problems, but for those that have their own."""
+    text = "brackets: kind\nproblems:\n- {{id: t, inputs: {{x: 2.0}}, program: log(x)/2{}}}\n"
+    assert judged(keyed(text.format("")), "1/2x").verdict == "right"
+    assert judged(keyed(text.format(", brackets: strict")), "1/2x").verdict == "wrong"
+
+
+def test_credit_for_a_missing_bracket():
+    """A set's table of credit holds for missing brackets too."""
+    text = (
+        "credit: {brackets-missing: 0.75}\n"
+        "problems:\n- {id: t, inputs: {x: 2.0}, program: log(x)/2, points: 4}\n"
+    )
+    assert judged(keyed(text), "1/2x").score == 3.0
+
+
+def test_the_row_proves_itself():
+    """The example of the row is wrong, and its id is named."""
+    row = brackets_missing
+    assert row.says.endswith(".")
+    assert ids(answered(row.example.program, row.example.answer["x"], "strict")) == [row.id]
+
+
+def test_kindness_heals_no_known_mistake():
+    """`1/2 x^(1/2)` for the root is the exponent that was not lowered, kindly or strictly read."""
+    root = replace(question("sqrt(x)", ["x=2"], []), brackets="kind")
+    kind, strict = key(root), key(replace(root, brackets="strict"))
+    part = root.parts[0]
+    judged = mark(kind, part, "1/2 x^(1/2)")
+    assert judged.verdict == "wrong"
+    assert "power-not-reduced" in [h.mistake.id for h in judged.diagnosis.hypotheses]
+    names = [h.mistake.id for h in mark(strict, part, "1/2 x^(1/2)").diagnosis.hypotheses]
+    assert {"power-not-reduced", "brackets-missing"} <= set(names)
+    assert mark(kind, part, "1/2x^1/2").verdict != "right"
+    assert mark(kind, part, "1/(2x^(1/2))").verdict == "right"

@@ -40,8 +40,8 @@ def prepared_of(name: str) -> Prepared:
     return prepare([case(NETS[name]["program"].strip(), inputs, tuple(by_hand(name)))])
 
 
-def unnamed(name: str, fault: Fault) -> Mapping[str, object]:
-    """What is said of the parts in which a fault has no name that may be given to it."""
+def unnamed(name: str, fault: Fault, most: int = 100) -> Mapping[str, object]:
+    """What is said of the parts where a fault has no name that may be given to it, or too many."""
     right, wrong = by_hand(name), by_hand(name, fault)
     changed = [p for p in right if not _same(wrong[p], right[p])]
     assert changed, fault
@@ -51,6 +51,7 @@ def unnamed(name: str, fault: Fault) -> Mapping[str, object]:
         part: found
         for part, found in said.items()
         if not may_be & {h.mistake.id for h in found if h.with_ is None}
+        or len({h.mistake.id for h in found}) > most
     }
 
 

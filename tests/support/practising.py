@@ -1,7 +1,8 @@
 """A server with a small course, for the tests of its pages."""
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,12 @@ def served(
     app = application(Practice(found, queue, Settings(directory, **settings)))
     with TestClient(app, base_url="http://localhost") as client:
         yield client
+
+
+def attempted(directory: Path) -> list[tuple[str, ...]]:
+    sql = (
+        "SELECT student, problem, answer, verdict FROM attempts"
+        " JOIN questions ON questions.number = question ORDER BY attempts.number"
+    )
+    with closing(sqlite3.connect(directory / "results.sqlite")) as db:
+        return db.execute(sql).fetchall()

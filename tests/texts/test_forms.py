@@ -6,6 +6,7 @@ from statistics import median
 
 import numpy as np
 import pytest
+import yaml
 
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import load_text
@@ -195,3 +196,32 @@ def test_every_notation_is_read_back_as_what_it_says(name):
     found = formulas(given, point, reverse(given.case(point)).gradients)
     parts = {part.name for part in given.parts}
     assert parts == set(found.texts) == set(found.signs) == set(found.latex)
+
+
+# -- sigmoids and softmaxes that a program writes out: gradients as in the textbook ----------------
+
+
+ROWS = "X: {{shape: [{n}, 2], requires_grad: false}}, y: {{value: {y}, requires_grad: false}}, "
+GIVEN = {
+    "DATA": ROWS + "w: {{shape: [2]}}",
+    "LABELS": ROWS + "W: {{shape: [2, 4]}}",
+    "ONE": "z: {{shape: [{n}]}}",
+}
+WRITTEN = yaml.safe_load(Path(__file__).with_name("written_out.yaml").read_text())
+LENGTHS = ((3, [0, 1, 1]), (5, [1, 0, 1, 0, 0]))
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_gradient_is_as_in_the_book(name):
+    """And, as for every text that is shown, it is the gradient: at two sizes, by reverse mode."""
+    row = WRITTEN[name]
+    for n, y in LENGTHS:
+        program = row["program"].format(n=n).replace("\n", "\n  ")
+        inputs = GIVEN[row["given"]].format(n=n, y=y)
+        text = f"id: p\ninputs: {{{inputs}}}\nprogram: |\n  {program}\n"
+        given = load_text(text).problems[0]
+        point = given_point(given)
+        gradients = reverse(given.case(point)).gradients
+        ((part, found),) = matrix_forms(given, point, gradients).items()
+        np.testing.assert_allclose(at(found, given), gradients[part].value, rtol=1e-10, atol=1e-12)
+        assert row["text"].format(y=y) in {found, ""}

@@ -7,8 +7,7 @@ import pytest
 
 from gradcheck.batch.roster import NoName, read_roster
 from gradcheck.web.requests import CODES, admit, hand_out
-from tests.support.practising import RIGHT, served
-from tests.web.test_attempts import attempted
+from tests.support.practising import RIGHT, attempted, served
 
 ROSTER = "student,name,email,code\nada,Ada Lovelace,ada@example.org,\nbob,Bob,,rosebud\n"
 

@@ -14,16 +14,7 @@ import pytest
 from gradcheck.web.book import Book, in_thread
 from tests.support.batches import expect, report
 from tests.support.browser import running
-from tests.support.practising import COURSE, RIGHT, WRONG, served
-
-
-def attempted(directory):
-    sql = (
-        "SELECT student, problem, answer, verdict FROM attempts"
-        " JOIN questions ON questions.number = question ORDER BY attempts.number"
-    )
-    with closing(sqlite3.connect(directory / "results.sqlite")) as db:
-        return db.execute(sql).fetchall()
+from tests.support.practising import COURSE, RIGHT, WRONG, attempted, served
 
 
 def post(client, problem, part, *answers, level="0"):
