@@ -50,7 +50,7 @@ SAME = (
     | dict.fromkeys("∣❘ǀ⏐│", "|")
     | dict.fromkeys("〖⟮❨", "(")
     | dict.fromkeys("〗⟯❩", ")")
-    | dict.fromkeys("⇒⟹➔→⟶", "=>")
+    | dict.fromkeys("⇒⟹➔→⟶∴", "=>")
     | dict.fromkeys("“”„«»", '"')
     | dict.fromkeys("⎧⎨⎩⎪", "")
     | {"≔": "=", "≡": "=", "➕": "+", "∶": ":", "‘": "'", "ᐟ": "/", "⊤": "T"}

@@ -38,10 +38,18 @@ BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
 IS = as_set("is are equals gives ist lautet est vaut es è é")
+DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
+APPLIED = re.compile(
+    r".*\b(?:half|third|quarter|double|triple|opposite|negative|negation|square|cube|root|power"
+    r"|reciprocal|inverse|transpose|sine|cosine|log|logarithm|exponential|norm|integral) of $"
+    r"|.*\b(?:doubled|tripled|halved|negated|inverted|transposed) ",
+    re.IGNORECASE,
+)
+"""Words that do something to the formula beside them."""
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
@@ -132,10 +140,10 @@ class Outline:
             return found
         parted = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
         clauses = []
-        for clause in parted:
-            point = POINT.fullmatch(spell(clause.tokens)) if clause.word in AT_POINT else None
-            if clause.sign and point and point[1] in self.words.names:  # `where x = 2`
-                self.leave_out([clause.sign, *clause.tokens])
+        for clause, after in zip_longest(parted, parted[1:]):
+            at = clause.word in AT_POINT or (after is not None and after.word == ":")
+            if at and self.is_point(clause.tokens):  # `where x = 2`, `x = 2: 12`
+                self.leave_out([*filter(None, [clause.sign]), *clause.tokens])
             elif len(parted) > 1 and self.says_nothing(clause.tokens):
                 self.leave_out(clause.tokens)
             else:
@@ -150,6 +158,9 @@ class Outline:
         if any(token.text.lower() in NEGATIONS for token in tokens):
             message = "is this the answer, or is it not?"
             raise self.fault(tokens[0], message, "give the formula alone")
+        if APPLIED.match(spell(tokens)):
+            message = "these words do something to the formula"
+            raise self.fault(tokens[0], message, "write it with signs")
         if tokens:
             text = self.typed[tokens[0].start : tokens[-1].end].strip()
             self.reading.notes.append(f"`{clip(text)}` is left out")
@@ -254,7 +265,8 @@ class Outline:
 
     def spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
-        said = "".join("~" if t.text in JOINED else self.letter(t) for t in self.tokens)
+        signs = SPOKEN | JOINED
+        said = "".join("~" if t.text in signs else self.letter(t) for t in self.tokens)
         formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
         known = SPOKEN | (JOINED if len(formulas) == 1 else {})
         for token, after in zip_longest(self.tokens, self.tokens[1:]):
@@ -355,6 +367,8 @@ class Outline:
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return not self.goes_on(k)
+        if token.text in IS | {":"} and self.is_point(before):
+            return True
         if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
             return defined is not None and mentions(defined[0], tokens[k + 1 :])
@@ -366,6 +380,10 @@ class Outline:
         if word == "where":
             return not (rest and rest[0].text == "(")
         return word in PARTING and self.words.meaning(word) is None
+
+    def is_point(self, tokens: Tokens) -> bool:
+        found = POINT.fullmatch(spell(tokens))
+        return found is not None and found[1] in self.words.names
 
     def goes_on(self, k: int) -> bool:
         """Whether a formula goes on after a line break: a sign stands before or after it."""
@@ -392,8 +410,11 @@ class Outline:
                 return False
             if text == ":":
                 return self.is_label(before, colon=True)
-            named = self.words.meaning(text) is None and k + 1 < len(tokens)
-            return named and names_a_derivative(before, label=True)
+            if self.words.meaning(text) or k + 1 == len(tokens):
+                return False
+            said = any(t.text.lower() in DERIVATIVES for t in before)
+            said = said and not self.says_nothing(before)
+            return said or names_a_derivative(before, label=True)
 
         return [stretch for _, stretch in split(tokens, parts)]
 
