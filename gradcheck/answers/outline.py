@@ -265,8 +265,8 @@ class Outline:
 
     def spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
-        signs = SPOKEN | JOINED
-        said = "".join("~" if t.text in signs else self.letter(t) for t in self.tokens)
+        spoken = SPOKEN | JOINED
+        said = "".join("~" if t.text in spoken else self.letter(t) for t in self.tokens)
         formulas = [part for part in STRANGE.split(said) if {*part} & {*"nd"}]
         known = SPOKEN | (JOINED if len(formulas) == 1 else {})
         for token, after in zip_longest(self.tokens, self.tokens[1:]):
