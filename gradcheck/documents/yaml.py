@@ -2,19 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import yaml
 
 from gradcheck.documents.decimals import WrittenFloat, check_digits
-from gradcheck.documents.passage import WIDEST
+from gradcheck.documents.passage import WIDEST, Passage
 from gradcheck.documents.table import decode
 from gradcheck.errors import Complaint, TextError
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
-Path: TypeAlias = Sequence[str | int]
+Path: TypeAlias = tuple[str | int, ...]
 
 BYTES = 1_000_000
 DEPTH = 50
@@ -48,58 +47,63 @@ class DocumentSpot(NamedTuple):
     width: int = 1
 
 
-class DocumentNode(NamedTuple):
-    """A value with its spot, its text as written, and the nodes inside it."""
-
-    value: Value
-    spot: DocumentSpot
-    written: str = ""
-    style: str | None = ""
-    key: DocumentSpot | None = None
-    entries: "dict[str, DocumentNode] | list[DocumentNode] | None" = None
-
-    def entry(self, step: str | int) -> "DocumentNode | None":
-        """The node under one key or index, None where there is none."""
-        if isinstance(self.entries, dict):
-            return self.entries.get(str(step))
-        listed = self.entries or ()
-        return listed[step] if isinstance(step, int) and 0 <= step < len(listed) else None
+def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Document":
+    """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
+    if len(text) > limit:
+        words = f"{len(text):,} bytes, at most {limit:,} are read"
+        raise TextError([Complaint(words, "split the file", file, 1, 1)])
+    text = text if isinstance(text, str) else decode(text, file)
+    text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)
+    return Document(text.removeprefix("\ufeff"), file)
 
 
-@dataclass(frozen=True)
 class Document:
-    """The value of a file, and the place of everything in it."""
+    """The value of a file, and the place of everything in it.
 
-    root: DocumentNode
-    file: str
-    lines: tuple[str, ...]
+    PyYAML's events are kept, by paths, of values and of the keys that they stand under: its nodes
+    forget anchors, and it makes them without a limit of depth, up to the first fault.
+    """
 
-    @property
-    def value(self) -> Value:
-        """Plain dicts (keys are text), lists, strings, numbers, booleans and None."""
-        return self.root.value
+    def __init__(self, text: str, file: str) -> None:
+        """Read the one document of the text; TextError has its faults."""
+        self.file, self.lines = file, tuple(LINE_END.split(text))
+        self.value: Value = None
+        self.faults: list[Complaint] = []
+        self.keys: dict[Path, Any] = {}
+        try:
+            self.parser = LOADER(text)
+            self.parser.get_event()
+            self.events: dict[Path, Any] = {(): self.parser.get_event()}
+            if not isinstance(self.events[()], yaml.StreamEndEvent):
+                self.value = self._read(())
+                self.parser.get_event()
+                if not isinstance(event := self.parser.get_event(), yaml.StreamEndEvent):
+                    cure = "one file holds one: remove `---`"
+                    self._complain(_spot(event), "a second document", cure)
+        except (yaml.YAMLError, UnicodeEncodeError) as error:
+            self._complain(*self._describe(error, text), stop=True)
+        if self.faults:
+            raise TextError(self.faults)
 
-    def node(self, path: Path) -> DocumentNode:
-        """The node at a path, or the deepest one on the way to what is missing."""
-        node = self.root
-        for step in path:
-            if (inner := node.entry(step)) is None:
-                break
-            node = inner
-        return node
+    # -- places ------------------------------------------------------------------------------------
 
     def spot(self, path: Path, *, key: bool = False) -> DocumentSpot:
-        """The spot of the value at a path, or of the key that it stands under."""
-        node = self.node(path)
-        return node.key if key and node.key else node.spot
+        """The spot of the value at a path, or of its key; of what holds it where it is missing."""
+        while path not in self.events:
+            path = path[:-1]
+        return _spot(self.keys.get(path, self.events[path]) if key else self.events[path])
+
+    def passage(self, path: Path) -> Passage:
+        """The text at a path."""
+        return Passage(self.events[path].value, self.file, *self.origin(path))
 
     def origin(self, path: Path) -> tuple[int, int]:
         """Where the first character of the text at a path stands, inside quotes or a block."""
-        node = self.node(path)
-        header, column, _ = node.spot
-        if node.style not in ("|", ">"):
-            return header, column + len(node.style or "")
-        for line, content in zip(self.lines[header:], node.written.split("\n"), strict=False):
+        event = self.events[path]
+        header, column, _ = _spot(event)
+        if event.style not in ("|", ">"):
+            return header, column + len(event.style or "")
+        for line, content in zip(self.lines[header:], event.value.split("\n"), strict=False):
             if content.strip():  # the file's line has the block's margin more
                 margin = len(line) - len(line.lstrip(" "))
                 return header + 1, 1 + margin - len(content) + len(content.lstrip(" "))
@@ -109,112 +113,64 @@ class Document:
         self, path: Path, message: str, cure: str = "", *, key: bool = False
     ) -> Complaint:
         """A complaint about the value at a path, or about its key."""
-        return _complaint(self.file, self.lines, self.spot(path, key=key), message, cure)
+        return self._place(self.spot(path, key=key), message, cure)
 
+    def _place(self, spot: DocumentSpot, message: str, cure: str) -> Complaint:
+        """A complaint about a spot of the file, with its line if that can be shown."""
+        line, column, width = spot
+        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        shown = shown if len(shown) <= WIDEST and shown.isprintable() else ""
+        return Complaint(message, cure, self.file, line, column, shown, width)
 
-def _complaint(
-    file: str, lines: Sequence[str], spot: DocumentSpot, message: str, cure: str = ""
-) -> Complaint:
-    """A complaint about a spot of a file, with its line if that can be shown."""
-    line, column, width = spot
-    shown = lines[line - 1] if line <= len(lines) else ""
-    shown = shown if len(shown) <= WIDEST and shown.isprintable() else ""
-    return Complaint(message, cure, file, line, column, shown, width)
-
-
-def read_yaml(text: str | bytes, file: str = "", *, limit: int = BYTES) -> "Document":
-    """The document in a text of at most `limit` bytes; TextError has one complaint a fault."""
-    if len(text) > limit:
-        words = f"{len(text):,} bytes, at most {limit:,} are read"
-        raise TextError([Complaint(words, "split the file", file, 1, 1)])
-    text = text if isinstance(text, str) else decode(text, file)
-    text = SURROGATES.sub(lambda found: found[1] + json.loads(f'"{found[2]}"'), text)
-    reader = _Reader(text.removeprefix("\ufeff"), file)
-    return Document(reader.document(), file, reader.lines)
-
-
-class _Reader:
-    """The parser's events, made into nodes one by one; collects faults on the way.
-
-    PyYAML's own nodes forget anchors, and it makes them without a limit of depth.
-    """
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text, self.file, self.lines = text, file, tuple(LINE_END.split(text))
-        self.faults: list[Complaint] = []
-        self.values = 0
-
-    def document(self) -> DocumentNode:
-        """The one document of the text."""
-        root = DocumentNode(None, DocumentSpot(1, 1))
-        try:
-            self.events = LOADER(self.text)
-            self.events.get_event()
-            if not isinstance(self.events.get_event(), yaml.StreamEndEvent):
-                root = self._node(0)
-                self.events.get_event()
-                if not isinstance(event := self.events.get_event(), yaml.StreamEndEvent):
-                    cure = "one file holds one: remove `---`"
-                    self._complain(_spot(event), "a second document", cure)
-        except (yaml.YAMLError, UnicodeEncodeError) as error:
-            self._complain(*self._describe(error), stop=True)
-        if self.faults:
+    def _complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
+        """Note a fault; where the rest makes no sense, or nobody would read more, it is the end."""
+        self.faults.append(self._place(spot, message, cure))
+        if stop or len(self.faults) >= COMPLAINTS:
             raise TextError(self.faults)
-        return root
 
-    def _describe(self, error: Exception) -> tuple[DocumentSpot, str, str]:
+    def _describe(self, error: Exception, text: str) -> tuple[DocumentSpot, str, str]:
         """Where the parser stopped, what it says, and the cure."""
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         if "end of stream" in problem or "expected ':'" in problem:  # it begins before
             mark = getattr(error, "context_mark", None) or mark
         cure = next(cure for words, cure in CURES if words in problem)
-        position = getattr(error, "position", getattr(error, "start", None))
-        before = LINE_END.split(self.text[:position])
+        before = LINE_END.split(text[: getattr(error, "position", getattr(error, "start", None))])
         spot = DocumentSpot(len(before), len(before[-1]) + 1)
         if mark and mark.line < len(self.lines):
             spot = DocumentSpot(mark.line + 1, mark.column + 1)
         return spot, f"not readable as YAML: {problem}", cure
 
-    def _complain(self, spot: DocumentSpot, message: str, cure: str, *, stop: bool = False) -> None:
-        """Note a fault; where the rest makes no sense, or nobody would read more, it is the end."""
-        self.faults.append(_complaint(self.file, self.lines, spot, message, cure))
-        if stop or len(self.faults) >= COMPLAINTS:
-            raise TextError(self.faults)
+    # -- values ------------------------------------------------------------------------------------
 
-    def _node(self, depth: int) -> DocumentNode:
-        """The next node, with all that is in it."""
-        event = self.events.get_event()
-        spot = _spot(event)
-        self.values += 1
-        if self.values > VALUES:
-            self._complain(spot, f"more than {VALUES:,} values", "split the file", stop=True)
-        if depth > DEPTH:
-            self._complain(spot, f"more than {DEPTH} levels deep", "flatten it", stop=True)
-        self._check_properties(event, spot)
-        match event:
-            case yaml.ScalarEvent(value=text, style=style):
-                value: Value = text
-                try:
-                    value = text if style else plain_value(text)
-                except ValueError as error:
-                    self._complain(spot, str(error), "put it in quotes if it is meant as text")
-                return DocumentNode(value, spot, text, style)
-            case yaml.SequenceStartEvent():
-                nodes = []
-                while not self._ends(yaml.SequenceEndEvent):
-                    nodes.append(self._node(depth + 1))
-                return DocumentNode([node.value for node in nodes], spot, entries=nodes)
-            case yaml.MappingStartEvent():
-                entries = self._entries(depth + 1)
-                values = {key: node.value for key, node in entries.items()}
-                return DocumentNode(values, spot, entries=entries)
-        return DocumentNode(None, spot)
+    def _read(self, path: Path) -> Value:
+        """The next value, with all that is in it."""
+        event = self.events[path] = self.parser.get_event()
+        if len(self.events) > VALUES:
+            self._complain(
+                _spot(event), f"more than {VALUES:,} values", "split the file", stop=True
+            )
+        if len(path) > DEPTH:
+            self._complain(_spot(event), f"more than {DEPTH} levels deep", "flatten it", stop=True)
+        self._check_properties(event)
+        if isinstance(event, yaml.ScalarEvent):
+            try:
+                return event.value if event.style else plain_value(event.value)
+            except ValueError as error:
+                self._complain(_spot(event), str(error), "put it in quotes if it is meant as text")
+        elif isinstance(event, yaml.SequenceStartEvent):
+            found: list[Value] = []
+            while not self._ends(yaml.SequenceEndEvent):
+                found.append(self._read((*path, len(found))))
+            return found
+        elif isinstance(event, yaml.MappingStartEvent):
+            return self._read_entries(path)
+        return None
 
     def _ends(self, end: type) -> bool:
-        return self.events.check_event(end) and bool(self.events.get_event())
+        return self.parser.check_event(end) and bool(self.parser.get_event())
 
-    def _check_properties(self, event: Any, spot: DocumentSpot) -> None:
+    def _check_properties(self, event: Any) -> None:
         """Refuse aliases, anchors and tags."""
         what = ""
         if event.anchor is not None:
@@ -223,26 +179,28 @@ class _Reader:
         elif getattr(event, "tag", None) is not None:
             what = f"the tag `{event.tag}`"
         if what:
-            self._complain(spot, what, "write it out, or put the text in quotes if it is a text")
+            cure = "write it out, or put the text in quotes if it is a text"
+            self._complain(_spot(event), what, cure)
 
-    def _entries(self, depth: int) -> dict[str, DocumentNode]:
-        """The nodes of a mapping by their keys, which are texts as they were written."""
-        nodes: dict[str, DocumentNode] = {}
+    def _read_entries(self, path: Path) -> dict[str, Value]:
+        """A mapping by its keys, which are texts as they were written."""
+        found: dict[str, Value] = {}
         while not self._ends(yaml.MappingEndEvent):
-            event = self.events.peek_event()
-            spot = _spot(event)
+            event, name = self.parser.peek_event(), ""
             if isinstance(event, yaml.ScalarEvent):
-                self._check_properties(self.events.get_event(), spot)
-                key = str(event.value)
+                self._check_properties(self.parser.get_event())
+                name = str(event.value)
             else:
-                self._complain(spot, "a key that is no plain text", "write `key: value`")
-                key = self._node(depth).written
-            if first := nodes.get(key):
-                line = first.key.line if first.key else 0
-                cure = f"it first stands in line {line}: keep one"
-                self._complain(spot, f"the key `{key}` stands here twice", cure)
-            nodes[key] = self._node(depth)._replace(key=spot)
-        return nodes
+                self._complain(_spot(event), "a key that is no plain text", "write `key: value`")
+                self._read((*path, name))
+            inner = (*path, name)
+            if name in found:
+                first = _spot(self.keys[inner]).line
+                cure = f"it first stands in line {first}: keep one"
+                self._complain(_spot(event), f"the key `{name}` stands here twice", cure)
+            self.keys[inner] = event
+            found[name] = self._read(inner)
+        return found
 
 
 def _spot(event: Any) -> DocumentSpot:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gradcheck.grading.judgement import Judgement, Witness
 from gradcheck.grading.key import Key
 from gradcheck.grading.marking import mark_all
-from gradcheck.problem.section import mistake_ids
+from gradcheck.problem.model import mistake_ids
 from gradcheck.values import Value
 
 UNNAMED = "unnamed"

@@ -4,7 +4,7 @@ import ast
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import CodeType, MappingProxyType
 from typing import TypeVar
@@ -50,24 +50,21 @@ class Program:
 
 
 def check_program(
-    source: str,
+    source: str | Passage,
     *,
     declared: Collection[str],
     vocabulary: Vocabulary,
-    file: str = "",
-    line: int = 1,
-    column: int = 1,
     moved: Collection[str] = (),
     valued: bool = False,
 ) -> Program:
     """A text as a program in the declared names; TextError has every complaint found.
 
-    `line` and `column` say where in the file the first character of the text stands. To the values
-    of `moved` names the program adds the input of that name, where it assigns them. `valued`: what
-    the last line assigns to one name is the program's value.
+    A passage says where in a file the text stands. To the values of `moved` names the program adds
+    the input of that name, where it assigns them. `valued`: what the last line assigns to one name
+    is the program's value.
     """
-    text = source.replace("\r\n", "\n").replace("\r", "\n")
-    passage = Passage(text, file, line, column)
+    given = source if isinstance(source, Passage) else Passage(source)
+    passage = replace(given, source=given.source.replace("\r\n", "\n").replace("\r", "\n"))
     tree = parse(passage)
     for name, statement in assignments(tree):
         if name in moved:

@@ -1,7 +1,8 @@
 """What pydantic finds in a problem file, in our words and at its place."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -12,6 +13,7 @@ from gradcheck.problem.model import InputModel, ProblemModel, SetModel, Strict
 from gradcheck.values import Value
 
 PathTo = tuple[str | int, ...]
+Form = TypeVar("Form", bound=Strict)
 
 MODELS: tuple[type[Strict], ...] = (InputModel, SetModel, ProblemModel, *Strict.__subclasses__())
 FIELDS = {name: field for model in MODELS for name, field in model.model_fields.items()}
@@ -27,7 +29,7 @@ CURES: Mapping[str | int, str] = {
     "ask": "write `ask: {part: expression}`; what is differentiated by stands in `wrt: [w]`",
     "mistake": "add `mistake:` with a name of `gradcheck mistakes`, or `mistake: unnamed`",
     "program": "add `program: x**3 + 2*sin(x)`, or several lines after `program: |`",
-    "model_type": "write `x: 2.0`, `x: [1.0, 2.0]` or `x: {shape: [3, 2]}`",
+    "model_type": "write `key: value` for each of its keys: see `gradcheck schema`",
     "too_short": "write at least one",
     "list_type": "write `[...]`, or lines that begin with `- `",
     "string_type": "put it in quotes, or write it as a block after `|`",
@@ -46,10 +48,9 @@ MEANT: Mapping[str, str] = {
 }
 # In our words what pydantic says of a value, by its kind of fault.
 DUE: Mapping[str, str] = {
-    "model_type": "a number, nested lists of numbers, or a mapping was expected",
     "string_type": "a text was expected",
     **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
-    **dict.fromkeys(("dict_type", "model_attributes_type"), "a mapping was expected"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "a mapping was expected"),
     "too_short": "an empty list came",
     "string_pattern_mismatch": "a name without blanks or other signs was expected",
     **dict.fromkeys(("float_parsing", "float_type"), "a number was expected"),
@@ -60,19 +61,34 @@ DUE: Mapping[str, str] = {
     **dict.fromkeys(("bool_parsing", "bool_type"), "true or false was expected"),
 }
 EXPECTED = re.compile(r"(?:Input|List|Tuple) should (?:be|have) (.*)")
-# An input may be a number, a list or a mapping: of a mapping, only what is wrong in it is said.
-MEMBERS = frozenset({"float_type", "list_type"})
 
 
-def faults(document: Document, error: ValidationError) -> list[Complaint]:
-    """The findings of pydantic in our words, each at its place; one a place."""
+def check(
+    form: type[Form], value: Value, document: Document, at: PathTo, complaints: list[Complaint]
+) -> Form | None:
+    """What stands at a path in its form; None, and what is wrong joins the complaints."""
+    try:
+        return form.model_validate(value)
+    except ValidationError as error:
+        complaints += _faults(document, at, error)
+        return None
+
+
+def _faults(document: Document, at: PathTo, error: ValidationError) -> Collection[Complaint]:
+    """The findings of pydantic in what stands at a path, in our words; one a place."""
     found: dict[PathTo, Complaint] = {}
     for fault in error.errors():
-        path, kind, last = _real(document, fault["loc"]), fault["type"], fault["loc"][-1]
+        path, kind, last = (
+            _real(document, (*at, *fault["loc"])),
+            fault["type"],
+            (at + fault["loc"] or ("",))[-1],
+        )
         name = path[-1] if path else "the file"
         label = f"entry {name}" if isinstance(name, int) else f"`{name}`"
         cure = CURES.get(last) or CURES.get(kind) or _describe(path)
-        if kind == "extra_forbidden":
+        if kind == "ours":
+            words, cure = fault["ctx"]["words"], fault["ctx"]["cure"]
+        elif kind == "extra_forbidden":
             words, cure = f"`{name}` is not a key here", _meant(str(name))
         elif kind == "missing" and isinstance(last, int):
             words = f"{label}: one entry more was expected"
@@ -80,15 +96,13 @@ def faults(document: Document, error: ValidationError) -> list[Complaint]:
             if _is_misspelled(fault, error):
                 continue
             words, cure = f"`{last}` is missing", CURES.get(last, f"add `{last}:`")
-        elif kind in MEMBERS and "inputs" in path and isinstance(document.node(path).value, dict):
-            continue
         else:
             words = f"{label}: {DUE.get(kind) or EXPECTED.sub(_expect, fault['msg'])}"
             if name == "id" and kind == "string_type":
                 cure = f"write `id: '{fault['input']}'`"
-        complaint = document.complaint(path, words, cure, key=kind == "extra_forbidden")
-        found.setdefault(path, complaint)
-    return sorted(found.values(), key=lambda each: (each.line, each.column))
+        key = kind == "extra_forbidden" or last == "[key]"
+        found.setdefault(path, document.complaint(path, words, cure, key=key))
+    return found.values()
 
 
 def _expect(said: re.Match[str]) -> str:
@@ -120,13 +134,9 @@ def _is_misspelled(missing: Value, error: ValidationError) -> bool:
     return any(MEANT.get(other) == key or nearest(other, [key]) for other in others)
 
 
-def _real(document: Document, location: Sequence[str | int]) -> PathTo:
+def _real(document: Document, location: PathTo) -> PathTo:
     """The part of pydantic's location that is in the file: names of union members are not."""
-    path: list[str | int] = []
-    node = document.root
+    path: PathTo = ()
     for step in location:
-        inner = node.entry(step)
-        if inner is not None:
-            path.append(step)
-            node = inner
-    return tuple(path)
+        path = (*path, step) if (*path, step) in document.events else path
+    return path

@@ -3,17 +3,11 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gradcheck.documents import Document, read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.problem.record import Problem, ProblemSet
-from gradcheck.problem.section import Place, Section, check_credit
 from gradcheck.values import Value
-
-if TYPE_CHECKING:  # a question without a file needs no pydantic
-    from gradcheck.problem.model import SetModel
-
 
 NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
 
@@ -26,7 +20,43 @@ def load(path: str | Path) -> ProblemSet:
 
 def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     """The problem set in a text."""
+    from gradcheck.problem.faults import check  # noqa: PLC0415 - a question needs no pydantic
+    from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
+    from gradcheck.problem.section import Section  # noqa: PLC0415
+
     document = read_yaml(text, file)
+    root = _find_mapping(document)
+    complaints: list[Complaint] = []
+    single = "problems" not in root
+    whole, entries = SetModel.model_construct(), [root]
+    if single:
+        root.setdefault("id", NAME.sub("-", Path(file).stem).strip("-") or "problem")
+    else:
+        whole = check(SetModel, root, document, (), complaints) or whole
+        entries = root["problems"] if isinstance(root["problems"], list) else []
+    problems: list[Problem] = []
+    ids: set[str] = set()
+    for k, entry in enumerate(entries):
+        at = () if single else ("problems", k)
+        model = check(ProblemModel, entry, document, at, complaints)
+        if model is None:
+            continue
+        if model.id in ids:
+            words = f"the id `{model.id}` is used twice"
+            complaints.append(document.complaint((*at, "id"), words, "rename it"))
+        ids.add(model.id)
+        try:
+            problems.append(Section(document, at, model, whole).problem())
+        except TextError as error:
+            complaints += error.complaints
+    if complaints:
+        raise TextError(sorted(complaints, key=lambda each: (each.line, each.column)))
+    kept = text.encode() if isinstance(text, str) else text
+    return ProblemSet(whole.title, tuple(problems), file, kept, whole.late)
+
+
+def _find_mapping(document: Document) -> dict[str, Value]:
+    """The keys of a set, or of one problem."""
     root = document.value
     if not isinstance(root, dict):
         listed = isinstance(root, list)
@@ -34,46 +64,9 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
         words = "the file is empty" if root is None else "a mapping was expected"
         raise TextError([document.complaint((), words, cure)])
     if {"student", "answers"} <= root.keys() and not {"problems", "program"} & root.keys():
-        cure = f"`gradcheck grade PROBLEMS {file or 'ANSWERS'}` judges them"
+        cure = f"`gradcheck grade PROBLEMS {document.file or 'ANSWERS'}` judges them"
         raise TextError([document.complaint((), "these are a student's answers", cure)])
-    single = "problems" not in root
-    model = _validate(document, single)
-    base: Place = () if single else ("problems",)
-    problems: list[Problem] = []
-    complaints: list[Complaint] = []
-    places = [base if single else (*base, k) for k in range(len(model.problems))]
-    ids = [problem.id for problem in model.problems]
-    for k, id in enumerate(ids):
-        if id in ids[:k]:
-            words = f"the id `{id}` is used twice"
-            complaints.append(document.complaint((*places[k], "id"), words, "rename it"))
-    for at, entry in zip(places, model.problems, strict=True):
-        try:
-            problems.append(Section(document, at, entry, model).problem())
-        except TextError as error:
-            complaints += error.complaints
-    complaints += check_credit(document, (), model.credit)
-    if complaints:
-        raise TextError(complaints)
-    kept = text.encode() if isinstance(text, str) else text
-    return ProblemSet(model.title, tuple(problems), file, kept, model.late)
-
-
-def _validate(document: Document, single: bool) -> "SetModel":
-    """The text in its form; raises TextError with what is wrong, one complaint a place."""
-    from pydantic import ValidationError  # noqa: PLC0415
-
-    from gradcheck.problem.faults import faults  # noqa: PLC0415
-    from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
-
-    value: Value = document.value
-    try:
-        if single:
-            named = {"id": NAME.sub("-", Path(document.file).stem).strip("-") or "problem", **value}
-            return SetModel(problems=[ProblemModel.model_validate(named)])
-        return SetModel.model_validate(value)
-    except ValidationError as error:
-        raise TextError(faults(document, error)) from None
+    return root
 
 
 HERE = Path(__file__).parents[1]

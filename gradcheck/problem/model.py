@@ -1,42 +1,118 @@
 """The form of a problem file: what pydantic checks, and what editors complete from."""
 
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
+    PlainValidator,
     StringConstraints,
     Tag,
     WithJsonSchema,
+    WrapValidator,
+    model_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from gradcheck.problem.arrays import formula_value
+from gradcheck.language.vocabulary import nearest
+from gradcheck.problem.arrays import exact_array
+from gradcheck.problem.record import Problem, too_large, unnameable
+from gradcheck.values import Array
+
+MOST = 1_000  # values of an input: more than any class has students
+
+
+def refuse(words: str, cure: str) -> PydanticCustomError:
+    """What a check raises: it is told at its place, by `faults`."""
+    return PydanticCustomError("ours", "{words}", {"words": words, "cure": cure})
+
+
+def unless(find: Callable[[Any], str], words: str, cure: str = "{1}") -> AfterValidator:
+    """Refuse a value of which something is found; the texts may show the value, and what it is."""
+
+    def check(value: Any) -> Any:
+        if found := find(value):
+            raise refuse(words.format(value, found), cure.format(value, found))
+        return value
+
+    return AfterValidator(check)
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def _read_exact(value: Any) -> Array:
+    if (found := exact_array(value)) is not None:
+        return found
+    if isinstance(value, str):
+        raise refuse("a number was expected, a text came", "write it without quotes")
+    raise refuse("numbers in nested lists of equal lengths were expected", "even them out")
+
+
+def _check_choices(found: Sequence[Array]) -> Sequence[Array]:
+    if len({each.shape for each in found}) > 1:
+        raise refuse("the values have different shapes", "even them out")
+    if len({str(each.tolist()) for each in found}) < len(found):
+        raise refuse("a value stands here twice", "keep one: all are drawn alike")
+    if not 2 <= len(found) <= MOST:
+        words = f"{f'more than {MOST:,}' if len(found) > MOST else len(found)} values"
+        cure = "`value:` gives one value to all"
+        raise refuse(f"{words}: from 2 to {MOST:,} were expected", cure)
+    return found
+
+
+def _list_range(given: Sequence[float]) -> Sequence[Array]:
+    """From the first number to the second, in steps of one, or of the last decimal place."""
+    low, high, step = (*(Fraction(repr(each)) for each in given[:2]), Fraction(1))
+    if given[2:]:
+        step /= 10 ** int(given[2])
+    count = min(MOST, int((high - low) // step)) + 1
+    return _check_choices([np.array(low + k * step, dtype=object) for k in range(count)])
+
+
+def mistake_ids() -> frozenset[str]:
+    """The ids of all mistakes there are: of formulas, of training loops, of typing."""
+    from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
+    from gradcheck.mistakes.training import TRAINING, WRITTEN  # noqa: PLC0415
+    from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
+
+    return frozenset(row.id for row in (*CATALOGUE, *TRAINING, *WRITTEN.values(), *TYPING))
+
+
+def suggest_id(mistake: str) -> str:
+    """`did you mean ...?` for an id that is nearly a mistake's."""
+    known = mistake_ids()
+    return "" if mistake in known else nearest(mistake, known, 0.8)
+
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
-Numbers = float | list[Any]
-
-
-def _number(value: Any) -> Any:
-    """The float nearest to a formula such as 1/3; what is no formula is left for the complaint."""
-    found = formula_value(value) if isinstance(value, str) else None
-    return value if found is None else float(found)
-
-
-Value = Annotated[
-    Numbers,
-    BeforeValidator(_number),
-    WithJsonSchema({"type": ["number", "string", "array"], "items": {}}),
-]
+MistakeId = Annotated[str, unless(suggest_id, "`{0}` is no mistake of the catalogue")]
+ANY = {"type": ["number", "string", "array"], "items": {}}
+Exact = Annotated[Array, PlainValidator(_read_exact), WithJsonSchema(ANY)]
+"""A number, 1/3, pi/4, or nested lists of them: an array of Fractions."""
 Answer = Annotated[Any, WithJsonSchema({"type": ["object", "string", "number", "array"]})]
 """Answers by part, or the answer of the only part: what it is, the reader says at its place."""
+Sizes = Annotated[
+    list[Annotated[int, Field(ge=0, le=100_000)]], unless(too_large, "{1}", "make it smaller")
+]
+Digits = Annotated[int, Field(ge=0, le=6)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Weight = Annotated[float, Field(ge=0)]
 Tolerance = (
     Annotated[float, Field(gt=0, lt=1)]
     | Annotated[str, StringConstraints(pattern=r"^[1-9] (significant )?digits?$")]
 )
-Credit = dict[str, Annotated[float, Field(ge=0, le=1)]] | Literal["usual"]
+Credit = dict[MistakeId, Share] | Literal["usual"]
+
+
+# -- sections --------------------------------------------------------------------------------------
 
 
 class Strict(BaseModel):
@@ -48,18 +124,44 @@ class Strict(BaseModel):
 class InputModel(Strict):
     """An input drawn by its shape, given by value, or of each student's own."""
 
-    shape: list[Annotated[int, Field(ge=0, le=100_000)]] | None = Field(
+    shape: Sizes | None = Field(
         None, description="drawn inside the program's domain, from a generator seeded by the id"
     )
-    value: Value | None = Field(None, description="a number, 1/3, pi/4, or nested lists of them")
-    choose: list[Value] | None = Field(
+    value: Exact | None = Field(None, description="a number, 1/3, pi/4, or nested lists of them")
+    choose: Annotated[list[Exact], AfterValidator(_check_choices)] | None = Field(
         None, description="values of which each student gets one, drawn by name"
     )
-    integers: tuple[int, int] | None = Field(None, description="[2, 9]: one of 2, 3, ..., 9")
-    decimals: tuple[float, float, Annotated[int, Field(ge=0, le=6)]] | None = Field(
+    integers: Annotated[tuple[int, int], AfterValidator(_list_range)] | None = Field(
+        None, description="[2, 9]: one of 2, 3, ..., 9"
+    )
+    decimals: Annotated[tuple[float, float, Digits], AfterValidator(_list_range)] | None = Field(
         None, description="[0.5, 2.0, 1]: one of 0.5, 0.6, ..., 2.0"
     )
     requires_grad: bool = Field(True, description="false: a constant of the problem")
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """The values of which each student gets one."""
+        return tuple(self.choose or self.integers or self.decimals or ())
+
+    @model_validator(mode="after")
+    def _check_ways(self) -> "InputModel":
+        ways = (self.shape, self.value, self.choose, self.integers, self.decimals)
+        if sum(way is not None for way in ways) != 1:
+            words = "one of `shape`, `value`, `choose`, `integers` and `decimals` was expected"
+            raise refuse(words, "give one")
+        return self
+
+
+def _name_value(given: Any) -> Any:
+    """An input may be given by its value alone."""
+    return given if isinstance(given, dict) else {"value": [None] if given is None else given}
+
+
+Inputs = dict[
+    Annotated[str, unless(unnameable, "`{0}` is not a name")],
+    Annotated[InputModel, BeforeValidator(_name_value, json_schema_input_type=InputModel | Exact)],
+]
 
 
 class ProgramModel(Strict):
@@ -84,7 +186,7 @@ class WrongModel(Strict):
     """A wrong answer and the mistake that must be named in it; `unnamed` where none can be."""
 
     answer: Answer
-    mistake: str
+    mistake: MistakeId
 
 
 class KnownModel(Strict):
@@ -92,9 +194,7 @@ class KnownModel(Strict):
 
     answer: Answer
     says: str = Field(description="what the student is told")
-    credit: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.0, description="share of the points that remains"
-    )
+    credit: Share = Field(0.0, description="share of the points that remains")
     id: Id = Field("known", description="what it is called in results; default: known")
 
 
@@ -104,7 +204,7 @@ class ProblemModel(Strict):
     id: Id = Field(description="unique in the set: letters, digits, . _ -")
     title: str = ""
     prompt: str = Field("", description="Markdown, shown to the student")
-    inputs: dict[str, InputModel | Value] = Field(
+    inputs: Inputs = Field(
         default_factory=dict,
         description="name: value, or {shape: [...]}; left out where the program makes its leaves",
     )
@@ -115,16 +215,17 @@ class ProblemModel(Strict):
         None,
         description="inputs, or values that the program assigns; default: inputs that require grad",
     )
-    cotangent: Numbers | None = Field(None, description="needed where the value is not a scalar")
+    cotangent: Exact | None = Field(None, description="needed where the value is not a scalar")
     order: Literal[1, 2] = Field(
-        1, description="2: second derivatives, the Hessian of a program that ends in one number"
+        Problem.order,
+        description="2: second derivatives, the Hessian of a program that ends in one number",
     )
     jacobian: bool = Field(
-        default=False,
+        default=Problem.jacobian,
         description="true: the gradient of every entry of the value, not of one number",
     )
-    points: Annotated[float, Field(ge=0)] = Field(1.0, description="what the problem is worth")
-    weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+    points: Weight = Field(Problem.points, description="what the problem is worth")
+    weights: dict[str, Weight] = Field(
         default_factory=dict, description="how the points are shared among parts; default: evenly"
     )
     credit: Credit = Field(
@@ -147,7 +248,7 @@ class ProblemModel(Strict):
         description="wrong answers with words of the teacher's own: asked before the catalogue",
     )
     form: Literal["any", "formula"] = Field(
-        "any", description="formula: a number for the given point does not do"
+        Problem.form, description="formula: a number for the given point does not do"
     )
     tolerance: Tolerance | None = Field(
         None, description="how far decimals may be off: 1e-3 of the value, or `3 digits`"
@@ -169,18 +270,23 @@ class SetModel(Strict):
         "or usual: half for a slip",
     )
     brackets: Literal["strict", "kind"] = Field(
-        default="strict", description="kind: an answer is right where only brackets are missing"
+        default=Problem.brackets,
+        description="kind: an answer is right where only brackets are missing",
     )
     chain: Literal["lenient", "strict"] = Field(
-        default="lenient", description="strict: a chain of equals signs with a false link is wrong"
+        default=Problem.chain,
+        description="strict: a chain of equals signs with a false link is wrong",
     )
     follow_through: bool = Field(
-        default=True, description="false: what follows from an own wrong part is wrong"
+        default=Problem.follow_through,
+        description="false: what follows from an own wrong part is wrong",
     )
-    late: Annotated[float, Field(ge=0, le=1)] | Literal["refused"] | None = Field(
+    late: Share | Literal["refused"] | None = Field(
         default=None, description="what is lost after `grade --due`: a share of the points, or all"
     )
-    problems: list[ProblemModel] = Field(min_length=1)
+    problems: list[Annotated[ProblemModel, WrapValidator(lambda given, _: given)]] = Field(
+        min_length=1  # each is checked by itself
+    )
 
 
 def schema() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from keyword import iskeyword
 from math import prod
-from typing import TypeVar
+from typing import Literal, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -28,6 +28,7 @@ EXACT = Budget(elements=50_000, total=2_000_000, products=2_000_000)
 """A scalar of an exact kind takes a thousand times as long as an entry of a float array."""
 # What `credit: usual` leaves of the points, by the kind of mistake: half for one of attention.
 USUAL: Mapping[str, float] = {"slip": 0.5, "misconception": 0.0}
+ERROR = "error"  # by this name `ask:` reads what a program ended in
 METHODS = frozenset({"backward", "step"})
 ENDLESS = ast.While | ast.For | ast.FunctionDef | ast.Lambda | ast.comprehension
 PATIENCE, LEAST = 50, 1_000  # times the steps at the given point; steps that any program may take
@@ -93,17 +94,17 @@ class Problem:
     wrt: tuple[str, ...]
     parts: tuple[Part, ...]
     cotangent: Array | None = None
-    order: int = 1
+    order: Literal[1, 2] = 1
     jacobian: bool = False
     points: float = 1.0
     credit: Mapping[str, float] = field(default_factory=dict)
-    brackets: str = "strict"
-    chain: str = "lenient"
+    brackets: Literal["strict", "kind"] = "strict"
+    chain: Literal["lenient", "strict"] = "lenient"
     follow_through: bool = True
     right: tuple[Params, ...] = ()
     wrong: tuple[tuple[Params, str], ...] = ()
     known_answers: tuple[Known, ...] = ()
-    form: str = "any"
+    form: Literal["any", "formula"] = "any"
     tolerance: float = 0.0
     domain: Program | None = None
     file: str = ""

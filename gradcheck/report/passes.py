@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from gradcheck.problem import Problem
-from gradcheck.problem.section import ERROR
+from gradcheck.problem.record import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
 from gradcheck.report.findings import underline
 from gradcheck.report.rows import TextTable, indent

@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
+from gradcheck.documents.passage import Passage
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.modules import Module
 from gradcheck.engine.tensor import Tensor
@@ -18,8 +19,7 @@ from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfB
 from gradcheck.language import Budget, Program, check_expression, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
-from gradcheck.problem.record import Part, Point, Problem
-from gradcheck.problem.section import ERROR
+from gradcheck.problem.record import ERROR, Part, Point, Problem
 from gradcheck.training.ledger import BackwardCall, GradLedger, LedgerEntry, LoopVerbs
 from gradcheck.training.outputs import Output, as_value
 from gradcheck.training.words import LoopWords
@@ -208,7 +208,7 @@ def read_program(problem: Problem, text: str) -> Program:
                 what = f"the character U+{ord(letter):04X}, which cannot be seen"
                 raise TextError([Complaint(what, "remove it", *place)])
         names = tuple(problem.inputs)
-        return check_program(text, declared=names, vocabulary=STUDENTS, file=ANSWER)
+        return check_program(Passage(text, ANSWER), declared=names, vocabulary=STUDENTS)
     except TextError as error:
         raise TextError([_shorten(each) for each in error.complaints[:COMPLAINTS]]) from None
 

@@ -14,6 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gradcheck.documents.passage import Passage
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, check_expression, check_program, locate
 from gradcheck.language.run import run
@@ -133,12 +134,7 @@ def test_what_fails_as_it_runs_is_a_complaint_at_its_place(text, line, column, p
 def test_the_place_of_a_failure_is_underlined_in_its_file():
     """Line, columns and caret count in the file, letters beyond ASCII and all."""
     program = check_program(
-        "α = 1\nβ = α * [x, α / 0]",
-        declared=("x",),
-        vocabulary=VOCABULARY,
-        file="f",
-        line=7,
-        column=3,
+        Passage("α = 1\nβ = α * [x, α / 0]", "f", 7, 3), declared=("x",), vocabulary=VOCABULARY
     )
     with pytest.raises(TextError) as caught:
         run(program, {"x": 1.0}, PlainNumPy(), Budget())

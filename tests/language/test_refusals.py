@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gradcheck.documents.passage import Passage
 from gradcheck.errors import TextError
 from gradcheck.language import Vocabulary, check_program
 from gradcheck.language.grammar import find_unexpected
@@ -41,7 +42,7 @@ REFUSED = [
 def test_what_python_cannot_read_is_placed_and_has_a_cure(text, line, phrase):
     """The parser's faults are told like all others."""
     with pytest.raises(TextError) as caught:
-        check_program(text, declared=("x", "y"), vocabulary=VOCABULARY, file="set.yaml")
+        check_program(Passage(text, "set.yaml"), declared=("x", "y"), vocabulary=VOCABULARY)
     (only,) = caught.value.complaints
     assert (only.line, only.column >= 1) == (line, True)
     assert phrase in f"{only.message} - {only.cure}"
@@ -51,7 +52,7 @@ def test_what_python_cannot_read_is_placed_and_has_a_cure(text, line, phrase):
 def test_what_is_refused_has_place_reason_and_cure(text, line, column, phrase):
     """The first complaint stands where the fault is, and says why or what to write instead."""
     with pytest.raises(TextError) as caught:
-        check_program(text, declared=("x", "y"), vocabulary=VOCABULARY, file="set.yaml")
+        check_program(Passage(text, "set.yaml"), declared=("x", "y"), vocabulary=VOCABULARY)
     first = caught.value.complaints[0]
     assert (first.file, first.line, first.column) == ("set.yaml", line, column)
     assert phrase in f"{first.message} - {first.cure}"
@@ -78,7 +79,7 @@ def test_places_count_in_the_file_that_the_program_stands_in():
     """A program in a block of a file is complained about in that file's lines and columns."""
     text = "# ü: a comment\nx + 1\nΔ = x; x + q"
     with pytest.raises(TextError) as caught:
-        check_program(text, declared=("x",), vocabulary=VOCABULARY, file="f", line=10, column=5)
+        check_program(Passage(text, "f", 10, 5), declared=("x",), vocabulary=VOCABULARY)
     assert str(caught.value) == (
         "f:12:16: `q` is not known here - known here: `x`, `Δ`\n"
         "        Δ = x; x + q\n" + " " * 4 + " " * 15 + "^"
