@@ -12,7 +12,7 @@ from gradcheck.engine.tape import read_saved
 from gradcheck.engine.tensor import Tensor
 from gradcheck.nn import functional
 from gradcheck.ops import TABLE
-from tests.support.oracle import double, same, table, torch
+from tests.support.oracle import double, torch
 from tests.support.rows import program
 
 
@@ -98,47 +98,6 @@ def test_a_function_may_give_what_it_saved():
     assert factor.tolist() == [2.0, 3.0]
     assert x.grad.tolist() == [4.0, 6.0]
     assert type(x.grad) is Tensor
-
-
-# -- the mode in which hooks and custom backwards run ----------------------------------------------
-
-
-def _modes(m, create_graph, around):
-    """What is_grad_enabled says in a hook and in a custom backward, and whether g is tracked."""
-    seen = []
-
-    class Square(m.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            seen.append((m.is_grad_enabled(), g.requires_grad))
-            return g * 2 * ctx.saved_tensors[0]
-
-    x = m.leaf(3.0)
-    x.register_hook(lambda g: seen.append((m.is_grad_enabled(), g.requires_grad)))
-    y = Square.apply(x) * x
-    with around(m):
-        (g,) = m.grad(y, x, create_graph=create_graph)
-        seen.append(m.is_grad_enabled())
-    return *seen, g.requires_grad, m.is_grad_enabled()
-
-
-@table(
-    plain=lambda m: _modes(m, False, lambda m: m.enable_grad()),
-    recorded=lambda m: _modes(m, True, lambda m: m.enable_grad()),
-    plain_inside_no_grad=lambda m: _modes(m, False, lambda m: m.no_grad()),
-    recorded_inside_no_grad=lambda m: _modes(m, True, lambda m: m.no_grad()),
-)
-def test_the_mode_of_user_code(snippet):
-    """Recording is on in hooks and custom backwards just where the graph is to be made."""
-    same(snippet)
-
-
-# -- what nodes keep for backward: no more than PyTorch's, so that what runs there is not refused
 
 
 RNG = np.random.default_rng(0)

@@ -7,9 +7,11 @@ expression is what is told. Lines that begin with `|` are frames into which each
 import ast
 import copy
 import operator
+import pickle
 import re
 import textwrap
 import warnings
+from collections import OrderedDict
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +36,20 @@ def names(step):
     return [(type(s).__name__ if s is None else repr(s), k) for s, k in step.next_functions]
 
 
+def digits(value, count=12):
+    """What a tensor, or several, is to so many digits, and whether it is tracked."""
+    if isinstance(value, tuple | list):
+        return tuple(digits(each, count) for each in value)
+    array = np.round(np.asarray(value.detach(), dtype=float), count + 1) + 0.0
+    return value.requires_grad, array.shape, [f"{v:.{count}g}" for v in array.ravel()]
+
+
+RNG = np.random.default_rng(0)
 WORDS = {
     "np": np, "nan": np.nan, "inf": np.inf, "copy": copy, "operator": operator, "re": re,
-    "made": made, "names": names,
+    "pickle": pickle, "OrderedDict": OrderedDict, "made": made, "names": names, "digits": digits,
+    "BATCH": RNG.normal(size=(4, 3)), "IMAGE": RNG.normal(size=(2, 2, 4, 4)),
+    "STATE": RNG.normal(size=(4, 2)),
 }  # fmt: skip
 
 

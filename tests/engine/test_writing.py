@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gradcheck
 from gradcheck.engine import no_grad, tensor
-from tests.support.oracle import double, of, ours, same, table, text, theirs, torch
+from tests.support.oracle import double, ours, text, theirs, torch
 
 LOOKS = {
     "rows": lambda t: t[1:],
@@ -88,27 +88,6 @@ def test_updates_in_training_touch_the_array_in_place():
     assert seen.tolist() == [0.5, 0.5]
 
 
-def written(write, *shape):
-    """A snippet: write into columns (1, 2) expanded to the shape, and go back."""
-
-    def snippet(m):
-        x = m.leaf([[1.0], [2.0]])
-        y = x.clone().expand(*shape)
-        write(y)
-        (y * y).sum().backward()
-        return y.detach(), x.grad
-
-    return snippet
-
-
-def column(y):
-    y[:, 0] = 5.0
-
-
-def entry(y):
-    y[1, 2] = 5.0
-
-
 # -- repeated indices and writes to shared memory: against PyTorch, or by hand ---------------------
 
 
@@ -136,45 +115,6 @@ def test_rows_written_twice():
     y.sum().backward()
     np.testing.assert_array_equal(x.grad, [[0, 0], [1, 1]])
     assert v.grad == 1
-
-
-@pytest.mark.parametrize("join", ["cat", "stack"])
-def test_what_is_joined_lies_row_by_row(join):
-    """Flattened it is a view as in PyTorch, also where NumPy would lay it by columns."""
-    found = []
-    for m in (gradcheck, torch):
-        x = m.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
-        rows = (x * 1).unsqueeze(0).expand(2, 1, 3)
-        y = getattr(m, join)([rows, rows], 1)
-        y.reshape(-1).mul_(2.0)
-        (y * y).sum().backward()
-        found.append((y.tolist(), x.grad.tolist()))
-    assert found[0] == found[1]
-
-
-def _through_detached(m, x):
-    y = x * 2
-    z = y.detach()
-    z[:] = y
-    (z.sum() + x.sum()).backward()
-    return x.grad
-
-
-def _through_detached_region(m, x):
-    y = x * 2
-    z = y.detach()
-    z[1:] = y[1:]
-    (z * z).sum().backward()
-    return x.grad
-
-
-@table(
-    all=of([1.0, 2.0])(_through_detached),
-    region=of([1.0, 2.0, 3.0])(_through_detached_region),
-)
-def test_a_write_of_what_lies_there_already_is_a_path(snippet):
-    """A detached tensor looks at the same memory, but remembers nothing."""
-    same(snippet)
 
 
 def _program(r):
