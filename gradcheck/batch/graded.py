@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -62,20 +62,20 @@ class Student:
 
 
 def read_students(
-    ledger: Ledger, *, as_read: bool = False, only: str | None = None
+    ledger: Ledger, *, as_read: bool = False, between: tuple[str, str] | None = None
 ) -> Iterator[Student]:
-    """Every student (or `only` one) in the order of the names, or as they were read."""
+    """Every student (or those `between` two names) in that order, or as they were read."""
     parts = [(id, part["name"]) for id, p in ledger.problems().items() for part in p["parts"]]
     place = {both: k for k, both in enumerate(parts)}
     sql = (
         "SELECT student, called, a.problem, a.part, line, kept, points, note"
         " FROM answers a JOIN questions ON number = question JOIN students ON name = student"
         " LEFT JOIN marks USING (student, problem, part)"
-        f" WHERE line IS NOT NULL {'AND student = ?' if only else ''}"
+        f" WHERE line IS NOT NULL {'AND student BETWEEN ? AND ?' if between else ''}"
         f" ORDER BY {'place' if as_read else 'student'}"
     )
     with closing(ledger.db.cursor()) as rows:
-        rows.execute(sql, (only,) if only else ())
+        rows.execute(sql, between or ())
         for (name, called), group in groupby(rows, key=lambda row: row[:2]):
             own = sorted((r[2:] for r in group if r[2:4] in place), key=lambda r: place[r[:2]])
             problems = groupby(own, key=lambda row: row[0])
@@ -219,8 +219,8 @@ class ClassFacts:
         return sum((p.mistakes for p in self.problems.values()), Counter())
 
 
-def class_facts(ledger: Ledger) -> ClassFacts:
-    """Everything that is told of a class, read from the ledger."""
+def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -> ClassFacts:
+    """Everything that is told of a class, read from the ledger; `tell` hears of each student."""
     problems = {
         id: ProblemFacts(
             id, each["title"], each["program"], sum(part["points"] for part in each["parts"])
@@ -229,6 +229,8 @@ def class_facts(ledger: Ledger) -> ClassFacts:
     }
     found = ClassFacts(problems, ledger.fact("anonymous") == "yes")
     for student in read_students(ledger):
+        if tell:
+            tell(student)
         total = sum(student.points.values())
         found.totals.append((student.name, student.called, total, student.review))
         for each in student.answered:

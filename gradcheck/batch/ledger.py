@@ -22,6 +22,7 @@ VERSION = 4
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 SEALED = ("students", "problems", "questions", "answers", "marks")  # what grades are made of
 CHANGED = "it was changed since it was graded"
+CHECK = "PRAGMA integrity_check(1)"
 
 # `questions` are answers to be judged, each once, whoever gave them: `hash` is what decides the
 # judgement, `line` the judgement (NULL until it is known), `calls` how often the judge was asked.
@@ -98,9 +99,9 @@ class JudgedAnswer(NamedTuple):
 class Ledger:
     """An open ledger; `path` None is one in memory, for a batch that is not kept."""
 
-    def __init__(self, path: Path | None, *, readonly: bool = False) -> None:
-        """Open or make it; Unusable says why it cannot be."""
-        self.path, self.readonly = path, readonly
+    def __init__(self, path: Path | None, *, readonly: bool = False, known: bool = False) -> None:
+        """Open or make it; Unusable says why it cannot be. One that is known is not checked."""
+        self.path, self.readonly, self.known = path, readonly, known
         self.unsaved, self.saved = 0, time.monotonic()
         place = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}" if path else ""
         with ExitStack() as failed:
@@ -124,7 +125,8 @@ class Ledger:
             if not self.readonly:
                 self.db.execute("PRAGMA journal_mode = WAL")
                 self.db.execute("PRAGMA synchronous = NORMAL")
-            if (found := self.db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+            found = "ok" if self.known else self.db.execute(CHECK).fetchone()[0]
+            if found != "ok":
                 raise sqlite3.DatabaseError(f"the file is damaged: {found}")
         version = self.db.execute("PRAGMA user_version").fetchone()[0]
         if version == 0 and not self.readonly:

@@ -49,7 +49,8 @@ LOOK = 0.5  # seconds for what was stopped with us, and goes on
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 # By the process that others are forked from: also what is loaded when it is used.
-PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
+PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor",
+             "gradcheck.report.solutions", "gradcheck.report.pages")  # fmt: skip
 FORKS = hasattr(os, "fork")
 
 Task = Callable[..., Any]

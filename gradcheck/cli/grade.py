@@ -173,10 +173,12 @@ def grade(  # noqa: PLR0917 - click gives them by name
                 facts = class_facts(ledger)
             else:
                 ledger.save()
-                facts = write_results(ledger, directory)
+                with closing(Pool(jobs, None, nursery)) as printers:
+                    facts = write_results(ledger, directory, printers)
         if as_json:
-            for line in json_lines(ledger, as_read=directory is None):
-                print(line)
+            for student in read_students(ledger, as_read=directory is None):
+                for line in json_lines(student, feedback):
+                    print(line)
         else:
             _show(ledger, facts, directory, feedback, diff=diff)
         sys.exit(_code(ledger, facts, fail_under))

@@ -122,7 +122,7 @@ def _fill_in(  # noqa: PLR0917 - the options
     """The platform's own export with the points, and with comments where they are asked for."""
 
     def feedback(student: str) -> str:
-        (found,) = read_students(ledger, only=student)
+        (found,) = read_students(ledger, between=(student, student))
         return comments_of([restrict(line, ledger.feedback()) for line in found.lines])
 
     facts = class_facts(ledger)

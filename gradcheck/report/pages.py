@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -15,7 +15,9 @@ from markupsafe import Markup, escape
 from gradcheck.problem.variants import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
 from gradcheck.report.prose import formula, inline, prose
-from gradcheck.report.solutions import Solution
+
+if TYPE_CHECKING:
+    from gradcheck.report.solutions import Solution
 
 SLUG = 40  # letters of a student's name in the name of the file
 LONGEST = 2_000  # characters of an answer on a page
@@ -49,22 +51,12 @@ def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> s
 
 
 def problem_section(
-    id: str, about: Mapping[str, Any], lines: Sequence[Line], solution: Solution | None = None
+    id: str, about: Mapping[str, Any], lines: Sequence[Line], solution: "Solution | None" = None
 ) -> Markup:
     """A problem on the page of a student who gave the answers of these lines."""
-    found = (
-        environment()
-        .get_template("section.html")
-        .render(
-            id=id,
-            about=_own(about, lines[0]),
-            lines=lines,
-            solution=solution,
-            score=sum(line["score"] for line in lines),
-            worth=sum(line["points"] for line in lines),
-        )
-    )
-    return Markup(found)
+    found: Any = environment().get_template("section.html").module
+    score, worth = (sum(line[name] for line in lines) for name in ("score", "points"))
+    return Markup(found.section(id, _own(about, lines[0]), lines, solution, score, worth))
 
 
 def student_page(  # noqa: PLR0917 - who it is of, and what stands on it
@@ -113,7 +105,7 @@ def templates(package: str) -> Environment:
         "typed": clip_answer,
         "coded": code_words,
         "prose": lru_cache(maxsize=1_000)(prose),
-        "inline": inline,
+        "inline": lru_cache(maxsize=1_000)(inline),
         "mistake_name": mistake_name,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,

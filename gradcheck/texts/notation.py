@@ -150,8 +150,8 @@ class Notation:
                 return self._before_index(inner) + index, ATOM
             case ast.Name(name):
                 return self.name(name), ATOM
-            case ast.Constant(int() | float()):
-                return ast.unparse(tree), ATOM
+            case ast.Constant(int() | float() as number):
+                return repr(number).replace("inf", "1e309"), ATOM
         binding = SUM if isinstance(tree, ast.BinOp) else ATOM
         return self.spelling.plain(ast.unparse(tree)), binding
 
@@ -301,6 +301,8 @@ class Picture(Notation):
     def of(self, tree: ast.expr) -> Written:
         """A tree, and how tightly its text binds."""
         match tree:
+            case ast.Name() | ast.Constant():
+                pass
             case ast.Call(ast.Name("where"), [_, _, _], []):
                 rows = (
                     f"{self.of(value)[0]} & "
@@ -348,13 +350,15 @@ def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         yield tree, None
 
 
+PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_subscripted))
+
+
 def latex(text: str) -> str:
     """A formula as LaTeX, without dollars; empty where it is none."""
     if len(text) > LONGEST:
         return ""
     try:
-        picture = Picture({}, spelling=replace(TEX, plain=_refuse, word=_subscripted))
-        return picture.of(parse_formula(text))[0]
+        return PICTURE.of(parse_formula(text))[0]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
 
