@@ -1,10 +1,12 @@
 """`Function`: an op with a forward and a backward of the user's own, as in PyTorch.
 
-On the tape a function is one node. Where it has several outputs, each output has a node of its own
-that packs its cotangent into a bundle; bundles that meet at the function's node merge.
+On the tape a function is one node. Where it has several outputs, the node's value is all their
+entries in a line, of which each output is a piece, picked by a node of its own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from math import prod
 from operator import getitem
 from weakref import ref
 
@@ -13,7 +15,8 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
 from gradcheck.engine.tape import OUTPUT, make_node, stand_in
-from gradcheck.engine.tensor import Tensor, box, track
+from gradcheck.engine.tensor import Tensor, box, to, track
+from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op
 from gradcheck.values import Routine, Value
 
@@ -157,25 +160,13 @@ def _own(out: Value, args: tuple[Value, ...]) -> Value:
 # -- the node ------------------------------------------------------------------------------------
 
 
-class CotangentBundle:
-    """Cotangents of several outputs of one function, by position."""
-
-    __slots__ = ("parts",)
-    shape, dtype = (), None
-
-    def __init__(self, parts: dict[int, Value]) -> None:
-        self.parts = parts
-
-    def __add__(self, other: "CotangentBundle") -> "CotangentBundle":
-        both = self.parts.keys() & other.parts.keys()
-        summed = {k: self.parts[k] + other.parts[k] for k in both}
-        return CotangentBundle(self.parts | other.parts | summed)
-
-
 PICK = Op(
-    name=OUTPUT, forward=getitem, function=getitem, elementwise=False, params=("index",),
-    vjps=(lambda y, bundle, index: lambda g: CotangentBundle({index: g}),),
+    name=OUTPUT, forward=getitem, function=getitem, elementwise=False, params=("index", "where"),
+    vjps=(lambda y, line, index, where: lambda g: TABLE["scatter"](
+        np.reshape(g, -1), shape=(where[-1],), index=slice(where[index], where[index + 1])
+    ),),
 )  # fmt: skip
+"""Output number `index` of a line in which the outputs begin and end at `where`."""
 
 
 def _record(
@@ -187,21 +178,28 @@ def _record(
 ) -> None:
     """One node for the function; its outputs point to it, directly or through their own nodes."""
     known = tuple(map(_form, outputs))
+    where = list(accumulate((prod(form[0]) if form else 0 for form in known), initial=0))
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
+
+    def split(g: Value) -> list[Value]:
+        """The cotangents of the outputs: zeros where nothing arrived, None for what is no tensor."""
+        if len(known) == 1:
+            return [box(g)]
+        pieces = zip(known, pairwise(where), strict=True)
+        return [form and to(box(g)[a:b].reshape(form[0]), form[1]) for form, (a, b) in pieces]
+
     row = Op(
         name=cls.__name__, forward=cls.forward, function=cls.apply, elementwise=False,
-        vjps=lambda ctx: _ask_once(cls, ctx, known, shapes), operands=len(args),
+        vjps=lambda ctx: _ask_once(cls, ctx, split, shapes), operands=len(args),
         grad_fn=f"{cls.__name__}Backward",
     )  # fmt: skip
     edges = tuple(t._step() if track(t) else None for t in args)
     node = make_node(row, edges, tuple(map(_form, args)), (), {}, ctx, None)
+    line = ((where[-1],), np.dtype(np.float64))
     for k, out in enumerate(outputs):
-        if not live[k]:
-            continue
-        out._tracked, out._node = True, node
-        if len(outputs) > 1:
-            arriving: Value = ((), None)  # the form of what arrives at the function's node
-            out._node = make_node(PICK, (node,), (arriving,), (None,), {"index": k}, None, None)
+        if live[k]:
+            picked = (PICK, (node,), (line,), (None,), {"index": k, "where": where}, None, None)
+            out._tracked, out._node = True, node if len(outputs) == 1 else make_node(*picked)
     if ctx._save(outputs):
         node.watch = ()
     if MODE.observe is not None:
@@ -213,35 +211,26 @@ def _form(t: Value) -> Value:
 
 
 def _ask_once(
-    cls: type[Function], ctx: Context, known: tuple[Value, ...], shapes: tuple[Value, ...]
+    cls: type[Function], ctx: Context, split: Routine, shapes: tuple[Value, ...]
 ) -> Routine:
     """The rule for all arguments: runs the user's backward and hands out its answers."""
     answers: list[Value] = []
 
     def pull(position: int, g: Value) -> Value:
         if not answers:
-            parts = g.parts if isinstance(g, CotangentBundle) else {0: g}
-            answers[:] = _answers(cls, ctx, parts, known, shapes)
+            answers[:] = _answers(cls, ctx, split, g, shapes)
         return answers[position]
 
     return pull
 
 
 def _answers(
-    cls: type[Function],
-    ctx: Context,
-    parts: Mapping[int, Value],
-    known: tuple[Value, ...],
-    shapes: tuple[Value, ...],
+    cls: type[Function], ctx: Context, split: Routine, g: Value, shapes: tuple[Value, ...]
 ) -> list[Value]:
     """The user's backward, its answers counted and checked; bare unless the walk is recorded."""
-    recorded = any(isinstance(g, Tensor) for g in parts.values())
-    cotangents = [  # zeros where nothing arrived, None for what is no tensor
-        box(parts[k]) if parts.get(k) is not None else form and Tensor(np.zeros(*form))
-        for k, form in enumerate(known)
-    ]
+    recorded = isinstance(g, Tensor)
     with Recording(recorded):
-        answers = cls.backward(ctx, *cotangents)
+        answers = cls.backward(ctx, *split(g))
     answers = answers if isinstance(answers, tuple) else (answers,)
     name = f"{cls.__name__}Backward"
     if len(answers) < len(shapes) or any(g is not None for g in answers[len(shapes) :]):
