@@ -1,10 +1,13 @@
 """The engine: reverse mode on NumPy arrays, with PyTorch's semantics."""
 
-from gradcheck.engine.compiled import ignore_stale
+from pathlib import Path
 
-ignore_stale()
+from gradcheck.engine.compiled import import_sources, is_stale
 
-# ruff: noqa: E402 - whether they are compiled has been decided
+if is_stale(Path(__file__).parent):
+    import_sources()
+
+
 from gradcheck.engine.autograd import backward, grad, tensor
 from gradcheck.engine.function import Function
 from gradcheck.engine.layers import CrossEntropyLoss, Linear, MSELoss

@@ -6,8 +6,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.backward import backward, run, starts
-from gradcheck.engine.state import bare
-from gradcheck.engine.tensor import Tensor, box, track
+from gradcheck.engine.tensor import Tensor, bare, box, track
 from gradcheck.values import Value
 
 __all__ = ["backward", "grad", "tensor"]

@@ -1,7 +1,7 @@
 """The way back from outputs: where it starts, what it walks on, and who sees a gradient go by."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Self
 from weakref import ref
@@ -10,15 +10,14 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.state import State, bare, by_ledger, land
-from gradcheck.engine.tape import Leaf, Node, Step, read_saved, walk
+from gradcheck.engine.tape import Leaf, Node, State, Step, bare, by_ledger, land, read_saved, walk
 from gradcheck.values import Routine, Value
 
 ONE = np.float64(1.0)
 
 
 def backward(
-    tensors: State | Sequence[State],
+    tensors: Value,
     gradients: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -37,7 +36,7 @@ def backward(
     only = None if inputs is None else {t._step() for t in wanted}
     if create_graph:
         warnings.warn(advice.CYCLE, UserWarning, stacklevel=3)
-    ends = [tensors] if isinstance(tensors, State) else list(tensors)
+    ends: list[Value] = [tensors] if isinstance(tensors, State) else list(tensors)
     roots = starts(ends, gradients)
     for t in wanted:
         retain(t)
@@ -45,7 +44,7 @@ def backward(
 
 
 def backward_from(
-    self: State,
+    self: Value,
     gradient: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -63,12 +62,12 @@ def backward_from(
         backward([self], given, retain_graph, create_graph, inputs)
 
 
-def starts(tensors: State | Sequence[State], gradients: Value) -> list[tuple[Step, Value]]:
+def starts(tensors: Value, gradients: Value) -> list[tuple[Step, Value]]:
     """The steps to start from and their seeds: 1 for a scalar, or what is given.
 
     Raises RuntimeError in PyTorch's words.
     """
-    ends = [tensors] if isinstance(tensors, State) else list(tensors)
+    ends: list[Value] = [tensors] if isinstance(tensors, State) else list(tensors)
     given = list(gradients) if isinstance(gradients, list | tuple) else [gradients]
     given *= len(ends) if gradients is None else 1
     if len(given) != len(ends):
@@ -157,7 +156,7 @@ class Removable:
         self.remove()
 
 
-def register(self: State, hook: Hook) -> Removable:
+def register(self: Value, hook: Hook) -> Removable:
     """Call `hook(gradient)` before the gradient goes on; what it returns replaces it."""
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -178,7 +177,7 @@ def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
         answer = hook(g if live else kind(g))
     if answer is None:
         return g
-    if not isinstance(answer, State):
+    if type(answer) is not kind:
         raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
     name = getattr(hook, "__name__", type(hook).__name__)
     if answer.dtype != g.dtype:
@@ -191,7 +190,7 @@ def _ask(hook: Hook, kind: type[Value], g: Value) -> Value:
     return answer if live else answer._value
 
 
-def retain(self: State) -> None:
+def retain(self: Value) -> None:
     """Keep the gradient of a non-leaf in `.grad`."""
     if not self.requires_grad:
         raise RuntimeError(advice.NO_RETAINING)

@@ -7,13 +7,11 @@ imported, all of them: modules share their C types and are never mixed.
 
 import hashlib
 import sys
-from collections.abc import Sequence
-from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
-from importlib.util import spec_from_file_location
+from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
-COMPILED = ("tape", "state", "tensor")
+COMPILED = ("tape", "tensor")
 STAMP = "compiled.sha256"
 
 
@@ -32,20 +30,13 @@ def is_stale(folder: Path) -> bool:
     return not stamp.exists() or stamp.read_text().strip() != digest(folder)
 
 
-class _Sources:
-    """Finds the sources of these modules, where Python would find what was made of them."""
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The source of a module of the engine that is compiled; None for any other."""
-        package, _, last = name.rpartition(".")
-        if package != __package__ or last not in COMPILED:
-            return None
-        return spec_from_file_location(name, Path(__file__).with_name(f"{last}.py"))
-
-
-def ignore_stale() -> None:
-    if is_stale(Path(__file__).parent):
-        sys.meta_path.insert(0, _Sources)
+def import_sources() -> None:
+    """Import these modules from their sources: each before those that import it."""
+    for name in COMPILED:
+        spec = spec_from_file_location(
+            f"{__package__}.{name}", Path(__file__).with_name(f"{name}.py")
+        )
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[spec.name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)

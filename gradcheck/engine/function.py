@@ -182,7 +182,7 @@ def _record(
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
 
     def split(g: Value) -> list[Value]:
-        """The cotangents of the outputs: zeros where nothing arrived, None for what is no tensor."""
+        """The outputs' cotangents: zeros where nothing arrived, None for what is no tensor."""
         if len(known) == 1:
             return [box(g)]
         pieces = zip(known, pairwise(where), strict=True)
@@ -239,9 +239,9 @@ def _answers(
             f"got {len(answers)})"
         )
     wanted = [g if want else None for g, want in zip(answers, ctx.needs_input_grad, strict=False)]
-    for i, (g, shape) in enumerate(zip(wanted, shapes, strict=True)):
-        if g is not None:
-            _refuse_unfit(name, i, g, shape)
+    for i, (piece, shape) in enumerate(zip(wanted, shapes, strict=True)):
+        if piece is not None:
+            _refuse_unfit(name, i, piece, shape)
     return [g if g is None or recorded else g._value for g in wanted]
 
 

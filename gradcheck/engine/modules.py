@@ -5,7 +5,7 @@ from itertools import groupby
 from textwrap import indent
 
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.state import clear
+from gradcheck.engine.tape import clear
 from gradcheck.engine.tensor import Tensor
 from gradcheck.engine.writing import copy_
 from gradcheck.values import Value

@@ -7,7 +7,7 @@ import numpy as np
 
 from gradcheck.engine import advice
 from gradcheck.engine.recording import no_grad
-from gradcheck.engine.state import clear, descend, move
+from gradcheck.engine.tape import clear, descend, move
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
 from gradcheck.values import Value

@@ -17,6 +17,12 @@ cdef class Leaf:
     cdef public object variable, hooks
     cdef public long long order
 
+cdef class State:
+    cdef object __weakref__
+    cdef public object _value, _node, _grad, _leaf, _view
+    cdef public list _writes
+    cdef public bint _tracked, _parameter
+
 @cython.final
 cdef class Waiting:
     cdef Node ahead
@@ -26,7 +32,7 @@ cdef class Waiting:
     cdef put(self, Node node)
     cdef Node take(self)
 
-cdef list RECENT
+cdef list RECENT, UNUSUAL
 cdef object float64, ndarray
 
 cpdef Node make_node(
@@ -42,3 +48,8 @@ cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple ope
 cdef object _rules(Node node, object y, tuple operands)
 cdef _own(dict landed)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
+cpdef list cell_of(State t)
+cpdef object step_of(State t)
+cpdef object wrap(type kind, object value, bint tracked, Node node)
+cpdef object _move(State t, object by)
+cdef _deposit(State target, object g, bint create_graph, bint own)

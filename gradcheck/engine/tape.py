@@ -1,6 +1,6 @@
 # cython: binding=False
 # With binding, `Node.release(3)` would take the 3 for a Node and crash.
-"""The tape, and the way back along it: reverse mode in four verbs.
+"""The tape, what a tensor holds of it, and the way back along it: reverse mode in four verbs.
 
 A node is one op: its row, the edges to its operands' nodes, and what its VJPs will read. **seed**
 starts the cotangent at a root, **pull** takes it through one op to one argument, **fit** sums away
@@ -8,16 +8,18 @@ what broadcasting had stretched, **accumulate** adds where paths meet. The right
 functions below; a mistake is one of them said wrong at one site.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
 from gradcheck.engine.printing import node_name
+from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.values import Params, Value
 
@@ -110,6 +112,101 @@ def outer_step(step: Step) -> tuple[Step, int]:
     return step, 0
 
 
+class State:
+    """What a tensor holds: its value, its place on the tape, its gradient, a count of writes.
+
+    `_cell` is [version, name of the last recorded write], is shared by all tensors that look at
+    the same memory, and is made when it is first asked for; `_view` says of a view whose memory it
+    looks at; `_leaf()` is the end of the edges that lead here, if there are any.
+    """
+
+    __slots__ = (
+        "__weakref__", "_grad", "_leaf", "_node", "_parameter", "_tracked", "_value", "_view",
+        "_writes",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        value: Value,
+        tracked: bool = False,
+        node: Node | None = None,
+        parameter: bool = False,
+    ) -> None:
+        """Wrap a NumPy value; users call `tensor(...)`, and of lists `Tensor` makes floats."""
+        self._value: Value = value if type(value) is not list else np.array(value, np.float64)
+        self._tracked = tracked
+        self._node = node
+        self._parameter = parameter
+        self._writes: list[Value] | None = None
+        self._grad: Self | None = None
+        self._leaf: Callable[[], Leaf | None] | None = None
+        self._view: Value = None
+
+    def _settle(self) -> None:
+        if self._view is not None:
+            self._view.settle(self)
+
+    @property
+    def _cell(self) -> list[Value]:
+        return cell_of(self)
+
+    def _step(self) -> Step:
+        return step_of(self)
+
+    def _share(self) -> None:
+        """Give a number an address, so that two tensors can look at one memory."""
+        if type(self._value) is not ndarray:
+            self._value = np.asarray(self._value)
+
+
+def wrap(kind: type[Value], value: Value, tracked: bool, node: Node | None) -> Value:
+    """A tensor of that kind; `kind(value, tracked, node)` without the detour of a call."""
+    t: State = kind.__new__(kind)  # type: ignore[call-overload]
+    t._value = value
+    t._tracked = tracked
+    t._node = node
+    t._parameter = False
+    t._grad = t._leaf = t._view = t._writes = None
+    return t
+
+
+def cell_of(t: State) -> list[Value]:
+    """The version of a tensor's memory and the name of the last recorded write."""
+    if t._writes is None:
+        t._writes = [0, ""]
+    return t._writes
+
+
+def step_of(t: State) -> Step:
+    """The end of the edge that leads to a tensor: its node, or the leaf's accumulator."""
+    if t._view is not None:
+        t._view.settle(t)
+    if t._node is not None:
+        return t._node
+    leaf = None if t._leaf is None else native.referent(t._leaf)
+    if leaf is None:
+        leaf = make_leaf(t)
+        t._leaf = native.weak(leaf)
+    return leaf
+
+
+def bare(value: Value) -> Value:
+    """The NumPy value inside, for comparisons, masks and indices; sequences are looked into."""
+    if isinstance(value, State):
+        return value._value
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    return value
+
+
+def track(value: Value) -> bool:
+    """Whether gradients flow through this value."""
+    if not isinstance(value, State):
+        return False
+    value._settle()
+    return value._tracked
+
+
 def read_saved(node: Node) -> tuple[Value, tuple[Value, ...]]:
     """The value and the operands that the node kept.
 
@@ -190,6 +287,36 @@ def stand_in(value: Value) -> tuple[Form, Value]:
 
 def _blank(shape: Shape, dtype: np.dtype[Any]) -> Value:
     return np.broadcast_to(np.zeros((), dtype), shape)
+
+
+def record(  # noqa: PLR0917 - by position: it is called for every op
+    row: Op,
+    operands: tuple[Value, ...],
+    params: Params,
+    values: list[Value],
+    wanted: tuple[bool, ...],
+    out: State,
+) -> None:
+    """Put the node of `out` on the tape, with just the values that its VJPs will read."""
+    keep, keep_y = row.keeps(wanted)
+    edges: list[Step | None] = [t._step() if wanted[i] else None for i, t in enumerate(operands)]
+    forms: list[Form] = []
+    watch: list[Value] = []
+    for i, t in enumerate(operands):
+        form, blank = stand_in(values[i])
+        forms.append(form)
+        if not keep[i]:
+            values[i] = blank
+        elif isinstance(t, State):
+            watch += i, t._cell, t._cell[0]
+    if keep_y:
+        watch += -1, out._cell, out._cell[0]
+    saved = tuple(watch) if keep_y or True in keep else None
+    y = out._value if keep_y else None
+    out._node = make_node(row, tuple(edges), tuple(forms), tuple(values), params, y, saved)
+    out._tracked = True
+    if MODE.observe is not None:
+        MODE.observe(out._node, out, operands)
 
 
 # -- the four verbs -------------------------------------------------------------------------------
@@ -395,3 +522,81 @@ def _above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
         if any(edge in found or edge in targets for edge in step.edges):
             found.add(step)
     return found
+
+
+# -- `.grad` and unrecorded writes: by the ledger, where one is kept -------------------------------
+
+
+def by_ledger(verb: str, t: State, do: Callable[[], None], *more: Value) -> None:
+    """What is to be done to a `.grad` or a leaf."""
+    if UNUSUAL and MODE.ledger is not None:
+        getattr(MODE.ledger, verb)(t, *more, do)
+    else:
+        do()
+
+
+def land(landed: Mapping[Step, Value], create_graph: bool) -> None:
+    """Add what a walk brought to the `.grad` of the leaves; others keep theirs by themselves."""
+    ledger = MODE.ledger if UNUSUAL else None
+    for step, g in landed.items() if ledger is None else ledger.ordered(landed):
+        if type(step) is Leaf:
+            leaf: Leaf = step
+            target, own = leaf.variable, not leaf.hooks
+            if ledger is None:
+                _deposit(target, g, create_graph, own)
+            else:
+                ledger.deposit(target, g, partial(_deposit, target, g, create_graph, own))
+
+
+def _deposit(target: State, g: Value, create_graph: bool, own: bool) -> None:
+    """Add g to `.grad`: into the same tensor object, as PyTorch does; `own` memory is kept."""
+    held: Value = target._grad
+    if not target._tracked:  # it was asked for when the graph was made, and is no longer
+        return
+    if create_graph:
+        live: Value = g if isinstance(g, State) else type(target)(g)
+        target._grad = live.clone() if held is None else held + g
+    elif held is None:
+        mine = type(g) is float64 or (own and type(g) is ndarray)
+        target._grad = wrap(type(target), g if mine else np.array(bare(g)), False, None)
+    else:
+        held._share()
+        np.add(held._value, bare(g), out=held._value, casting="same_kind")
+        cell_of(held)[0] += 1
+
+
+def move(t: State, by: Value) -> None:
+    """An unrecorded write into the tensor's memory: it loses `by`."""
+    by_ledger("write", t, partial(_move, t, by))
+
+
+def _move(t: State, by: Value) -> None:
+    t._share()
+    t._value -= by
+    cell_of(t)[0] += 1
+
+
+def descend(parameters: Iterable[State], rate: Value) -> None:
+    """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
+    for p in parameters:
+        t: State = p
+        g: State | None = t._grad
+        if g is not None:
+            if UNUSUAL:
+                move(t, rate * g._value)
+            else:
+                _move(t, rate * g._value)
+
+
+def clear(parameters: Iterable[State], set_to_none: bool) -> None:
+    """zero_grad: drop every `.grad`, or fill it with zeros."""
+    for p in parameters:
+        t: State = p
+        held: Value = t._grad
+        if held is not None and not set_to_none:
+            held.detach().zero_()
+            t._grad = held.detach() if held.requires_grad else held
+        elif UNUSUAL:
+            del t.grad  # type: ignore[attr-defined]
+        else:
+            t._grad = None

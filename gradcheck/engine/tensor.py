@@ -12,30 +12,33 @@ arrays, which masks and branches want. Operators and methods come from the table
 import operator
 import warnings
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native, writing
 from gradcheck.engine.backward import backward_from, register, retain, retains
-from gradcheck.engine.printing import EntryCount, show
+from gradcheck.engine.printing import EntryCount, TorchSize, show
 from gradcheck.engine.recording import MODE, UNUSUAL
-from gradcheck.engine.state import (
-    OPERATOR,
+from gradcheck.engine.tape import (
+    NUMBER,
+    Form,
+    Node,
     State,
     bare,
     by_ledger,
     cell_of,
-    constant,
-    in_floats,
+    make_node,
+    outer_step,
     record,
-    solid,
+    stand_in,
     step_of,
+    track,
     wrap,
-)  # fmt: skip
-from gradcheck.engine.tape import NUMBER, Form, make_node, stand_in
+)
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
@@ -45,15 +48,53 @@ from gradcheck.values import FLOAT, Params, Routine, Value
 
 __all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
 
+# -- forward values -------------------------------------------------------------------------------
+
+
+def solid(y: Value) -> Value:
+    """A forward value as an array or a NumPy number."""
+    return y if hasattr(y, "dtype") else np.asarray(y)[()]
+
+
+def in_floats(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
+    """A forward value; float64 also where NumPy makes float16 of small integers."""
+    y = solid(y)
+    if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
+        return y
+    if any(np.result_type(v).kind not in "iub" for v in values):
+        return y
+    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
+
+
+def constant(value: Value) -> Value:
+    """What is not a tensor, as NumPy takes it: sequences become arrays here, once."""
+    kind = type(value)
+    if kind is ndarray or kind is float64 or kind is float:
+        return value
+    if kind is list or kind is tuple or kind is range:
+        return np.asarray(value)
+    return float(value) if kind is Fraction else value
+
+
+def raise_to(a: Value, b: Value) -> Value:
+    """The power a^b; a square is one to NumPy too, but after a detour."""
+    plain = type(b) is int and b == 2 and native.of_type(a, FLOAT)
+    return np.square(a) if plain else np.power(a, b)
+
+
+OPERATOR: dict[Routine, Routine] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.divide: operator.truediv, np.matmul: operator.matmul, np.negative: operator.neg,
+    np.power: raise_to,
+}  # fmt: skip
+"""These do what NumPy's functions do, and faster, on single numbers above all."""
+
+# -- recording ------------------------------------------------------------------------------------
+
 QUICKLY: dict[Op, Callable[..., "Tensor"]] = {}
 """The functions that record a row without detours."""
 QUICK_UFUNCS: dict[Value, Callable[..., "Tensor"]] = {}
 """The same by NumPy's functions."""
-
-
-def track(value: Value) -> bool:
-    """Whether gradients flow through this value."""
-    return type(value) is Tensor and value.requires_grad
 
 
 def box(value: Value) -> "Tensor":
@@ -317,6 +358,16 @@ class Tensor(State, Methods):  # type: ignore[misc]
         twin._writes = self._cell
         return twin
 
+    def _freeze(self) -> Self:
+        """One of the views that a function gives together: none of them may be written alone."""
+        if self._view is not None:
+            self._view.frozen = True
+        return self
+
+    @property
+    def _version(self) -> int:
+        return self._cell[0]  # type: ignore[no-any-return]
+
     def __pos__(self) -> Self:
         return self
 
@@ -464,6 +515,20 @@ class Tensor(State, Methods):  # type: ignore[misc]
     # -- shapes
 
     @property
+    def shape(self) -> TorchSize:
+        """Sizes of the axes: a tuple that prints as PyTorch's."""
+        return TorchSize(self._value.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self._value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype."""
+        return self._value.dtype  # type: ignore[no-any-return]
+
+    @property
     def size(self) -> "EntryCount":
         """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
         return EntryCount(self._value.size, self._value.shape)
@@ -482,6 +547,38 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return apply(TABLE["swapaxes"], (self,), {"axis1": -1, "axis2": -2})
 
     # -- gradients and hooks
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are asked for."""
+        self._settle()
+        return self._tracked
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        if flag and not self.is_leaf:
+            raise RuntimeError(advice.NOT_A_LEAF.split(". If")[0] + ".")
+        self.requires_grad_(flag)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Ask for gradients (or no longer), in place; leaves only."""
+        if not requires_grad and not self.is_leaf:
+            raise RuntimeError(advice.NOT_A_LEAF)
+        if requires_grad and self._value.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        self._tracked = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        self._settle()
+        return self._node and outer_step(self._node)[0]  # type: ignore[return-value]
+
+    @property
+    def is_leaf(self) -> bool:
+        """Made by the user, or not tracked."""
+        self._settle()
+        return self._node is None
 
     @property
     def grad(self) -> Self | None:

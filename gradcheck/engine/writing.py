@@ -13,8 +13,17 @@ import numpy as np
 from gradcheck.engine import advice
 from gradcheck.engine.backward import move_keeper
 from gradcheck.engine.recording import MODE, Recording
-from gradcheck.engine.state import State, bare, by_ledger, record
-from gradcheck.engine.tape import MOVES, Node, make_node, stand_in
+from gradcheck.engine.tape import (
+    MOVES,
+    Node,
+    State,
+    bare,
+    by_ledger,
+    make_node,
+    record,
+    stand_in,
+    track,
+)
 from gradcheck.ops import TABLE
 from gradcheck.ops.row import Op, add_back, number_entries
 from gradcheck.ops.shapes import is_basic
@@ -153,7 +162,7 @@ def write(
 
 
 def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns: bool) -> None:
-    recorded = MODE.recording and any(map(_tracked, (t, *others)))
+    recorded = MODE.recording and any(map(track, (t, *others)))
     if recorded:
         _refuse_if_leaf(t)
     if not assigns:
@@ -179,16 +188,12 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         _take_over(t, result)
 
 
-def _tracked(value: Value) -> bool:
-    return isinstance(value, State) and value.requires_grad
-
-
 def _as_it_was(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it.
 
     What a write through a view sends back goes past the hooks of the view.
     """
-    keep, _ = row.keeps(tuple(map(_tracked, (t, *others))))
+    keep, _ = row.keeps(tuple(map(track, (t, *others))))
     node: Node | None = t._node
     if t._view is not None and node is not None and (node.hooks or node.keeper):
         saved = node.operands or (), node.params, node.y, node.watch
@@ -254,7 +259,7 @@ def _same_place(*arrays: Value) -> bool:
 def set_item(t: Value, index: Value, value: Value) -> None:
     """`t[index] = value`; nothing happens where the value lies there already (`t[0] += 1`)."""
     index = bare(index)
-    if MODE.recording and (_tracked(t) or _tracked(value)):
+    if MODE.recording and (track(t) or track(value)):
         _refuse_if_leaf(t, region=is_basic(index))
     if isinstance(value, State):
         t._share()
