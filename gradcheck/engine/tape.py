@@ -578,25 +578,23 @@ def _move(t: State, by: Value) -> None:
 
 def descend(parameters: Iterable[State], rate: Value) -> None:
     """Every parameter that has a gradient loses `rate` times it: an unrecorded write in place."""
-    for p in parameters:
-        t: State = p
-        g: State | None = t._grad
+    for p in parameters:  # without its C type: where it is None this is an error, not a crash
+        g: State | None = p._grad
         if g is not None:
             if UNUSUAL:
-                move(t, rate * g._value)
+                move(p, rate * g._value)
             else:
-                _move(t, rate * g._value)
+                _move(p, rate * g._value)
 
 
 def clear(parameters: Iterable[State], set_to_none: bool) -> None:
     """zero_grad: drop every `.grad`, or fill it with zeros."""
     for p in parameters:
-        t: State = p
-        held: Value = t._grad
+        held: Value = p._grad
         if held is not None and not set_to_none:
             held.detach().zero_()
-            t._grad = held.detach() if held.requires_grad else held
+            p._grad = held.detach() if held.requires_grad else held
         elif UNUSUAL:
-            del t.grad  # type: ignore[attr-defined]
+            del p.grad  # type: ignore[attr-defined]
         else:
-            t._grad = None
+            p._grad = None
