@@ -46,11 +46,10 @@ def shape_as_array(value: Value) -> Shape:
 
 def broadcast(*shapes: Shape) -> Shape:
     """The shape that shapes broadcast to; () where they do not fit, for then nothing is made."""
-    longest = max(map(len, shapes), default=0)
-    padded = [(1,) * (longest - len(shape)) + shape for shape in shapes]
-    columns = [{size for size in sizes if size != 1} for sizes in zip(*padded, strict=True)]
-    fits = all(len(wide) <= 1 for wide in columns)
-    return tuple(wide.pop() if wide else 1 for wide in columns) if fits else ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return ()
 
 
 def about_to_make(name: str, args: Collection[Value]) -> int:

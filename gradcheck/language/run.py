@@ -31,12 +31,18 @@ CURES: tuple[tuple[type[BaseException], str], ...] = (
     (Exception, "look at the shapes and kinds of the values here"),
 )
 SAID: tuple[tuple[str, str], ...] = (
-    ("only for scalar outputs", "sum it first, or give a cotangent: `y.backward(ones_like(y))`"),
-    ("through the graph a second time", "say `retain_graph=True` in the first call"),
+    ("only for scalar outputs", "make the loss one number: `.mean()` or `.sum()`"),
+    ("through the graph a second time", "compute the loss anew before each backward call"),
+    ("modified by an inplace operation", "call backward before the step: it needs the old values"),
+    ("does not have a grad_fn", "compute it from inputs that require grad, not under no_grad"),
+    ("NoneType", "`.grad` is None before backward, and after it was cleared"),
     ("rows of", "make the inner lengths alike: transpose one (`.T`), or change a shape"),
     ("could not be broadcast", "read shapes from the right: lengths must be alike, or 1"),
     ("converted to an index", "write the whole number itself: an input is no whole number"),
-    ("in-place operation", "give the result a name of its own: `y = x + 1` for `x += 1`"),
+    (
+        "in-place operation",
+        "give the result a name of its own; or step it inside `with no_grad():`",
+    ),
 )
 TOO_MUCH: dict[type[BaseException], str] = {
     MemoryError: "this does not fit into memory",
@@ -158,7 +164,7 @@ def _complaint(program: Program, error: BaseException) -> Complaint:
 
 def _message(error: BaseException) -> str:
     known = next((words for kind, words in TOO_MUCH.items() if isinstance(error, kind)), "")
-    said = str(error)
+    said = str(error).partition(" Hint: ")[0]
     for theirs, ours in SHAPES:
         said = re.sub(theirs, ours, said)
     lines = ADDRESS.sub("", said).strip().splitlines()

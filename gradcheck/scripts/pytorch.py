@@ -5,7 +5,6 @@ There is one device and one kind of float: `device=` says nothing, and every flo
 
 import sys
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from types import ModuleType
@@ -13,6 +12,7 @@ from types import ModuleType
 from gradcheck.engine.modules import Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.tensor import Tensor
+from gradcheck.language.vocabulary import listing, nearest
 from gradcheck.nn import init
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.scripts import modules, tensors
@@ -100,15 +100,10 @@ def install() -> None:
 def _missing(owner: str, name: str, names: Iterable[str]) -> str:
     """A sentence on a name that is PyTorch's and not here, and on what is."""
     offered = [each for each in names if not each.startswith("_")]
-    close, dot = get_close_matches(name, offered, n=1), "." * (owner == "Tensor")
-    cure = INSTEAD.get(name) or (f"did you mean `{dot}{close[0]}`?" if close else "")
+    cure = INSTEAD.get(name) or nearest(name, offered)
     if not cure and owner in (LIBRARY, "Tensor"):
-        cure = f"`gradcheck ops` lists the {'methods' if dot else 'functions'}"
-    return f"`{owner}.{name}` is not offered by gradcheck - {cure or _list_names(offered)}"
-
-
-def _list_names(names: list[str]) -> str:
-    return f"what is: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
+        cure = f"`gradcheck ops` lists the {'functions' if owner == LIBRARY else 'methods'}"
+    return f"`{owner}.{name}` is not offered by gradcheck - {cure or listing(offered)}"
 
 
 def advice(error: BaseException) -> str:
@@ -118,7 +113,6 @@ def advice(error: BaseException) -> str:
     if not isinstance(error, ImportError) or (error.name or "").split(".")[0] != LIBRARY:
         return ""
     if isinstance(error, ModuleNotFoundError):
-        known = _list_names(sorted(MODULES.keys() - {LIBRARY}))
-        return f"`{error.name}` is not offered by gradcheck - {known}"
+        return f"`{error.name}` is not offered by gradcheck - {listing(MODULES.keys() - {LIBRARY})}"
     name, owner = str(error).partition("cannot import name '")[2].partition("'")[0], error.name
     return _missing(owner or LIBRARY, name, dir(sys.modules[owner or LIBRARY])) if name else ""

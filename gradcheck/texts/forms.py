@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from time import thread_time
 
 import numpy as np
 import sympy
@@ -55,6 +56,7 @@ from gradcheck.values import Array, Params, Value
 LONGEST = 400  # characters; a longer text is not read by anybody
 OPENED = 5  # characters that multiplying out has to save
 AGREES = 1e-9  # of the largest entry: text in float64 against a gradient in float64
+SECONDS = 1.0  # of this thread's time: what is not written then is too long
 SIMPLE = 1_000  # denominators of numbers that a program computed
 FAULTS = (
     ArithmeticError,
@@ -102,13 +104,6 @@ def record_run(problem: Problem, point: Point) -> RecordedRun:
     return RecordedRun(problem, tape, variables, known)
 
 
-def _attempt(shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
-    try:
-        return make(*given)
-    except FAULTS:
-        return Form(None, shape)
-
-
 def leaf_named(name: str, shape: Shape, **more: Value) -> Form:
     """An array whose sizes are said by its name."""
     return leaf(name, [AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape)], **more)
@@ -122,6 +117,7 @@ class Writing:
     forms: dict[Step, Form] = field(default_factory=dict)
     named: dict[Step, str] = field(default_factory=dict)
     meanings: list[tuple[Value, Value]] = field(default_factory=list)
+    until: float = field(default_factory=lambda: thread_time() + SECONDS)
 
     def __post_init__(self) -> None:
         tape = self.run.tape
@@ -133,8 +129,15 @@ class Writing:
                 self.named.setdefault(each._step(), name)
         for node in tape.nodes[: tape.nodes.index(tape.root) + 1]:
             shape = np.shape(tape.given[node].value)
-            found = _attempt(shape, lambda n=node, s=shape: value(n, s, self.operands(n)))
+            found = self.attempt(shape, lambda n=node, s=shape: value(n, s, self.operands(n)))
             self.forms[node] = self._with_name(self.named.get(node), found)
+
+    def attempt(self, shape: Shape, make: Callable[..., Form], *given: Value) -> Form:
+        """A formula; an unknown one where there is none, or no time is left."""
+        try:
+            return make(*given) if thread_time() < self.until else Form(None, shape)
+        except FAULTS:
+            return Form(None, shape)
 
     def _adds_to_one(self, name: str, given: Tensor) -> bool:
         """Whether an input is a constant of the problem, and its rows are shares: labels."""
@@ -233,21 +236,21 @@ class Writing:
                 return pull_form(at, node, self.operands(node))
 
             wide = node if node.op.elementwise else node.edges[i]
-            return _attempt(self.forms[wide].shape if wide else (), make)
+            return self.attempt(self.forms[wide].shape if wide else (), make)
 
         def fit(node: Node, i: int, g: Form) -> Form:
             shape = next(self.forms[e].shape for e in node.edges[i : i + 1] if e)
-            return _attempt(shape, fit_form, g, shape)
+            return self.attempt(shape, fit_form, g, shape)
 
         def accumulate(step: Step, held: Form, g: Form) -> Form:
-            return _attempt(g.shape, operator.add, held, g)
+            return self.attempt(g.shape, operator.add, held, g)
 
         shape = self.forms[self.run.tape.root].shape
         weighted = self.run.problem.cotangent is not None
         start = leaf(COTANGENT, shape) if weighted else number(1, shape)
         landed = self.run.tape.back(Verbs(lambda step, g: start, pull, fit, accumulate))
         for name, each in self.run.tape.leaves.items():
-            g = _attempt((), self._with_names, landed.get(each._step(), Form(None)))
+            g = self.attempt((), self._with_names, landed.get(each._step(), Form(None)))
             found |= {name: g} if g.expr is not None else {}
         return found
 
@@ -392,6 +395,8 @@ def write_texts(run: RecordedRun) -> dict[str, str]:
     gradients = writing.gradients()
     for name in run.problem.wrt:
         with suppress(*FAULTS):
+            if thread_time() > writing.until:
+                break
             found[name] = writing.text(name, gradients[name])
     return found
 

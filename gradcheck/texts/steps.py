@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy
 
-from gradcheck.engine.tape import RIGHT, Leaf, Node, Step
+from gradcheck.engine.tape import Leaf, Node, Step
 from gradcheck.engine.tensor import Tensor
 from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
@@ -98,22 +98,33 @@ def _names(run: RecordedRun) -> dict[Step, str]:
 
 def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> Steps:
     """Every node by those before it; every derivative by those of the nodes that use it."""
+    landed, nodes = _pass_back(run)
+    writing, tail, end = Writing(run, named=names), nodes[-MOST:], names[run.tape.root]
+    forward = [
+        ChainStep(names[n], _spell(value, n, (), writing.operands(n)), run.tape.given[n].value)
+        for n in tail
+    ]
+    backward = []
+    for step, g in landed.items():
+        if step in varying and (step in tail or isinstance(step, Leaf)):
+            text = " + ".join(_term(writing, user, i, end) for user, i in _users(nodes, step))
+            backward.append(ChainStep(f"d{end}/d{names[step]}", text, g))
+    return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
+
+
+def _pass_back(run: RecordedRun) -> tuple[dict[Step, Array], list[Node]]:
+    """What lands at each step but the end, from there down; the nodes of the way, as they ran."""
     tape = run.tape
     leaves = [leaf._step() for leaf in tape.leaves.values()]
     landed = tape.back(only={*tape.nodes, *leaves})
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
-    writing, tail, end = Writing(run, named=names), nodes[-MOST:], names[tape.root]
-    forward = [
-        ChainStep(names[n], _spell(value, n, (), writing.operands(n)), tape.given[n].value)
-        for n in tail
-    ]
-    backward = []
-    for step in (*reversed(tail), *leaves):
-        if step in landed and step in varying and step is not tape.root:
-            users = ((user, i) for user in nodes for i, e in enumerate(user.edges) if e is step)
-            text = " + ".join(_term(writing, user, i, end) for user, i in users)
-            backward.append(ChainStep(f"d{end}/d{names[step]}", text, np.array(landed[step])))
-    return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
+    down = (*reversed(nodes), *leaves)
+    found = {s: np.array(landed[s]) for s in down if s in landed and s is not tape.root}
+    return found, nodes
+
+
+def _users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
+    return [(user, i) for user in nodes for i, edge in enumerate(user.edges) if edge is step]
 
 
 def _spell(make: Callable[..., Form], *given: Value) -> str:
@@ -147,8 +158,17 @@ def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> 
         source = run.problem.program.source[slice(*n.span)] if n.span else n.op.name
         node = n.name() if n in varying else ""
         forward.append(ChainStep(names[n], " ".join(source.split()), tape.given[n].value, node))
-    due = {names[step] for step in varying}
-    cotangents = {n: s for n, s in _cotangents(run, names).items() if n in due}
+    landed, nodes = _pass_back(run)
+    cotangents = {
+        names[step]: ChainStep(
+            f"d{names[tape.root]}/d{names[step]}",
+            "",
+            g,
+            " + ".join(user.name() for user, _ in reversed(_users(nodes, step))),
+        )
+        for step, g in landed.items()
+        if step in varying
+    }
     backward = _chain(run, cotangents)
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
@@ -170,25 +190,3 @@ def _chain(run: RecordedRun, arrived: Mapping[str, ChainStep]) -> tuple[ChainSte
         return ()
     right = all(gives(s.text, values, estimate(s.value, 0.0)) for s in lines)
     return tuple(lines) if right else ()
-
-
-def _cotangents(run: RecordedRun, names: Mapping[Step, str]) -> dict[str, ChainStep]:
-    """Every cotangent as it is pulled: `dloss/dW` through the node that sent it."""
-    found: dict[str, ChainStep] = {}
-    through: dict[Step | None, list[str]] = {}
-    root = run.tape.root
-
-    def arrive(step: Step, g: Value) -> None:
-        if step is not root and names[step] not in found:
-            text = " + ".join(through.get(step, []))
-            found[names[step]] = ChainStep(f"d{names[root]}/d{names[step]}", "", np.array(g), text)
-
-    def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
-        arrive(node, g)
-        through.setdefault(node.edges[i], []).append(node.name())
-        return RIGHT.pull(node, i, g, y, operands)
-
-    for step, g in run.tape.back(replace(RIGHT, pull=pull)).items():
-        if isinstance(step, Leaf):
-            arrive(step, g)
-    return found

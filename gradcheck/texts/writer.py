@@ -1,6 +1,6 @@
 """NumPy's text of what is said in entries: the shortest of a few."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import chain, permutations
@@ -31,9 +31,8 @@ LONGEST = 500  # characters of any part: beyond, nobody reads the whole
 COMPARE, ADD, MULTIPLY, MATMUL, POWER = range(5)  # how tightly a text binds
 DECIMAL = 10**9
 HARD_TO_READ = 10  # characters that count for a call of `einsum`
-SAVED = 2  # characters that summing in another order has to save
 MOST_PLACES = 1_000_000  # of one call of `einsum`: it goes through all of them
-EVERY_ORDER = 3  # letters of which all orders are looked at
+ORDERS = 6  # of letters that are looked at
 SIGNS = {"greater": ">", "less": "<"}
 
 Order = tuple[Value, ...]  # letters of axes, front to back; zero for an axis of length one
@@ -251,45 +250,41 @@ def _digits(value: Value) -> tuple[str, str]:
 
 
 def _total(expr: Value, order: Order) -> Written:
-    """The shortest of products of matrices, letter by letter, and of `sum`; or `einsum`."""
-    factors, found = sympy.Mul.make_args(expr.args[1]), list[Written]()
+    """A product of matrices or `sum`, letter by letter; with more than two axes `einsum`."""
+    factors = sympy.Mul.make_args(expr.args[1])
     if max(len(letters(f)) for f in (expr, *factors)) > 2:
         if len(set(map(letters, factors))) == 1:
             return _sum_call(expr, order)
         pairs = (
             zip(e.args[1:], e.args[0].shape, strict=True) for e in expr.args[1].atoms(ArrayEntry)
         )
-        few = len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES
-        way = expr if few else next(_nest(list(factors), expr.bound, expr.args[0]))
-        return _einsum(expr, order) if few else write(way, order)
-    for way in _nest(list(factors), expr.bound, expr.args[0]):
-        if isinstance(way, Total) and way.args[1] == expr.args[1]:  # one step
-            with suppress(NoText):
-                found.append(_matmul(expr, order))
-            with suppress(NoText):
-                found.append(_sum_call(expr, order))
-        else:
-            found.append(write(way, order))
+        if len(expr.bound) == 1 or prod(dict(chain(*pairs)).values()) <= MOST_PLACES:
+            return _einsum(expr, order)
+    nested = _nest(factors, expr.bound, expr.args[0])
+    if not isinstance(nested, Total) or nested.args[1] != expr.args[1]:
+        return write(nested, order)
+    found = list[Written]()
+    for way in (_matmul, _sum_call):
+        with suppress(NoText):
+            found.append(way(expr, order))
     if not found:
         raise NoText("no sum over axes")
-    shortest = min(found, key=_length)
-    return shortest if _length(shortest) + SAVED <= _length(found[0]) else found[0]
+    return min(found, key=_length)
 
 
-def _nest(factors: list[Value], bound: dict[Letter, Value], kind: Value) -> Iterator[Value]:
+def _nest(factors: Sequence[Value], bound: dict[Letter, Value], kind: Value) -> Value:
     """The sum as sums over one letter each, the cheapest first."""
     if not bound:
-        yield sympy.Mul(*factors)
-        return
+        return sympy.Mul(*factors)
     touched = {b: [f for f in factors if b in letters(f)] for b in bound}
-    free = {b: len(frozenset().union(*map(letters, touched[b]))) for b in bound}
-    cheapest = [b for b in bound if free[b] == min(free.values())]
-    for b in cheapest[: EVERY_ORDER if len(bound) <= EVERY_ORDER else 1]:
-        names, alike = [b], len(set(map(letters, touched[b]))) == 1
-        names += [o for o in bound if alike and o != b and touched[o] == touched[b]]
-        made = make_total(sympy.Mul(*touched[b]), {o: bound[o] for o in bound if o in names}, kind)
-        rest = [f for f in factors if f not in touched[b]]
-        yield from _nest([*rest, made], {o: bound[o] for o in bound if o not in names}, kind)
+    first = min(bound, key=lambda b: len(frozenset().union(*map(letters, touched[b]))))
+    alike = len(set(map(letters, touched[first]))) == 1
+    names = {
+        b: n for b, n in bound.items() if b == first or (alike and touched[b] == touched[first])
+    }
+    made = make_total(sympy.Mul(*touched[first]), names, kind)
+    rest = [f for f in factors if f not in touched[first]]
+    return _nest([*rest, made], {b: n for b, n in bound.items() if b not in names}, kind)
 
 
 def _matmul(expr: Value, order: Order) -> Written:
@@ -362,7 +357,7 @@ def _sum_call(expr: Value, order: Order) -> Written:
         inner = [list(o) for o in permutations([*kept, *expr.bound])]
         inner = [o for o in inner if [place for place in o if place in own] == kept]
     found = []
-    for axes in inner[: 2 * EVERY_ORDER]:
+    for axes in inner[:ORDERS]:
         summed = tuple(k for k, place in enumerate(axes) if place in expr.bound)
         words = f", axis={summed[0] if len(summed) == 1 else summed}" if kept or stays else ""
         word = "mean" if expr.args[0] == MEAN else "sum"

@@ -13,13 +13,12 @@ from types import SimpleNamespace
 
 from gradcheck.documents.passage import Passage
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.modules import Module
-from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_expression, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.problem.record import ERROR, Part, Point, Problem
+from gradcheck.scripts.calls import LeafNames
 from gradcheck.training.ledger import BackwardCall, GradLedger, LedgerEntry, LoopVerbs
 from gradcheck.training.outputs import Output, as_value
 from gradcheck.training.words import LoopWords
@@ -152,23 +151,10 @@ def execute(
 
 def _name_holders(ledger: GradLedger, names: Params) -> None:
     """After the variables that hold them, or the lists (those may hold themselves), or modules."""
-    by_tensor = {id(holder.tensor): holder for holder in ledger.holders}
-
-    def name_from(name: str, value: Numbers, depth: int) -> None:
-        if isinstance(value, Tensor) and (holder := by_tensor.get(id(value))):
-            holder.name = holder.name or name
-        elif isinstance(value, Module):
-            for path, parameter in value.named_parameters(name):
-                name_from(path, parameter, depth)
-        elif isinstance(value, list | tuple) and depth:
-            for k, each in enumerate(value):
-                name_from(f"{name}[{k}]", each, depth - 1)
-
-    for name, value in names.items():
-        name_from(name, value, 2)
+    known = LeafNames([names]).known
     for k, holder in enumerate(ledger.holders):
         nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
-        holder.name = holder.name or nameless
+        holder.name = holder.name or known.get(id(holder.tensor), nameless)
 
 
 # -- an answer that is a program -------------------------------------------------------------------
@@ -184,16 +170,6 @@ TOO_MUCH = (RecursionError, MemoryError)
 OPERATIONS = 8_000
 WORK = 80_000  # turns and calls, times the expressions that the text holds
 STEPS = 4_000
-HINT = " Hint: "
-# What PyTorch and Python say of a training loop, and what is then to be done.
-CURES: Mapping[str, str] = {
-    "a leaf Variable that requires grad": "step it inside `with no_grad():`",
-    "modified by an inplace operation": "call backward before the step: it needs the old values",
-    "backward through the graph a second time": "compute the loss anew before each backward call",
-    "does not have a grad_fn": "compute the loss from inputs that require grad, not under no_grad",
-    "only for scalar outputs": "make the loss one number: `.mean()` or `.sum()`",
-    "NoneType": "`.grad` is None before backward, and after it was cleared",
-}
 
 
 def read_program(problem: Problem, text: str) -> Program:
@@ -262,18 +238,11 @@ def run_program(
             ended = True
             value, failed = _read(problem, part, end, budget)
         except TextError as error:
-            failed = "\n".join(str(_advise(each)) for each in error.complaints)
+            failed = "\n".join(map(str, error.complaints))
         except GradcheckError as error:
             failed, stopped = str(error), isinstance(error, OutOfBudget)
     values = {part.name: value}
     return Trace(values, ledger, tuple(notes), failed=failed, stopped=stopped, ended=ended)
-
-
-def _advise(complaint: Complaint) -> Complaint:
-    """A complaint with the cure that a training loop wants."""
-    message = complaint.message.partition(HINT)[0]
-    cure = next((cure for said, cure in CURES.items() if said in message), complaint.cure)
-    return replace(complaint, message=message, cure=cure)
 
 
 def _read(problem: Problem, part: Part, end: RunEnd, budget: Budget) -> tuple[Output, str]:
