@@ -1,9 +1,8 @@
 """The checked language: a program is checked node by node, lowered and run."""
 
 from gradcheck.language.budget import Budget
-from gradcheck.language.program import Program, check_expression, check_program
+from gradcheck.language.program import Program, check_expression, check_program, executing, locate
 from gradcheck.language.run import RunOutcome, run
-from gradcheck.language.spans import executing, locate
 from gradcheck.language.vocabulary import Vocabulary
 
 __all__ = [

@@ -1,23 +1,81 @@
 """A program that was checked: from a text, or from the tree of an answer."""
 
 import ast
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from types import CodeType, MappingProxyType
+from types import CodeType, FrameType, MappingProxyType
 from typing import TypeVar
 
-from gradcheck.documents.passage import Passage, where_is
+from gradcheck.documents.decimals import DIGITS, read_decimal
+from gradcheck.documents.passage import Passage, Where, where_is
 from gradcheck.engine.layers import LAYERS
-from gradcheck.errors import TextError
+from gradcheck.errors import Complaint, TextError
 from gradcheck.language.grammar import find_unexpected, translate
-from gradcheck.language.parse import cure, parse
-from gradcheck.language.refusals import OTHERWISE
-from gradcheck.language.spans import MARK, Spans
+from gradcheck.language.refusals import OTHERWISE, SIGNS, SYNTAX, SYNTAX_OTHERWISE
 from gradcheck.language.vocabulary import Vocabulary, words
 from gradcheck.values import Value
+
+# The file name of every compiled program, by which its frames are known.
+MARK = "<gradcheck program>"
+# Under this name the globals of a running program keep its spans.
+SPANS = "program.spans"
+Span = tuple[int, int]
+
+
+@dataclass
+class Spans:
+    passage: Passage
+    known: dict[int, tuple[CodeType, list[Span | None]]] = field(default_factory=dict)
+
+    def of(self, code: CodeType, instruction: int) -> Span | None:
+        """The start and end offsets of what an instruction (by `f_lasti`) was compiled from."""
+        if id(code) not in self.known:
+            self.known[id(code)] = code, [self._span(*where) for where in code.co_positions()]
+        spans = self.known[id(code)][1]
+        return spans[instruction // 2] if 0 <= instruction // 2 < len(spans) else None
+
+    def _span(
+        self, line: int | None, end_line: int | None, start: int | None, end: int | None
+    ) -> Span | None:
+        if not line or max(line, end_line or 0) > len(self.passage.lines):
+            return None
+        if end_line is None or start is None or end is None:
+            text = self.passage.lines[line - 1]
+            return self.passage.span((line, line, 0, len(text.encode())))
+        return self.passage.span((line, end_line, start, end))
+
+
+def where_in(code: CodeType, instruction: int, line: int) -> Where:
+    """The place that an instruction was compiled from; `line` stands in where Python forgot it."""
+    first, last, start, end = list(code.co_positions())[instruction // 2]
+    first = first or line
+    return first, last or first, start or 0, end or 0
+
+
+def locate(frame: FrameType) -> Span | None:
+    """The span of the program's text that a frame is at; None for frames of anything else."""
+    if frame.f_code.co_filename != MARK:
+        return None
+    found = frame.f_globals.get(SPANS)
+    return found.of(frame.f_code, frame.f_lasti) if isinstance(found, Spans) else None
+
+
+def executing() -> Span | None:
+    return next((span for frame in frames() if (span := locate(frame)) is not None), None)
+
+
+def frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+# -- programs --------------------------------------------------------------------------------------
 
 NODE = TypeVar("NODE", bound=ast.AST)
 NONE: Mapping[int, ast.AST] = MappingProxyType({})
@@ -222,3 +280,77 @@ def _made_leaves(path: str, call: ast.Call) -> Iterator[str]:
         for k, each in enumerate(call.args):
             if isinstance(each, ast.Call):
                 yield from _made_leaves(f"{path}[{k}]", each)
+
+
+# -- Python's own parser, its faults told as complaints, its numbers read as written ---------------
+
+LONGEST, DEPTH = 20_000, 100
+DEEP = f"more than {DEPTH} levels of nesting", "split it up in several assignments"
+
+
+def parse(passage: Passage) -> ast.Module:
+    """The syntax tree of a program, no deeper than a walk can go, its decimals as Fractions."""
+    if len(passage.source) > LONGEST:
+        size = f"{len(passage.source):,} characters, at most {LONGEST:,}"
+        raise TextError([passage.complaint(f"a program of {size}", "shorten it")])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(passage.source)
+    except SyntaxError as error:
+        raise TextError([_syntax_complaint(passage, error)]) from None
+    except (RecursionError, MemoryError):
+        raise TextError([passage.complaint(*DEEP)]) from None
+    except ValueError as error:
+        raise TextError([passage.complaint(str(error), "remove it")]) from None
+    level: list[ast.AST] = [tree]
+    for _ in range(DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise TextError([passage.complaint(*DEEP, where_is(level[0]))])
+    _read_numbers(tree, passage)
+    return tree
+
+
+def _syntax_complaint(passage: Passage, error: SyntaxError) -> Complaint:
+    """Python's own words, its place, and what was probably meant."""
+    line = min(max(error.lineno or 1, 1), len(passage.lines))
+    text = passage.lines[line - 1]
+    start = min(max((error.offset or 1) - 1, 0), len(text))
+    end = error.end_offset if error.end_lineno == line and error.end_offset else start + 1
+    stop = max(end - 1, start + 1)
+    before, until = (len(text[:at].encode(errors="replace")) for at in (start, stop))
+    where = (line, line, before, until)
+    if sign := SIGNS.get(text[start : start + 1]):
+        return passage.complaint(f"`{text[start]}` is no sign of Python", f"write `{sign}`", where)
+    message = f"not readable as Python: {error.msg[0].lower()}{error.msg[1:]}"
+    return passage.complaint(message, cure(error, SYNTAX_OTHERWISE), where)
+
+
+def cure(error: SyntaxError, otherwise: str = "") -> str:
+    said = error.msg.lower()
+    return next((cure for words, cure in SYNTAX if words in said), otherwise)
+
+
+def _read_numbers(tree: ast.AST, passage: Passage) -> None:
+    """Put into the tree, for each decimal number, the Fraction that is written in the text."""
+    complaints = []
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    hidden = {id(node) for each in formatted for node in ast.walk(each)}  # refused later
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in hidden:
+            continue
+        value: object = node.value
+        said = ""
+        if isinstance(value, float):
+            try:
+                node.value = read_decimal(passage.text(where_is(node)))  # type: ignore[assignment]
+            except ValueError as error:
+                said = str(error)
+        elif isinstance(value, int) and abs(value) >= 10**DIGITS:
+            said = f"an integer with more than {DIGITS} digits"
+        if said:
+            cure = "write a number that float64 can hold"
+            complaints.append(passage.complaint(said, cure, where_is(node)))
+    if complaints:
+        raise TextError(complaints[:20])

@@ -15,8 +15,7 @@ from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST
 from gradcheck.language.guards import TYPE, Guards
-from gradcheck.language.program import Program
-from gradcheck.language.spans import MARK, SPANS, where_in
+from gradcheck.language.program import MARK, SPANS, Program, where_in
 from gradcheck.values import Params, Routine, Value
 
 NOTHING: Mapping[str, Routine] = MappingProxyType({})

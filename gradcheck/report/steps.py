@@ -10,9 +10,8 @@ from rich.text import Text
 from gradcheck.report.figures import SHOWN_ENTRIES, plain
 from gradcheck.report.gradients import in_signs, legend, list_entries
 from gradcheck.report.rows import indent
-from gradcheck.texts.notation import Notation
+from gradcheck.texts.notation import PREFIX, Notation
 from gradcheck.texts.steps import ChainStep, Steps
-from gradcheck.texts.trees import PREFIX
 
 
 def steps_shown(steps: Steps) -> RenderableType:

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import GENERATOR
 from gradcheck.engine.layers import LAYERS, Held, Layer, enter
-from gradcheck.engine.modules import Module, mark
+from gradcheck.engine.modules import Module, ModuleList, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import TABLE
@@ -123,18 +123,11 @@ class ParameterDict(Module):
         return len(self.keys())
 
 
-class ParameterList(ParameterDict):
+class ParameterList(ModuleList):
     """Parameters by their places."""
 
-    def __init__(self, values: Value = ()) -> None:
-        super().__init__({str(k): each for k, each in enumerate(values)})
-
-    def append(self, value: Value) -> "ParameterList":
-        self.update({str(len(self)): value})
-        return self
-
-    def __getitem__(self, place: Value) -> Value:
-        return getattr(self, str(range(len(self))[place]))
+    def __setattr__(self, name: str, value: Value) -> None:
+        super().__setattr__(name, mark(value) if name.isdigit() else value)
 
 
 NN |= {"ParameterDict": ParameterDict, "ParameterList": ParameterList}

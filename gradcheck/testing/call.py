@@ -14,7 +14,7 @@ from gradcheck.documents.passage import Passage
 from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS
-from gradcheck.language.spans import Span, Spans, frames
+from gradcheck.language.program import Span, Spans, frames
 from gradcheck.opinions.limits import EPSILON, LINEAR
 from gradcheck.opinions.opinion import Case, Estimate
 from gradcheck.testing.copies import Coarse, Copies, kind_of

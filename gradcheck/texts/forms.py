@@ -47,9 +47,8 @@ from gradcheck.texts.entries import (
     pick_entries,
     turn_round,
 )
-from gradcheck.texts.notation import TEX, Notation, sizes_in
+from gradcheck.texts.notation import PREFIX, TEX, Notation, parse_formula, sizes_in
 from gradcheck.texts.rules import PullSite, add_up, fit_form, pull_form, value
-from gradcheck.texts.trees import PREFIX, parse_formula
 from gradcheck.texts.writer import ADD, count_text, write
 from gradcheck.values import Array, Params, Value
 

@@ -13,8 +13,8 @@ from gradcheck.opinions.opinion import estimate
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.entries import Form, NoText, number
 from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
+from gradcheck.texts.notation import PREFIX
 from gradcheck.texts.rules import PullSite, pull_form, value
-from gradcheck.texts.trees import PREFIX
 from gradcheck.texts.writer import is_condition, write
 from gradcheck.values import Array, Value
 

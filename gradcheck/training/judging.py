@@ -33,8 +33,7 @@ from gradcheck.training.outputs import (
     same,
 )
 from gradcheck.training.preparing import Reference
-from gradcheck.training.repairs import Ways, undo_verbs
-from gradcheck.training.rewriting import rewritings
+from gradcheck.training.repairs import Ways, rewritings, undo_verbs
 from gradcheck.training.run import Trace, read_program, read_tree, run_program
 from gradcheck.values import Numbers
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.texts.forms import value_of
-from gradcheck.texts.notation import Notation
-from gradcheck.texts.trees import parse_formula, rank
+from gradcheck.texts.notation import Notation, parse_formula, rank
 
 NAMES = {"A": np.eye(3) + 1, "B": np.ones((3, 3)), "x": np.arange(3.0), "t": np.float64(2)}
 AXES = {name: value.ndim for name, value in NAMES.items()}
