@@ -18,8 +18,8 @@ from gradcheck.numbers.run import RUN, TooWide, Undecided
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats.blackbox import black_box
-from gradcheck.opinions.floats.lines import draw_directions, unflatten
-from gradcheck.opinions.opinion import Case, Direction, NotScalar, Opinion, Slope
+from gradcheck.opinions.floats.lines import draw_directions
+from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params
 
 DOUBLE = 53  # bits of a float64
@@ -70,8 +70,8 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
         return slope_at(_along(case, point, along), here, x, bits < run.PATIENCE)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
-        chosen = [unflatten(case, row) for row in draw_directions(case, count)]
-        asked = tuple(Direction(along, *ask(along, arb(1))) for along in chosen)
+        along = draw_directions(case, count)
+        asked = Directions.look(along, lambda row: ask(row, arb(1)))
         return replace(found, directions=asked, ties=RUN.ties)
     gradients, slopes = {}, {}
     for name in case.wrt:

@@ -1,8 +1,9 @@
 """What an opinion is: a value and a gradient, each with an error bar, or an abstention."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -11,7 +12,7 @@ from flint import arb
 from gradcheck.numbers.ball import exact, middle, radius
 from gradcheck.numbers.scalars import each
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.limits import EPSILON, HEARD
+from gradcheck.opinions.limits import EPSILON, GOLDEN, HEARD, PRODUCT, ROW, UNITS
 from gradcheck.values import Array, Numbers, Params
 
 P = ParamSpec("P")
@@ -110,15 +111,19 @@ class Estimate:
         bars = iter(self.error.ravel().tolist())
         return each(lambda value: arb(value, next(bars)), self.value)
 
+    def pairs(self) -> list[tuple[float, float]]:
+        """Each number with its bar."""
+        return list(zip(self.value.ravel().tolist(), self.error.ravel().tolist(), strict=True))
+
     @property
     def shape(self) -> tuple[int, ...]:
         return np.shape(self.value)
 
-    @property
+    @cached_property
     def finite(self) -> bool:
-        return bool(np.all(np.isfinite(self.value)) and np.all(np.isfinite(self.error)))
+        return math.isfinite(self.widest) and bool(np.isfinite(self.value).all())
 
-    @property
+    @cached_property
     def largest(self) -> float:
         return size_of_largest(self.value)
 
@@ -128,7 +133,7 @@ class Estimate:
         known = np.isfinite(self.value) & np.isfinite(self.error)
         return float(np.max(np.abs(self.value[known]) - self.error[known], initial=0.0))
 
-    @property
+    @cached_property
     def widest(self) -> float:
         return float(self.error.max(initial=0.0))
 
@@ -137,7 +142,8 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
     """An estimate from arbs, or from floats and their error bars."""
     source = np.asarray(values)
     if source.dtype.kind == "f":
-        bars = np.broadcast_to(np.asarray(errors, dtype=np.float64), source.shape)
+        bars = np.asarray(errors, dtype=np.float64)
+        bars = bars if bars.shape == source.shape else np.broadcast_to(bars, source.shape)
         known = np.isfinite(source) & np.isfinite(bars)
         if not known.all():
             source, bars = np.where(known, source, np.nan), np.where(known, bars, np.inf)
@@ -148,7 +154,9 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
 
 
 def size_of_largest(values: Array) -> float:
-    return float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
+    sizes = np.abs(values)
+    largest = float(sizes.max(initial=0.0))
+    return largest if math.isfinite(largest) else float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -161,13 +169,59 @@ class Slope:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Direction:
-    """A slope along one signed random direction through all the inputs at once."""
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """Slopes along signed random directions through all the inputs at once.
+
+    `along` holds so many arrays of the shape of each input, one behind the other; `kinds` are the
+    directions along which the function is not simply smooth.
+    """
 
     along: Mapping[str, Array]
-    slope: arb
-    kind: Slope | None = None
+    slopes: Estimate
+    kinds: Mapping[tuple[int, ...], Slope] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.slopes.value)
+
+    @classmethod
+    def look(cls, along: Params, ask: Callable[[Params], tuple[arb, Slope | None]]) -> "Directions":
+        """What is found along each: a slope, and what is seen where that is not smooth."""
+        found = [ask(row) for row in rows_of(along)]
+        kinds: dict[tuple[int, ...], Slope] = {
+            (k,): kind for k, (_, kind) in enumerate(found) if kind is not None
+        }
+        balls = np.array([ball for ball, _ in found], dtype=object)
+        return cls(along, estimate(balls), kinds)
+
+    def multiply(self, gradients: Mapping[str, Estimate]) -> Estimate:
+        return multiply_along(self.along, gradients)
+
+
+def multiply_along(
+    along: Params, gradients: Mapping[str, Estimate], relative: float = 0.0
+) -> Estimate:
+    """The slopes that a gradient claims along directions.
+
+    A bar is what those of the entries come to, the product's own rounding (some units of the root
+    of its squared terms' sum: terms of random signs, summed in pairs), and a tolerance that is
+    relative to the longest of its parts.
+    """
+    found = bars = longest = np.zeros(())
+    for name, u in along.items():
+        rows, g = u.reshape(len(u), -1), gradients[name]
+        terms = rows * g.value.reshape(-1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
+        found, longest = found + terms.sum(axis=1), np.maximum(longest, lengths)
+        bars = bars + PRODUCT * lengths + np.abs(rows, out=terms) @ g.error.reshape(-1)
+    return estimate(found, bars + relative * longest)
+
+
+def rows_of(along: Params) -> list[dict[str, Array]]:
+    return [dict(zip(along, row, strict=True)) for row in zip(*along.values(), strict=True)]
+
+
+NOWHERE = Directions({}, Estimate(np.zeros(0), np.zeros(0)))
 
 
 @dataclass(frozen=True)
@@ -184,13 +238,51 @@ class Opinion:
     gradients: Mapping[str, Estimate] = field(default_factory=dict)
     abstains: str = ""
     slopes: Mapping[Place, Slope] = field(default_factory=dict)
-    directions: tuple[Direction, ...] = ()
+    directions: Directions = NOWHERE
     closed: Params = field(default_factory=dict)
     conditions: tuple[str, ...] = ()
     path: Sequence[tuple[Symbolic, int]] = ()
     end: Symbolic | None = None
     ties: int = 0
     method: str = ""
+
+
+class Draws:
+    """Random numbers, one array after another, from a long row that begins anew at its end."""
+
+    def __init__(self, seed: int) -> None:
+        self._at = int(seed * GOLDEN % 1 * ROW)
+
+    def even(self, shape: tuple[int, ...]) -> Array:
+        """Numbers between -1/2 and 1/2."""
+        return self._take(_draw_even(), shape)
+
+    def rounding(self, shape: tuple[int, ...], unit: float = EPSILON) -> Array:
+        """A factor for every entry: 1, and a few units of rounding up or down."""
+        return self._take(_draw_rounding(unit), shape)
+
+    def _take(self, row: Array, shape: tuple[int, ...]) -> Array:
+        start = self._at % ROW
+        self._at = stop = start + math.prod(shape)
+        inside = stop <= ROW
+        found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
+        return found.reshape(shape)
+
+
+@cache
+def _draw_even() -> Array:
+    """The row of draws: nobody writes into it, for parts of it are handed out."""
+    row: Array = np.random.default_rng(0).random(ROW) - 0.5
+    row.flags.writeable = False
+    return row
+
+
+@cache
+def _draw_rounding(unit: float) -> Array:
+    even = _draw_even()
+    row: Array = 1.0 + UNITS * unit * (even + np.copysign(0.5, even))
+    row.flags.writeable = False
+    return row
 
 
 def unit(values: Numbers, index: tuple[int, ...]) -> Array:

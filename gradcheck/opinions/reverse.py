@@ -10,8 +10,7 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from random import Random
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.limits import EPSILON, SAMPLES
-from gradcheck.opinions.opinion import Case, NotScalar, Opinion
+from gradcheck.opinions.opinion import Case, Draws, Estimate, NotScalar, Opinion
 from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
@@ -61,8 +60,8 @@ def reverse_each(
             forward: Forward = partial(case.function, "tensor")
             if observer is not None and not method:
                 forward = _replay(case, leaves, out, observer) or forward
-            rng = Random(case.seed)
-            disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
+            draws = Draws(case.seed)
+            disturbed = [_run_disturbed(cases, forward, draws) for _ in range(samples)]
             return [
                 _opinion(method, *run, others)
                 for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
@@ -92,17 +91,19 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     whole = _flat(value, gradients)
-    size, bars = np.abs(whole), spread(whole, [_flat(*run) for run in others])
-    bars = bars + 2 * EPSILON * size  # each number's own rounding
+    bars = spread(whole, [_flat(*run) for run in others])
+    size = np.abs(whole)
+    bars += 2 * EPSILON * size  # each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
-    bars = np.where(wide, limits.HUMBLE * bars, bars)
-    bars = np.where(np.isnan(bars), np.inf, bars)  # no run tells anything
-    found, start = [], 0
+    if wide.any():
+        bars[wide] *= limits.HUMBLE
+    found = opinion.estimate(whole, bars)  # where no run tells anything, nothing is known
+    parts, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
-        found.append(opinion.estimate(whole[part].reshape(shape), bars[part].reshape(shape)))
-    parts = dict(zip(gradients, found[1:], strict=True))
-    return Opinion("reverse", method=method, value=found[0], gradients=parts)
+        parts.append(Estimate(found.value[part].reshape(shape), found.error[part].reshape(shape)))
+    named = dict(zip(gradients, parts[1:], strict=True))
+    return Opinion("reverse", method=method, value=parts[0], gradients=named)
 
 
 def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
@@ -143,60 +144,33 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
+def _run_disturbed(cases: Sequence[Case], forward: Forward, draws: Draws) -> list[Run]:
     case = cases[0]
-    alone = case.cotangent is None
+    rounding, alone = draws.rounding, case.cotangent is None
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
         rounds = row.rounds and number.dtype.kind == "f"
-        return number * noise(rng, number.shape) if rounds else y
+        return number * rounding(number.shape) if rounds else y
 
     def noisy_pull(
         node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
     ) -> Numbers:
         piece = pull(node, i, g, y, operands)
-        return piece * noise(rng, piece.shape) if node.op.rounds else piece
+        return piece * rounding(piece.shape) if node.op.rounds else piece
 
     def noisy_seed(root: Step, g: Numbers) -> Numbers:
-        return g if alone else g * noise(rng, np.shape(g))
+        return g if alone else g * rounding(np.shape(g))
 
     verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
-        moved = {name: v * noise(rng, v.shape) for name, v in case.floats().items()}
+        moved = {name: v * rounding(v.shape) for name, v in case.floats().items()}
         leaves = leaves_of(case, moved)
         found = _back(cases, leaves, forward(leaves), verbs)
-        if not np.all(np.isfinite(found[0][0])):  # a disturbed exponent of a negative number
+        if not np.isfinite(found[0][0]).all():  # a disturbed exponent of a negative number
             leaves = leaves_of(case, case.floats())
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
-
-
-# -- what rounding does to a result, by sampling -----------------------------------------------
-
-
-def noise(
-    rng: np.random.Generator | Random, shape: tuple[int, ...], unit: float = EPSILON
-) -> Array:
-    """A factor for every entry: 1, and a few units of rounding up or down.
-
-    Drawn from a random place of a long row of draws, which begins anew where it ends.
-    """
-    start, row = int(rng.random() * limits.ROW), _draws(unit)
-    stop = start + math.prod(shape)
-    inside = stop <= len(row)
-    found = row[start:stop] if inside else np.resize(np.roll(row, -start), stop - start)
-    return found.reshape(shape)
-
-
-@cache
-def _draws(unit: float) -> Array:
-    """The row of draws: nobody writes into it, for parts of it are handed out."""
-    rng = np.random.default_rng(0)
-    drawn = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)
-    row = np.asarray(1.0 + limits.UNITS * unit * drawn)
-    row.flags.writeable = False
-    return row
 
 
 def spread(value: Array, runs: Sequence[Array]) -> Array:
@@ -206,9 +180,8 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     tells anything.
     """
     with np.errstate(all="ignore"):
-        deviations = [np.asarray(np.abs(np.subtract(run, value))) for run in runs]
-        widest = np.maximum.reduce(deviations) if len(deviations) > 1 else deviations[0]
+        deviations = np.abs([np.subtract(run, value) for run in runs])
+        widest = deviations.max(axis=0)
         if not math.isfinite(widest.max(initial=0.0)):
-            told = [np.where(np.isfinite(each), each, np.nan) for each in deviations]
-            widest = np.fmax.reduce(told)
+            widest = np.fmax.reduce(np.where(np.isfinite(deviations), deviations, np.nan))
         return np.asarray(limits.SPREAD_SAFETY * widest)

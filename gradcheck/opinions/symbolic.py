@@ -15,7 +15,7 @@ from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, set
 from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.opinion import Case, Direction, NotScalar, Opinion
+from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion
 from gradcheck.ops.later import sympy
 from gradcheck.values import Array, Numbers, Params
 
@@ -51,14 +51,13 @@ def _some(case: Case) -> Opinion:
             leaves.append(leaf)
         out = case.function("symbolic", inputs)
         _, adjoint = _go_back(case, out)
-    directions = tuple(
-        Direction({name: opinion.unit(case.inputs[name], index)}, adjoint.get(leaf, arb(0)))
-        for (name, index), leaf in zip(places, leaves, strict=True)
-    )
+    along = {name: np.zeros((len(places), *np.shape(case.inputs[name]))) for name in case.wrt}
+    for k, (name, index) in enumerate(places):
+        along[name][k, *index] = 1.0
+    slopes = np.array([adjoint.get(leaf, arb(0)) for leaf in leaves], dtype=object)
+    known, found = opinion.estimate(arbs(out)), Directions(along, opinion.estimate(slopes))
     method = f"{len(places)} entries"
-    return Opinion(
-        "symbolic", opinion.estimate(arbs(out)), directions=directions, ties=RUN.ties, method=method
-    )
+    return Opinion("symbolic", known, directions=found, ties=RUN.ties, method=method)
 
 
 def _draw_places(case: Case) -> list[tuple[str, tuple[int, ...]]]:

@@ -9,22 +9,19 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-from flint import arb
 
 from gradcheck.opinions import limits
 from gradcheck.opinions.floats.blackbox import slopes_along
-from gradcheck.opinions.floats.lines import draw_directions, flatten
+from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import look_along
-from gradcheck.opinions.opinion import Case, Opinion
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, multiply_along
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.values import Array
+from gradcheck.values import Array, Params
 from gradcheck.verdict.consult import PartVerdict, Verdict, aside, consult, read
-from gradcheck.verdict.directions import power, slopes_of
 from gradcheck.verdict.entries import Entry
 from gradcheck.verdict.neighbours import neighbours
 
-Slopes = Sequence[tuple[float, float]]  # and their bars
 INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
 UNNEEDED = "not asked: the gradient given stands beside the differences"
 AGREED = "not asked: reverse mode and the differences are sure and agree"
@@ -43,50 +40,48 @@ def fast_verdicts(
     # NumPy's .tolist() and deepcopy lose nothing: the others see the function
     mine = reverse_each(cases, 1 if claimed else limits.DISTURBED)
     found = [Opinion("reverse", abstains=o.method) if o.method else o for o in mine]
-    chosen = draw_directions(cases[0], limits.SPARED)
-    expected = [_expect(case, o, chosen) for case, o in zip(cases, found, strict=True)]
+    along = draw_directions(cases[0], limits.SPARED)
+    expected = [_expect(o, along) for o in found]
     seen: list[Opinion | None] = [None] * len(cases)
     if any(expected):
-        seen = look_along(cases, chosen, expected, value)
+        seen = look_along(cases, along, expected, value)
     asked = zip(cases, found, seen, expected, strict=True)
-    return [_settle(case, claimed, chosen, o, known, e) for case, o, known, e in asked]
+    return [_settle(case, claimed, along, o, known, e) for case, o, known, e in asked]
 
 
-def _expect(case: Case, mine: Opinion, chosen: Array) -> Slopes | None:
+def _expect(mine: Opinion, along: Params) -> Estimate | None:
     """Reverse mode's slopes, where it followed and rounding hardly moves its numbers."""
     every = mine.gradients.values()
     sure = mine.value is not None and mine.value.finite and not mine.abstains
     if not (sure and all(g.widest <= limits.SETTLED_BY_ONE * g.largest for g in every)):
         return None
-    values = {name: g.value for name, g in mine.gradients.items()}
-    errors = {name: g.error for name, g in mine.gradients.items()}
-    return slopes_of(flatten(case, values), flatten(case, errors), chosen)
+    return multiply_along(along, mine.gradients)
 
 
 def _settle(  # noqa: PLR0917 - a question and the answers so far
     case: Case,
     claimed: bool,
-    chosen: Array,
+    along: Params,
     mine: Opinion,
     seen: Opinion | None,
-    slopes: Slopes | None,
+    slopes: Estimate | None,
 ) -> Verdict:
     """The verdict on one question from what is known, or from all that can be asked."""
     if slopes is None:
         if mine.abstains and claimed and case.size() > limits.SHORT:
-            glimpse = slopes_along(case, chosen)
+            glimpse = slopes_along(case, along)
             if glimpse is not None:
                 return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
         return consult(case, write=False, mine=mine if mine.abstains else None)
-    seen = seen or slopes_along(case, chosen)
+    seen = seen or slopes_along(case, along)
     if seen is None:
         tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
         return tied or consult(case, write=False)
     closed = Opinion("symbolic", abstains=AGREED)
     if case.size() <= limits.SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
-    expected = {mine.name: [arb(*slope) for slope in slopes]}
-    found = read(case, [mine, replace(closed, ties=0), seen], expected)
+    opinions = [mine, replace(closed, ties=0) if closed.ties else closed, seen]
+    found = read(case, opinions, {mine.name: slopes})
     settled = found.verdict == "agree" and not closed.ties
     return found if settled else consult(case, write=False)
 
@@ -110,9 +105,9 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
         return None
     entries = tuple(entry for part in parts.values() for entry in part.entries)
     closed = Opinion("symbolic", abstains="not asked: branches meet here, and it follows one")
-    asked = {"reverse": mine, "symbolic": closed, "differences": replace(there, directions=())}
-    notes = (*power(beside, [mine, there]), INTERVALS.format(count=len(entries)))
-    return Verdict("kink", mine.value, parts, asked, entries, notes=notes)
+    asked = {"reverse": mine, "symbolic": closed, "differences": there}
+    remarks = (INTERVALS.format(count=len(entries)),)
+    return Verdict("kink", mine.value, parts, asked, entries, remarks=remarks)
 
 
 def full_check(case: Case, verdict: Verdict) -> Verdict:

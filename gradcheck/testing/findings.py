@@ -200,9 +200,9 @@ def _is_known(asked: AskedPoint) -> bool:
     verdict, claim = asked.verdict, asked.claim
     if verdict.verdict in SOUND or claim is None or not _is_alone(verdict):
         return verdict.verdict in SOUND
-    along = [d for o in verdict.opinions.values() for d in o.directions]
+    along = [o.directions.slopes for o in verdict.opinions.values() if o.directions]
     if along or any(part.gradient is None for part in verdict.parts.values()):
-        return bool(along) and all(d.slope.is_finite() for d in along)
+        return bool(along) and all(slopes.finite for slopes in along)
     value = 0.0 if verdict.value is None else verdict.value.largest
     bar = TIGHT * max(level(verdict), value) or ZERO
     for name, part in verdict.parts.items():

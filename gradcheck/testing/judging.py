@@ -20,14 +20,14 @@ from flint import arb
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
-from gradcheck.opinions.opinion import Case, Estimate
-from gradcheck.opinions.reverse import noise, spread
+from gradcheck.opinions.opinion import Case, Draws, Estimate, multiply_along
+from gradcheck.opinions.reverse import spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict
-from gradcheck.verdict.directions import locate, slope_claimed
+from gradcheck.verdict.directions import locate
 from gradcheck.verdict.neighbours import neighbours
 
 Index = tuple[int, ...]
@@ -87,11 +87,11 @@ class Claim:
         What a formula loses by cancellation, and what no formula could know of the argument, shows
         here; a wrong formula that is stable does not move.
         """
-        rng, runs = np.random.default_rng(0), []
+        draws, runs = Draws(0), []
         for _ in range(limits.SAMPLES):
             args = self.call.fresh()
             for i in self.call.wrt:
-                moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), unit)
+                moved = np.asarray(args[i]) * draws.rounding(np.shape(args[i]), unit)
                 args[i] = as_it_was(moved, args[i])
             runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {
@@ -241,7 +241,7 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
 
 def _shape(verdict: Verdict, name: str, claim: Value) -> str:
     reference = verdict.parts[name].gradient
-    along = (d.along[name] for o in verdict.opinions.values() for d in o.directions)
+    along = (o.directions.along[name][0] for o in verdict.opinions.values() if o.directions)
     expected = next(map(np.shape, along), None) if reference is None else reference.shape
     if claim is None:
         return "is None; a constant is left out by wrt="
@@ -299,12 +299,12 @@ def _add_triangles(part: Judged, claim: Claim) -> None:
 
 def _along_directions(verdict: Verdict, claims: Params, rtol: float) -> Judged:
     asked = verdict.opinions["differences"].directions
-    said = np.array([slope_claimed(claims, d.along, rtol) for d in asked]).reshape(-1, 2)
-    slopes = [np.array([of(d.slope) for d in asked]) for of in (middle, radius)]
-    part = Judged(ALL, said[:, 0], None)
-    part.expect(Estimate(*slopes), said[:, 1])
+    plain = {name: np.asarray(claim, dtype=np.float64) for name, claim in claims.items()}
+    given = {name: Estimate(claim, np.zeros(claim.shape)) for name, claim in plain.items()}
+    claimed = multiply_along(asked.along, given, rtol)
+    part = Judged(ALL, claimed.value, None)
+    part.expect(asked.slopes, claimed.error)
     part.cross()
-    part.out &= [d.slope.is_finite() for d in asked]
     return part
 
 

@@ -4,12 +4,11 @@ Values are compared first, for an additive slip in a forward vanishes under diff
 gradients, entry by entry, each within its own error bar.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
-from flint import arb
 
 from gradcheck.numbers.run import Undecided
 from gradcheck.opinions.differences import differences, open_in_floats
@@ -18,8 +17,8 @@ from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_l
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.verdict.blame import Suspect, blame
-from gradcheck.verdict.directions import BROKEN, along_directions, locate_differences, power
-from gradcheck.verdict.entries import Entry, Scale, compare_entries, entry_of
+from gradcheck.verdict.directions import locate_differences, state_power
+from gradcheck.verdict.entries import BROKEN, Entry, Scale, compare_entries, entry_of
 
 __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
 
@@ -27,7 +26,7 @@ __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
 BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
-NOTHING_KNOWN: Mapping[str, Sequence[arb]] = MappingProxyType({})
+NOTHING_KNOWN: Mapping[str, Estimate] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
 
 
@@ -56,7 +55,13 @@ class Verdict:
     opinions: Mapping[str, Opinion]
     entries: tuple[Entry, ...] = ()
     suspects: tuple[Suspect, ...] = ()
-    notes: Sequence[str] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: who abstains, the power along directions, remarks."""
+        every = list(self.opinions.values())
+        return *_describe_silence(every), *state_power(every), *self.remarks
 
 
 NO_PARTS: Mapping[str, PartVerdict] = MappingProxyType({})
@@ -79,41 +84,65 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
 
 
 def read(
-    case: Case, opinions: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = NOTHING_KNOWN
+    case: Case, opinions: Sequence[Opinion], known: Mapping[str, Estimate] = NOTHING_KNOWN
 ) -> Verdict:
-    """The verdict on opinions already formed; `known` are slopes of their gradients."""
+    """The verdict on opinions already formed.
+
+    `known` are the slopes that their gradients have along the differences' directions.
+    """
     given = [opinion for opinion in opinions if not opinion.abstains]
     by_name = {opinion.name: opinion for opinion in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
-    notes = power(case, given)
-    if len(given) < 2 or _open(opinions):
+    if _is_lone(opinions):
         parts = {name: _lonely_part(name, given) for name in case.parts}
         grave = _gravest((), parts, "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
-        reasons = dict.fromkeys(o.abstains for o in opinions if o.abstains)
-        silent = {why: [o.name for o in opinions if o.abstains == why] for why in reasons}
-        why = "; ".join(
-            f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
-            for reason, names in silent.items()
-        )
-        return Verdict(grave, value, parts, by_name, broken, notes=(why, *notes))
+        return Verdict(grave, value, parts, by_name, broken)
     values = {o.name: o.value for o in given if o.value is not None}
     scale, slope = _sizes(case, given)
     parts = {name: _part(name, given, slope) for name in case.parts}
     entries = (
         *compare_entries("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
-        *along_directions(given, known),
+        *(entry for asked in given for entry in _compare_along(asked, given, known)),
     )
-    return Verdict(_gravest(entries, parts), value, parts, by_name, entries, notes=notes)
+    return Verdict(_gravest(entries, parts), value, parts, by_name, entries)
 
 
-def _open(opinions: Sequence[Opinion]) -> bool:
-    """Whether exact numbers leave a choice open on which all opinions that are given hang."""
-    exact = any(
-        (o.name == "symbolic" or o.method.startswith("balls")) and not o.abstains for o in opinions
-    )
-    return not exact and any(o.abstains.startswith(Undecided.__name__) for o in opinions)
+def _compare_along(
+    asked: Opinion, given: Sequence[Opinion], known: Mapping[str, Estimate]
+) -> tuple[Entry, ...]:
+    """Gradients against slopes along directions, where entries are too many to look at."""
+    if not asked.directions:
+        return ()
+    known = known if asked.name == "differences" else NOTHING_KNOWN
+    slopes = {asked.name: asked.directions.slopes} | {
+        o.name: known.get(o.name) or asked.directions.multiply(o.gradients)
+        for o in given
+        if o.gradients
+    }
+    scale = Scale(max(e.largest for e in slopes.values()))
+    return compare_entries("", slopes, asked.directions.kinds, scale)
+
+
+def _is_lone(opinions: Sequence[Opinion]) -> bool:
+    """Whether fewer than two are given, or exact numbers leave a choice open on which all hang."""
+    given = [o for o in opinions if not o.abstains]
+    exact = any(o.name == "symbolic" or o.method.startswith("balls") for o in given)
+    open_ = any(o.abstains.startswith(Undecided.__name__) for o in opinions)
+    return len(given) < 2 or (open_ and not exact)
+
+
+def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
+    """Why there are no two opinions that could agree."""
+    if _is_lone(opinions) and any(o.abstains for o in opinions):
+        silent: dict[str, list[str]] = {}
+        for o in (o for o in opinions if o.abstains):
+            silent.setdefault(o.abstains, []).append(o.name)
+        yield "; ".join(
+            f"{' and '.join(names)} abstain{'s' if len(names) == 1 else ''}: {reason}"
+            for reason, names in silent.items()
+        )
 
 
 def _gravest(
@@ -193,8 +222,8 @@ def _blame(case: Case, found: Verdict) -> Verdict:
             found = _overrule(found, alone, "unstable-forward", why)
     if found.verdict != "dissent":
         return found
-    notes = (*found.notes, *locate_differences(case, found.opinions))
-    return replace(found, suspects=guilty, notes=notes)
+    remarks = (*found.remarks, *locate_differences(case, found.opinions))
+    return replace(found, suspects=guilty, remarks=remarks)
 
 
 def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: str = "") -> Verdict:
@@ -222,8 +251,8 @@ def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
     if there.verdict != "dissent":
         return found
     wrong = tuple(e for e in there.entries if e.verdict == "dissent")
-    notes = (*found.notes, "the dissent shows at a point beside the tie")
-    return replace(found, verdict="dissent", entries=(*found.entries, *wrong), notes=notes)
+    remarks = (*found.remarks, "the dissent shows at a point beside the tie")
+    return replace(found, verdict="dissent", entries=(*found.entries, *wrong), remarks=remarks)
 
 
 def aside(case: Case) -> Case:

@@ -1,4 +1,4 @@
-"""Many entries at once: slopes along random directions, their power, and masked probes.
+"""Many entries at once: the power of slopes along random directions, and masked probes.
 
 A gradient is compared with the slope of the program along signed random directions through all
 inputs. Where the two differ, probes that move only half of what is still suspected, and then half
@@ -6,23 +6,19 @@ of that, lead to the input and the entry.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import middle, radius
-from gradcheck.opinions.floats.blackbox import slope_along
+from gradcheck.opinions.floats.blackbox import scan_along
 from gradcheck.opinions.floats.lines import size_of
 from gradcheck.opinions.limits import MISSED, PRODUCT, WIDTH
 from gradcheck.opinions.opinion import Case, Estimate, Opinion, unit
 from gradcheck.values import Array, Params
-from gradcheck.verdict.entries import Entry, Scale, entry_of
 
 DIFFERENCES = "differences"
-BROKEN = {"kink": "kink", "jump": "jump", "vertical": "undefined", "undefined": "undefined"}
 
 
 @dataclass(frozen=True)
@@ -40,79 +36,19 @@ class Located:
         return f"{place}: {self.given:.10g} was given, the slope is {self.slope.str(10)}"
 
 
-def along_directions(
-    given: Sequence[Opinion], known: Mapping[str, Sequence[arb]] = MappingProxyType({})
-) -> tuple[Entry, ...]:
-    """Gradients against slopes along directions, where entries are too many to look at.
-
-    `known` are the slopes that opinions' gradients are known to have along the differences'.
-    """
-    found = []
-    for asked in given:
-        for k, direction in enumerate(asked.directions):
-            if direction.kind is not None and direction.kind.kind in BROKEN:
-                kind = BROKEN[direction.kind.kind]
-                found.append(Entry("", (k,), kind, direction.kind.detail))
-                continue
-            slopes = {asked.name: direction.slope}
-            for o in given:
-                if o.gradients:
-                    mine = known.get(o.name) if asked.name == DIFFERENCES else None
-                    slopes[o.name] = mine[k] if mine else _dot(o.gradients, direction.along)
-            size = max(abs(middle(ball)) for ball in slopes.values())
-            found.append(entry_of("", (k,), slopes, None, Scale(size)))
-    return tuple(entry for entry in found if entry.verdict != "agree")
-
-
-def _dot(gradients: Mapping[str, Estimate], along: Mapping[str, Array]) -> arb:
-    """The slope that a gradient claims along a direction, and the bar of that."""
-    total, bar = slope_claimed({name: g.value for name, g in gradients.items()}, along)
-    bar += sum(float(np.vdot(gradients[name].error, np.abs(u))) for name, u in along.items())
-    return arb(total, bar) if np.isfinite(total + bar) else arb.nan()
-
-
-def slope_claimed(
-    gradients: Params, along: Mapping[str, Array], relative: float = 0.0
-) -> tuple[float, float]:
-    """The same of plain arrays: its bar is the product's own rounding, and a relative tolerance."""
-    found = [dot(np.asarray(gradients[name], np.float64), u) for name, u in along.items()]
-    lengths = [length for _, length in found]
-    bar = PRODUCT * sum(lengths) + relative * max(lengths)
-    return sum(part for part, _ in found), bar
-
-
-def slopes_of(gradients: Array, errors: Array, chosen: Array) -> list[tuple[float, float]]:
-    """The slopes that a gradient claims along directions, one a row, and their bars."""
-    terms = chosen * gradients
-    totals = terms.sum(axis=1)
-    lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
-    bars = np.abs(chosen, out=terms) @ errors + PRODUCT * lengths
-    return list(zip(totals.tolist(), bars.tolist(), strict=True))
-
-
-def dot(values: Array, u: Array) -> tuple[float, float]:
-    """The product of two arrays summed up, and the root of its squared terms' sum.
-
-    Its rounding is some units of that: terms of random signs, summed in pairs.
-    """
-    terms = values.reshape(-1) * u.reshape(-1)
-    return float(np.sum(terms)), math.sqrt(terms @ terms)
-
-
-def power(case: Case, given: Sequence[Opinion]) -> tuple[str, ...]:
-    """What a check along directions would have seen, stated in numbers."""
-    counts = {o.name: len(o.directions) for o in given if o.directions}
-    words = []
-    if DIFFERENCES in counts:
-        words.append(
-            f"{case.size()} entries checked along {counts[DIFFERENCES]} random directions: any "
+def state_power(given: Sequence[Opinion]) -> Iterator[str]:
+    """What a check along directions would have seen, in numbers."""
+    asked = {o.name: o.directions for o in given if o.directions}
+    if DIFFERENCES in asked:
+        size = sum(u[0].size for u in asked[DIFFERENCES].along.values())
+        yield (
+            f"{size} entries checked along {len(asked[DIFFERENCES])} random directions: any "
             f"single wrong entry above {least_seen(given):.1g} would have been seen with "
             "probability 1 - 1e-6"
         )
-    if "symbolic" in counts:
-        drawn = counts["symbolic"]
-        words.append(f"the closed form was formed for {drawn} entries drawn at random")
-    return tuple(words)
+    if "symbolic" in asked:
+        count = len(asked["symbolic"])
+        yield f"the closed form was formed for {count} entries drawn at random"
 
 
 def least_seen(given: Sequence[Opinion]) -> float:
@@ -123,21 +59,19 @@ def least_seen(given: Sequence[Opinion]) -> float:
     (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
     before they cease to overlap.
     """
-    found = [d for o in given if o.name == DIFFERENCES for d in o.directions]
-    sizes = {name: size_of(u) for name, u in found[0].along.items()}
-    bar = max(radius(d.slope) for d in found)
-    bar += max((_widest(o.gradients, sizes) for o in given if o.gradients), default=0.0)
+    found = next(o.directions for o in given if o.name == DIFFERENCES)
+    sizes = {name: size_of(u[0]) for name, u in found.along.items()}
+
+    def widest(gradients: Mapping[str, Estimate]) -> float:
+        """That the bar of a gradient's slope along any direction can be, of draws within 1."""
+        every = ((gradients[name], size) for name, size in sizes.items())
+        norm = np.linalg.norm
+        return sum(size * float(g.error.sum() + PRODUCT * norm(g.value)) for g, size in every)
+
+    wide = max((widest(o.gradients) for o in given if o.gradients), default=0.0)
     miss = math.pow(MISSED, 1 / len(found))
+    bar = found.slopes.widest + WIDTH / 2 * wide
     return 2 * bar / (min(sizes.values()) * WIDTH / 2 * miss)
-
-
-def _widest(gradients: Mapping[str, Estimate], sizes: Mapping[str, float]) -> float:
-    """The widest that the bar of a gradient's slope along any direction can be."""
-    wide = 0.0
-    for name, size in sizes.items():
-        g = gradients[name].value.reshape(-1)
-        wide += size * (float(gradients[name].error.sum()) + PRODUCT * math.sqrt(g @ g))
-    return WIDTH / 2 * wide
 
 
 # -- where the difference is ---------------------------------------------------------------------
@@ -162,12 +96,10 @@ def locate(case: Case, gradients: Params) -> Located | None:
     def stray(name: str, entries: Array) -> float:
         u: Array = np.zeros(np.size(case.inputs[name]))
         u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
-        u = u.reshape(np.shape(case.inputs[name]))
-        seen = slope_along(case, {name: u}).slope
-        total, length = dot(np.asarray(gradients[name], dtype=np.float64), u)
-        if not seen.is_finite():
-            return 0.0
-        return max(0.0, abs(total - middle(seen)) - radius(seen) - PRODUCT * length)
+        terms = np.ravel(gradients[name])[entries] * u[entries]
+        seen = scan_along(case, {name: u.reshape(1, *np.shape(case.inputs[name]))}).slopes
+        off = abs(float(terms.sum()) - float(seen.value[0]))
+        return max(0.0, off - seen.widest - PRODUCT * float(np.linalg.norm(terms)))
 
     name = max(case.wrt, key=lambda name: stray(name, np.arange(np.size(case.inputs[name]))))
     entries = np.arange(np.size(case.inputs[name]))
@@ -177,5 +109,5 @@ def locate(case: Case, gradients: Params) -> Located | None:
     if not len(entries) or stray(name, entries) <= 0:
         return None
     index = tuple(int(k) for k in np.unravel_index(entries[0], np.shape(case.inputs[name])))
-    slope = slope_along(case, {name: unit(case.inputs[name], index)}).slope
+    slope = scan_along(case, {name: unit(case.inputs[name], index)[None]}).slopes.balls[0]
     return Located(name, index, float(np.asarray(gradients[name])[index]), slope)

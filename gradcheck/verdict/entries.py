@@ -1,6 +1,6 @@
 """One entry of a value or a gradient, as several opinions give it: the pattern of their balls."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,6 +13,7 @@ from gradcheck.opinions.opinion import Estimate, Slope
 from gradcheck.values import Array
 
 SEEN_AS = {"jump": "jump", "vertical": "undefined", "undefined": "undefined"}
+BROKEN = ("kink", *SEEN_AS)
 
 Index = tuple[int, ...]
 Balls = Mapping[str, arb]
@@ -51,17 +52,16 @@ def compare_entries(
     shapes = {name: e.shape for name, e in estimates.items()}
     if len(set(shapes.values())) > 1:
         return (Entry(part, (), "dissent", f"shapes differ: {shapes}", odd_shape(shapes)),)
-    return tuple(_entries(part, estimates, slopes, scale))
-
-
-def _entries(
-    part: str, estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale
-) -> Iterator[Entry]:
-    for index in map(tuple, np.argwhere(~_clear(estimates, slopes, scale)).tolist()):
-        balls: Balls = {name: e.balls[index] for name, e in estimates.items()}
-        entry = entry_of(part, index, balls, slopes.get(index), scale)
-        if entry.verdict != "agree" or entry.why:
-            yield entry
+    clear = _clear(estimates, slopes, scale)
+    if clear.all():
+        return ()
+    found = (
+        entry_of(
+            part, index, {n: e.balls[index] for n, e in estimates.items()}, slopes.get(index), scale
+        )
+        for index in map(tuple, np.argwhere(~clear).tolist())
+    )
+    return tuple(entry for entry in found if entry.verdict != "agree" or entry.why)
 
 
 def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale) -> Array:
@@ -78,10 +78,10 @@ def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.minimum(abs(a.value), abs(b.value)), max(scale.part, scale.value))
         tight = np.maximum(a.error, b.error) <= TIGHT * size * COMPARED
-        found = tight & (abs(a.value - b.value) <= (a.error + b.error) * COMPARED)
+        found = np.asarray(tight & (abs(a.value - b.value) <= (a.error + b.error) * COMPARED))
     for index in slopes:
         found[index] = False
-    return np.asarray(found)
+    return found
 
 
 def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: Scale) -> Entry:

@@ -109,11 +109,11 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
         case, work = question(call, targets)
         verdict = _consult(case, work, write)
     except UNDECIDABLE as error:
-        return JudgedPass(call, case, Verdict("undecided", None, {}, {}, notes=(str(error),)))
+        return JudgedPass(call, case, Verdict("undecided", None, {}, {}, remarks=(str(error),)))
     off = _off(call, targets, verdict)
     if off and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
         grave, note = ("dissent", off) if _is_whole(call) else ("undecided", UNSEEN)
-        verdict = replace(verdict, verdict=grave, notes=(*verdict.notes, note))
+        verdict = replace(verdict, verdict=grave, remarks=(*verdict.remarks, note))
     return JudgedPass(call, case, verdict)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gradcheck.opinions.opinion import rows_of
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.ops import TABLE
@@ -25,12 +26,15 @@ def test_slopes_of_sampled_entries_are_exact():
     """Eight of both inputs, none twice, with bars of thirty digits; it is said by how many."""
     formed, gradients, places = symbolic(ASKED, write=False), by_hand(), set()
     assert not formed.gradients
-    for direction in formed.directions:
-        ((name, u),) = direction.along.items()
-        (index,) = zip(*np.nonzero(u), strict=True)
+    for row, ball in zip(
+        rows_of(formed.directions.along), formed.directions.slopes.balls, strict=True
+    ):
+        ((name, index),) = [
+            (n, at) for n, u in row.items() for at in zip(*np.nonzero(u), strict=True)
+        ]
         places.add((name, index))
-        assert float(direction.slope.rad()) < 1e-25
-        assert float(direction.slope.mid()) == pytest.approx(gradients[name][index], abs=1e-12)
+        assert float(ball.rad()) < 1e-25
+        assert float(ball.mid()) == pytest.approx(gradients[name][index], abs=1e-12)
     assert len(places) == 8
     assert {name for name, _ in places} == {"w1", "w2"}
     found = read(ASKED, [reverse(ASKED), formed])

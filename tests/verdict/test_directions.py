@@ -4,9 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from flint import arb
 
-from gradcheck.opinions.opinion import Direction, Opinion, estimate
+from gradcheck.opinions.opinion import Directions, Opinion, estimate
 from gradcheck.opinions.reverse import once
 from gradcheck.testing import GradientError, assert_gradient, check
 from gradcheck.verdict.consult import consult
@@ -103,7 +102,7 @@ def test_a_large_black_box_locates_a_wrong_claim():
 def test_the_stated_power_pays_for_the_bars_of_the_gradient_and_of_its_product():
     """By hand: the slope along u strays by |u| times each entry's bar, and by rounding of g · u."""
     ones = np.ones(100)
-    along = Opinion("differences", directions=(Direction({"x": ones}, arb(0)),))
+    along = Opinion("differences", directions=Directions({"x": ones[None]}, estimate(np.zeros(1))))
 
     def seen(value, error):
         mine = Opinion("reverse", gradients={"x": estimate(value * ones, error * ones)})

@@ -8,24 +8,23 @@ from flint import arb
 
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats import lines
-from gradcheck.opinions.floats.lines import Along
-from gradcheck.opinions.floats.quick import glance, look_along, opinion_along, widest_bar
+from gradcheck.opinions.floats.quick import glance, look_along, opinion_along
 from gradcheck.opinions.floats.scan import Scanned, scan
-from gradcheck.opinions.opinion import Case, Direction, Estimate, NotScalar, Opinion, Slope
-from gradcheck.values import Array
+from gradcheck.opinions.opinion import Case, Directions, Estimate, NotScalar, Opinion, Slope
+from gradcheck.values import Array, Params
 
 
 def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opinion:
     """Slopes of floats along every entry, or along so many random directions where many are."""
+    method = f"scanned floats ({because})"
     try:
-        value = np.array(lines.value_of(case, case.floats()), dtype=np.float64)
-        method = f"scanned floats ({because})"
-        if case.size() > limits.ENTRIES:
-            chosen = [lines.unflatten(case, row) for row in lines.draw_directions(case, count)]
-            found = tuple(slope_along(case, each) for each in chosen)
-            known = opinion.estimate_value(case, value, 0.0)
-            return Opinion("differences", known, directions=found, method=method)
-        gradients, slopes, noise = _each(case)
+        with np.errstate(all="ignore"):
+            value = np.array(case.function("float", case.floats()), dtype=np.float64)
+            if case.size() > limits.ENTRIES:
+                found = scan_along(case, lines.draw_directions(case, count))
+                known = opinion.estimate_value(case, value, 0.0)
+                return Opinion("differences", known, directions=found, method=method)
+            gradients, slopes, noise = _each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
@@ -34,29 +33,27 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
-def slopes_along(case: Case, chosen: Array) -> Opinion | None:
+def slopes_along(case: Case, along: Params) -> Opinion | None:
     """The opinion along directions, from a quick look or else from scans.
 
     None where one of them has no slope, or none that is known well beside the steepest.
     """
-    seen = look_along([case], chosen, [None])[0]
+    seen = look_along([case], along, [None])[0]
     if seen is not None:
         return seen
     try:
-        value = np.array(lines.value_of(case, case.floats()), dtype=np.float64)
-        found = [
-            scan(lines.on_line(case, lines.unflatten(case, row)), 0.0, scale=1.0) for row in chosen
-        ]
+        with np.errstate(all="ignore"):
+            value = np.array(case.function("float", case.floats()), dtype=np.float64)
+            found = scan_along(case, along)
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return None
-    if any(each.kind != "smooth" for each in found) or widest_bar(found) > limits.SETTLED:
-        return None
-    return opinion_along(case, value, chosen, found)
+    settled = found.slopes.widest < limits.SETTLED * found.slopes.largest
+    return opinion_along(case, value, found) if settled and not found.kinds else None
 
 
-def slope_along(case: Case, u: Along) -> Direction:
-    slope, kind = _ball(scan(lines.on_line(case, u), 0.0, scale=1.0))
-    return Direction(u, slope, kind)
+def scan_along(case: Case, along: Params) -> Directions:
+    ask = lambda row: _ball(scan(lines.on_line(case, row), 0.0, scale=1.0))
+    return Directions.look(along, ask)
 
 
 def _each(

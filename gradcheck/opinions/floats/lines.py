@@ -1,44 +1,44 @@
 """Lines through a point of a program in plain floats: along a direction, along one entry."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable
 
 import numpy as np
 
 from gradcheck.opinions.limits import WIDTH
-from gradcheck.opinions.opinion import Case, contract, unit
+from gradcheck.opinions.opinion import Case, Draws, contract, unit
 from gradcheck.values import Array, Numbers, Params
 
-Along = Mapping[str, Array]
 Function = Callable[[float], float]
 
 
-def value_of(case: Case, inputs: Mapping[str, Array]) -> Numbers:
-    with np.errstate(all="ignore"):
-        return case.function("float", inputs)
-
-
-def move_along(case: Case, along: Along) -> Callable[[float], Numbers]:
+def move_along(case: Case, along: Params) -> Callable[[float], Numbers]:
     """The value as a function of a step along a direction.
 
     The moved inputs lie in the same memory at every step, or large ones would cost time.
     """
-    still = case.floats()
-    moved = {name: np.empty(u.shape) for name, u in along.items()}
-    inputs = {**still, **moved}
+    inputs = case.floats()
+    lines = [(u, inputs[name], np.empty(u.shape)) for name, u in along.items()]
+    inputs |= {name: moved for name, (_, _, moved) in zip(along, lines, strict=True)}
 
     def at(step: float) -> Numbers:
-        for name, u in along.items():
-            np.multiply(u, step, out=moved[name], dtype=np.float64)
-            np.add(moved[name], still[name], out=moved[name])
-        return value_of(case, inputs)
+        for u, still, moved in lines:
+            np.multiply(u, step, out=moved)
+            np.add(moved, still, out=moved)
+        return case.function("float", inputs)
 
     return at
 
 
-def on_line(case: Case, along: Along, origin: float = 0.0) -> Function:
+def on_line(case: Case, along: Params, origin: float = 0.0) -> Function:
     """The contracted value as a function of a step along a direction, counted from `origin`."""
     value = move_along(case, along)
-    return lambda at: sum_up(value(at - origin), case.cotangent)
+
+    def at(step: float) -> float:
+        with np.errstate(all="ignore"):
+            return sum_up(value(step - origin), case.cotangent)
+
+    return at
 
 
 def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
@@ -53,37 +53,22 @@ def sum_up(value: Numbers, cotangent: Array | None) -> float:
     return float(np.asarray(contract(value, cotangent)).item())
 
 
-def draw_directions(case: Case, count: int) -> Array:
-    """Signed random directions through all wrt inputs, one a row: even draws of each one's size.
+def draw_directions(case: Case, count: int) -> dict[str, Array]:
+    """Signed random directions through all wrt inputs: even draws of each one's size.
 
-    In a row the inputs lie one behind the other (see `unflatten`).
+    So many of each input's shape, one behind the other.
     """
-    sizes = {name: size_of(case.inputs[name]) for name in case.wrt}
-    rng = np.random.default_rng(case.seed + 1)
-    drawn: Array = rng.random((count, case.size())) - 0.5
-    start = 0
+    rows, start = Draws(case.seed + 1).even((count, case.size())), 0
+    found = {}
     for name in case.wrt:
-        stop = start + np.size(case.inputs[name])
-        drawn[:, start:stop] *= WIDTH * sizes[name]
-        start = stop
-    return drawn
-
-
-def unflatten(case: Case, row: Array) -> dict[str, Array]:
-    """A direction as arrays of the wrt inputs' shapes, in the same memory."""
-    found, start = {}, 0
-    for name in case.wrt:
-        stop = start + np.size(case.inputs[name])
-        found[name] = row[start:stop].reshape(np.shape(case.inputs[name]))
-        start = stop
+        values = np.asarray(case.inputs[name])
+        stop = start + values.size
+        drawn = rows[:, start:stop] * (WIDTH * size_of(values))
+        found[name], start = drawn.reshape(count, *values.shape), stop
     return found
-
-
-def flatten(case: Case, arrays: Params) -> Array:
-    return np.concatenate([np.asarray(arrays[name], np.float64).reshape(-1) for name in case.wrt])
 
 
 def size_of(values: Array) -> float:
     """The root mean square of an array's entries; 1 where they are all zero."""
     row = np.asarray(values, dtype=np.float64).reshape(-1)
-    return float(np.sqrt((row @ row) / max(len(row), 1))) or 1.0
+    return math.sqrt((row @ row) / max(len(row), 1)) or 1.0

@@ -10,18 +10,16 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from flint import arb
 
-from gradcheck.opinions.floats.lines import flatten, sum_up, unflatten, value_of
+from gradcheck.opinions.floats.lines import Function, move_along, sum_up
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned
 from gradcheck.opinions.limits import ENOUGH, EPSILON, LENGTHS, LOOKED, LOUDER, QUIET, TINY
-from gradcheck.opinions.opinion import Case, Direction, Opinion, estimate_value
-from gradcheck.values import Array, Routine
+from gradcheck.opinions.opinion import Case, Directions, Estimate, Opinion, estimate_value, rows_of
+from gradcheck.values import Array, Numbers, Params, Routine
 
 FINE, NEAR, FAR = LOOKED[:3].tolist()
 TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
-Expected = Sequence[tuple[float, float]]  # a slope and its bar, direction by direction
 
 
 def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None) -> Scanned | None:
@@ -83,88 +81,78 @@ def _rounding(*values: float) -> float:
 
 def look_along(
     cases: Sequence[Case],
-    chosen: Array,
-    expected: Sequence[Expected | None],
+    along: Params,
+    expected: Sequence[Estimate | None],
     value: Array | None = None,
 ) -> list[Opinion | None]:
     """The differences' opinion on some cases that differ in their cotangent alone.
 
-    The slopes along the `chosen` directions, where those `expected` are met or a glance at each is
-    sure; None where not. One run of the function serves every cotangent; `value` is the one at the
+    The slopes along some directions, where those `expected` are met or a glance at each is sure;
+    None where not. One run of the function serves every cotangent; `value` is the one at the
     point, where it is known.
     """
     case = cases[0]
     try:
         with np.errstate(all="ignore"):
             if value is None:
-                value = np.array(value_of(case, case.floats()), dtype=np.float64)
-            sampled = _sample(cases, chosen)
+                value = np.array(case.function("float", case.floats()), dtype=np.float64)
+            lines = _sample(cases, along)
             found = [
-                _slopes(partial(sampled, k), len(chosen), slopes, sum_up(value, each.cotangent))
+                _slopes([partial(f, k) for f in lines], slopes, sum_up(value, each.cotangent))
                 for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
             ]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
         return [None] * len(cases)
     return [
-        None if slopes is None else opinion_along(each, value, chosen, slopes)
+        None if slopes is None else opinion_along(each, value, Directions(along, slopes))
         for each, slopes in zip(cases, found, strict=True)
     ]
 
 
-def opinion_along(case: Case, value: Array, chosen: Array, slopes: Sequence[Scanned]) -> Opinion:
-    pairs = zip(chosen, slopes, strict=True)
-    found = tuple(Direction(unflatten(case, row), arb(s.value, s.error)) for row, s in pairs)
-    method = f"floats along {len(chosen)} directions"
-    return Opinion("differences", estimate_value(case, value, 0.0), directions=found, method=method)
+def opinion_along(case: Case, value: Array, found: Directions) -> Opinion:
+    known, method = estimate_value(case, value, 0.0), f"floats along {len(found)} directions"
+    return Opinion("differences", known, directions=found, method=method)
 
 
-def _sample(cases: Sequence[Case], chosen: Array) -> Callable[[int, int, float], float]:
-    """The k-th contracted value at a step along a direction by its number; run once for all."""
-    case = cases[0]
-    still = flatten(case, case.inputs)
-    moved = np.empty_like(still)
-    inputs = {name: np.array(v, float) for name, v in case.inputs.items()} | unflatten(case, moved)
-    seen: dict[tuple[int, float], list[float]] = {}
+def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float], float]]:
+    """Along each direction the k-th contracted value at a step, which is run once for all."""
 
-    def at(k: int, number: int, step: float) -> float:
-        values = seen.get((number, step))
-        if values is None:
-            np.multiply(chosen[number], step, out=moved, dtype=np.float64)
-            np.add(still, moved, out=moved)
-            out = case.function("float", inputs)
-            values = seen[number, step] = [sum_up(out, each.cotangent) for each in cases]
-        return values[k]
+    def on(value: Callable[[float], Numbers]) -> Callable[[int, float], float]:
+        seen: dict[float, list[float]] = {}
 
-    return at
+        def at(k: int, step: float) -> float:
+            values = seen.get(step)
+            if values is None:
+                out = value(step)
+                values = seen[step] = [sum_up(out, each.cotangent) for each in cases]
+            return values[k]
+
+        return at
+
+    return [on(move_along(cases[0], row)) for row in rows_of(along)]
 
 
-def _slopes(
-    f: Callable[[int, float], float], count: int, expected: Expected | None, here: float
-) -> list[Scanned] | None:
-    """The slopes for one cotangent at the first length at which all are known."""
-    enough = ENOUGH * max((abs(slope) for slope, _ in expected or ()), default=math.inf)
+def _slopes(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
+    """The slopes for one cotangent at the first length at which all are known.
+
+    Beside the steepest: along some random direction a slope may be small by chance, and says no
+    less there.
+    """
+    due = [None] * len(lines) if expected is None else expected.pairs()
+    enough = math.inf if expected is None else ENOUGH * expected.largest
     for length in LENGTHS:
-        found: list[Scanned] = []
-        for number in range(count):
-            g = partial(f, number)
+        found: list[tuple[float, float]] = []
+        for f, slope in zip(lines, due, strict=True):
             seen = (
-                confirm_slope(g, here, length, expected[number], enough)
-                if expected
-                else glance(g, 0.0, length, here)
+                confirm_slope(f, here, length, slope, enough)
+                if slope
+                else glance(f, 0.0, length, here)
             )
             if seen is None:
                 break
-            found.append(seen)
+            found.append((seen.value, seen.error))
         else:
-            if widest_bar(found) <= ENOUGH:
-                return found
+            slopes = Estimate(*np.array(found).T)
+            if slopes.widest < ENOUGH * slopes.largest:
+                return slopes
     return None
-
-
-def widest_bar(seen: Sequence[Scanned]) -> float:
-    """The widest bar beside the steepest slope.
-
-    Along some random direction a slope may be small by chance, and says no less there.
-    """
-    steepest, wide = max(abs(each.value) for each in seen), max(each.error for each in seen)
-    return wide / steepest if steepest else math.inf

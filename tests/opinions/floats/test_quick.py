@@ -13,8 +13,9 @@ from mpmath import mpf
 from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import glance, look_along
 from gradcheck.opinions.limits import SPARED
+from gradcheck.opinions.opinion import Estimate, multiply_along
 from gradcheck.testing.fast import fast_verdicts
-from gradcheck.verdict.directions import least_seen, slopes_of
+from gradcheck.verdict.directions import least_seen
 from tests.support import scanned
 from tests.support.cases import case
 from tests.support.scanned import SMOOTH, Case, covered, named, true_slope
@@ -61,17 +62,21 @@ SLOPES = W * np.cos(W * X)
 def asked(question, gradient, seed=0):
     """What the function says where this gradient is expected to be right."""
     question = replace(question, seed=seed)
-    chosen = draw_directions(question, SPARED)
-    return look_along([question], chosen, [slopes_of(gradient, 0 * gradient, chosen)])[0]
+    along = draw_directions(question, SPARED)
+    return look_along([question], along, [multiply_along(along, claimed(gradient))])[0]
+
+
+def claimed(gradient):
+    return {"x": Estimate(gradient, 0 * gradient)}
 
 
 def test_right_slopes_are_confirmed_by_balls_that_hold_them():
     """The slopes along three directions, by calculus; no two directions are alike."""
     for seed in range(50):
         seen = asked(SINES, SLOPES, seed)
-        along = [direction.along["x"] for direction in seen.directions]
-        for direction, u in zip(seen.directions, along, strict=True):
-            assert direction.slope.contains(float(np.vdot(SLOPES, u)))
+        along = seen.directions.along["x"]
+        for ball, u in zip(seen.directions.slopes.balls, along, strict=True):
+            assert ball.contains(float(np.vdot(SLOPES, u)))
             assert np.sqrt(np.mean(u**2)) == pytest.approx(np.sqrt(np.mean(X**2)), rel=0.1)
         assert np.max(np.abs(np.corrcoef(along) - np.eye(SPARED))) < 0.15
 
@@ -85,12 +90,9 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted = SLOPES.copy()
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
-        chosen = draw_directions(replace(SINES, seed=seed), SPARED)
-        due = slopes_of(planted, 0 * planted, chosen)
-        missed += seen is not None and all(
-            abs(float(direction.slope.mid()) - slope) <= float(direction.slope.rad()) + bar
-            for direction, (slope, bar) in zip(seen.directions, due, strict=True)
-        )
+        if seen is not None:
+            due, found = seen.directions.multiply(claimed(planted)), seen.directions.slopes
+            missed += np.all(np.abs(found.value - due.value) <= found.error + due.error)
     assert missed == 0
 
 
