@@ -26,12 +26,9 @@ def test_slopes_of_sampled_entries_are_exact():
     """Eight of both inputs, none twice, with bars of thirty digits; it is said by how many."""
     formed, gradients, places = symbolic(ASKED, write=False), by_hand(), set()
     assert not formed.gradients
-    for row, ball in zip(
-        rows_of(formed.directions.along), formed.directions.slopes.balls, strict=True
-    ):
-        ((name, index),) = [
-            (n, at) for n, u in row.items() for at in zip(*np.nonzero(u), strict=True)
-        ]
+    found = formed.directions
+    for row, ball in zip(rows_of(found.along), found.slopes.balls, strict=True):
+        ((name, index),) = [(n, at) for n, u in row.items() for at in map(tuple, np.argwhere(u))]
         places.add((name, index))
         assert float(ball.rad()) < 1e-25
         assert float(ball.mid()) == pytest.approx(gradients[name][index], abs=1e-12)

@@ -13,7 +13,7 @@ from mpmath import mpf
 from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import glance, look_along
 from gradcheck.opinions.limits import SPARED
-from gradcheck.opinions.opinion import Estimate, multiply_along
+from gradcheck.opinions.opinion import estimate, multiply_along
 from gradcheck.testing.fast import fast_verdicts
 from gradcheck.verdict.directions import least_seen
 from tests.support import scanned
@@ -63,11 +63,7 @@ def asked(question, gradient, seed=0):
     """What the function says where this gradient is expected to be right."""
     question = replace(question, seed=seed)
     along = draw_directions(question, SPARED)
-    return look_along([question], along, [multiply_along(along, claimed(gradient))])[0]
-
-
-def claimed(gradient):
-    return {"x": Estimate(gradient, 0 * gradient)}
+    return look_along([question], along, [multiply_along(along, {"x": estimate(gradient)})])[0]
 
 
 def test_right_slopes_are_confirmed_by_balls_that_hold_them():
@@ -91,7 +87,7 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
         if seen is not None:
-            due, found = seen.directions.multiply(claimed(planted)), seen.directions.slopes
+            due, found = seen.directions.multiply({"x": estimate(planted)}), seen.directions.slopes
             missed += np.all(np.abs(found.value - due.value) <= found.error + due.error)
     assert missed == 0
 
