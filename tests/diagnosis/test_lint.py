@@ -27,31 +27,31 @@ def test_batch_of_five_hides_only_the_axis_of_length_one():
     assert [program[f.span[0] : f.span[1]] for f in hidden if f.span] == ["k @ W3 + b3"]
 
 
-def test_symmetric_matrix_hides_its_transposition():
-    inputs = {"A": [[1, 2], [2, 5]], "x": [[1, 2], [3, 4]], "v": [[1, 0.3], [2, 0.7]]}
-    findings = blind([case("sum(A @ x * v)", inputs, ["x"])])
-    assert of(findings, "invisible")["transposed"] == "use a matrix A that is not symmetric"
+HIDING = {
+    "a symmetric matrix its transposition": (
+        case("sum(A @ x * v)", {"A": [[1, 2], [2, 5]], "x": [[1, 2], [3, 4]],
+                                "v": [[1, 0.3], [2, 0.7]]}, ["x"]),
+        "transposed", "use a matrix A that is not symmetric"),
+    "a cotangent of ones what ignores it": (
+        case("x**3", {"x": [1, 2, 3]}, ["x"], np.ones(3)), "seed-not-one", "cotangent"),
+    "positive arguments the mask": (
+        case("sum(relu(x)**2*v)", {"x": [1, 2, 3], "v": [1, -2, 0.4]}, ["x"]),
+        "chain-factor-dropped", "negative"),
+    "a factor of one its loss": (
+        case("sin(1*x)", {"x": 0.7}), "constant-factor-lost", "other than 1"),
+    "a special value the power rule": (
+        case("x**2", {"x": 2.0}), "not-differentiated", "other values"),
+}  # fmt: skip
 
 
-def test_cotangent_of_ones_hides_what_ignores_it():
-    findings = blind([case("x**3", {"x": [1, 2, 3]}, ["x"], np.ones(3))])
-    assert "cotangent" in of(findings, "invisible")["seed-not-one"]
+@pytest.mark.parametrize("name", HIDING)
+def test_what_hides_is_told_with_its_cure(name):
+    asked, mistake, cure = HIDING[name]
+    assert cure in of(blind([asked]), "invisible")[mistake]
 
 
-def test_positive_arguments_hide_the_mask():
-    findings = blind([case("sum(relu(x)**2*v)", {"x": [1, 2, 3], "v": [1, -2, 0.4]}, ["x"])])
-    assert "negative" in of(findings, "invisible")["chain-factor-dropped"]
-
-
-def test_factor_of_one_hides_its_loss():
-    findings = blind([case("sin(1*x)", {"x": 0.7})])
-    assert "other than 1" in of(findings, "invisible")["constant-factor-lost"]
-
-
-def test_special_value_is_told_from_an_identity():
+def test_an_identity_is_no_special_value():
     """At x = 2 the square is its own derivative; elsewhere it is not. e^x is so everywhere."""
-    findings = blind([case("x**2", {"x": 2.0})])
-    assert "other values" in of(findings, "invisible")["not-differentiated"]
     assert "not-differentiated" not in of(blind([case("exp(x)", {"x": 2.0})]), "invisible")
 
 
