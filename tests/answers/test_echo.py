@@ -168,15 +168,11 @@ def survives(seed, rounds):
     return outcomes
 
 
-def test_no_text_raises_anything_but_a_text_error():
-    outcomes = survives(seed=20, rounds=5_000)
-    assert min(outcomes.values()) > 300
-
-
-@pytest.mark.sweep
-def test_no_text_raises_anything_but_a_text_error_at_length():
-    rounds = 500 * at_most(200)
-    assert sum(survives(seed=21, rounds=rounds).values()) == rounds
+@pytest.mark.parametrize(
+    ("seed", "rounds"), [(20, 3_000), pytest.param(21, 500 * at_most(200), marks=pytest.mark.sweep)]
+)
+def test_no_text_raises_anything_but_a_text_error(seed, rounds):
+    assert min(survives(seed, rounds).values()) > 0.06 * rounds
 
 
 def hostile(rng):

@@ -45,6 +45,7 @@ def test_of_several_writes_to_one_entry_the_last_has_the_gradient():
     x = tensor([1.0, 2.0, 3.0], requires_grad=True)
     y = gradcheck.zeros(3)
     y[[0, 0, 1]] = x
+    assert y.tolist() == [2.0, 3.0, 0.0]
     (y * tensor([10.0, 20.0, 30.0])).sum().backward()
     np.testing.assert_array_equal(x.grad, [0, 10, 20])
 

@@ -225,15 +225,6 @@ def test_norm_of_a_matrix_at_zero(order):
     np.testing.assert_array_equal(g.numpy(), np.zeros((2, 2)))
 
 
-def test_of_two_writes_to_one_entry_the_last_has_the_gradient():
-    """PyTorch gives both the gradient of what stayed of one; differences are with us."""
-    v = tensor([3.0, 5.0], requires_grad=True)
-    x = tensor([0.0, 0.0])
-    x[[0, 0]] = v
-    np.testing.assert_array_equal(x.detach().numpy(), [5.0, 0.0])
-    np.testing.assert_array_equal(grad((x * x).sum(), v)[0].numpy(), [0.0, 10.0])
-
-
 def test_heaviside_has_no_derivative():
     """Like PyTorch, the value is given and the derivative refused."""
     x = tensor([-1.0, 0.0, 2.0], requires_grad=True)

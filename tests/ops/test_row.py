@@ -47,19 +47,15 @@ def ops_of(text, names):
     return found
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_op_itself(name):
-    """The op called by its name puts itself on the tape."""
-    text, values = program(name)
-    assert name in ops_of(text, values)
+NUMPYS = [f for f in BY_FUNCTION if f.__name__ in dir(np) + dir(np.linalg)]
 
 
 @pytest.mark.parametrize(
     ("function", "name"),
-    [(f, row.name) for f, row in BY_FUNCTION.items() if f.__name__ in dir(np) + dir(np.linalg)],
+    [*((row, name) for name, row in TABLE.items()), *((f, BY_FUNCTION[f].name) for f in NUMPYS)],
 )
-def test_numpy_name(function, name):
-    """NumPy's own function, called on tensors, reaches the row."""
+def test_the_op_and_numpys_own_function_reach_the_row(function, name):
+    """Called on tensors either puts the row on the tape."""
     text, values = program(name)
     assert name in ops_of(text, {**values, name: function})
 
@@ -152,6 +148,9 @@ def test_spellings():
         (lambda x: np.einsum(x, x, x), "subscripts as a text"),
         (lambda x: TABLE["mse_loss"](x, x, reduction="max"), "'mean', 'sum' or 'none'"),
         (lambda x: np.max(x, where=[True, False], initial=0), "does not take `where=`"),
+        (lambda x: np.reshape(x, (-1,), order="F"), "rows only"),
+        (lambda x: np.cross(x, [1.0, 2.0]), "3 entries"),
+        (lambda x: np.cross(x, [1.0, 2.0, 3.0]), "3 entries"),
     ],
 )
 def test_refusals_say_what_to_write(call, says):

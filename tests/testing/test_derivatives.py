@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from gradcheck.testing import (
-    GradientError,
-    assert_hessian,
-    assert_jvp,
-    assert_vjp,
-    check_table,
-)
+from gradcheck.testing import GradientError, assert_hessian, assert_jvp, assert_vjp, check_table
 from gradcheck.testing.strategies import arguments
 
 X = np.array([0.3, -1.2, 0.7])

@@ -3,6 +3,7 @@
 The right pass in both kinds of float, and slips do not.
 """
 
+import itertools
 import zlib
 
 import numpy as np
@@ -43,7 +44,6 @@ def floats_alone(function):
 LAYER_SCALES = (1.0, 1e3, 1e-6)
 KINDS = (np.float64, np.float32)
 SLIPS = {title: rest for title, *rest in slips.cases()}
-SAMPLE = list(SLIPS)[::12]
 
 
 def repeated(x, scale):
@@ -76,33 +76,37 @@ def judged_as_a_layer(name, seed, scale, kind):
         assert assert_vjp(forward, backward, *args, seed=seed)
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_a_right_layer_passes(name):
-    """Each once, at a seed, scale and kind of float of its own."""
+def turn(name, *settings):
+    """A seed and a setting of each kind, which take turns."""
     chosen = zlib.crc32(name.encode())
-    judged_as_a_layer(
-        name, chosen % SEEDS, LAYER_SCALES[chosen % len(LAYER_SCALES)], KINDS[chosen % len(KINDS)]
-    )
+    return [chosen % SEEDS], *(each[chosen % len(each)] for each in settings)
 
 
-def test_a_slope_too_large_for_float64_is_no_fault_of_an_op():
-    """1/p of a probability of 2e-311 is infinite, and reverse mode has no number there."""
-    judged_as_a_layer("cross-entropy", 57, 1e3, np.float64)
+SWEEP = pytest.mark.sweep
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.parametrize("scale", LAYER_SCALES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_right_layer_passes_at_every_seed(name, scale, kind):
-    """Each at sixty seeds."""
-    for seed in range(SEEDS):
+@pytest.mark.parametrize(
+    ("name", "seeds", "scale", "kind"),
+    [
+        *((name, *turn(name, LAYER_SCALES, KINDS)) for name in LAYERS),
+        # 1/p of a probability of 2e-311 is infinite, and reverse mode has no number there
+        ("cross-entropy", [57], 1e3, np.float64),
+        *(
+            pytest.param(*each[:1], range(SEEDS), *each[1:], marks=SWEEP)
+            for each in itertools.product(LAYERS, LAYER_SCALES, KINDS)
+        ),
+    ],
+)
+def test_a_right_layer_passes(name, seeds, scale, kind):
+    """Each once, at a seed, scale and kind of float of its own; in the sweep at sixty seeds."""
+    for seed in seeds:
         judged_as_a_layer(name, seed, scale, kind)
 
 
-@pytest.mark.parametrize("title", SAMPLE)
+@pytest.mark.parametrize("title", SLIPS)
+@pytest.mark.sampled(12)
 def test_a_slip_is_caught_and_named(title):
-    """A twelfth of them; by a name that was written down before, where there is one."""
+    """By a name that was written down before, where there is one."""
     *pair, args, names = SLIPS[title]
     with pytest.raises((GradientError, TypeError)) as caught, np.errstate(all="ignore"):
         assert_vjp(*pair, *args)
@@ -111,13 +115,6 @@ def test_a_slip_is_caught_and_named(title):
     assert max(map(len, rest), default=0) <= 60
     assert line.startswith(("d/d", "backward", "2 gradients came for 3"))
     assert names in line or any(name in line.split(" ") for name in names.split())
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("title", [title for title in SLIPS if title not in SAMPLE])
-def test_the_other_slips_are_caught_and_named(title):
-    """All of them."""
-    test_a_slip_is_caught_and_named(title)
 
 
 # -- extremes --------------------------------------------------------------------------------------
@@ -156,23 +153,20 @@ def judged(name, scale, seed):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale"), [(name, SCALES[k % len(SCALES)]) for k, name in enumerate(EXTREMES)]
+    ("name", "scale", "seeds"),
+    [
+        *(
+            (name, SCALES[k % 3], turn(f"{name} {SCALES[k % 3]}")[0])
+            for k, name in enumerate(EXTREMES)
+        ),
+        # `3 * 0.044715` in GELU's slope, where in float64 1 + tanh is 0 and balls have to decide
+        ("gelu", 30, [8]),
+        *(pytest.param(*case, range(SEEDS), marks=SWEEP) for case in CASES),
+    ],
 )
-def test_extremes(name, scale):
-    """Each once, at a seed of its own; the scales take turns."""
-    judged(name, scale, zlib.crc32(f"{name} {scale}".encode()) % SEEDS)
-
-
-def test_a_constant_that_the_text_rounds_is_no_fault():
-    """`3 * 0.044715` in GELU's slope, where in float64 1 + tanh is 0 and balls have to decide."""
-    judged("gelu", 30, 8)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(("name", "scale"), CASES)
-def test_extremes_at_every_seed(name, scale):
-    """Each at sixty seeds."""
-    for seed in range(SEEDS):
+def test_extremes(name, scale, seeds):
+    """Each once, at a seed of its own, the scales taking turns; in the sweep at sixty seeds."""
+    for seed in seeds:
         judged(name, scale, seed)
 
 
@@ -195,18 +189,16 @@ def judged_as_a_black_box(name, scale, seed):
         assert passes_or_is_open(floats_alone(forward), floats_alone(backward), args, seed)
 
 
-@pytest.mark.parametrize("name", EXTREMES)
-@pytest.mark.sampled(4)
-def test_extremes_as_black_boxes(name):
-    """Each where it is hardest, at a seed of its own."""
-    judged_as_a_black_box(name, 30, zlib.crc32(name.encode()) % 10)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(("name", "scale"), CASES)
-def test_extremes_as_black_boxes_at_ten_seeds(name, scale):
-    """Each at ten seeds."""
-    for seed in range(10):
+@pytest.mark.parametrize(
+    ("name", "scale", "seeds"),
+    [
+        *((name, 30, [zlib.crc32(name.encode()) % 10]) for name in list(EXTREMES)[3::4]),
+        *(pytest.param(*case, range(10), marks=SWEEP) for case in CASES),
+    ],
+)
+def test_extremes_as_black_boxes(name, scale, seeds):
+    """Each fourth where it is hardest, at a seed of its own; in the sweep all at ten seeds."""
+    for seed in seeds:
         judged_as_a_black_box(name, scale, seed)
 
 
