@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from gradcheck.texts.forms import value_of
 from gradcheck.texts.notation import TEX as IN_TEX
-from gradcheck.texts.notation import Notation, latex, sizes_in
+from gradcheck.texts.notation import Notation, latex, parse_formula, rank, sizes_in
 
 AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | dict.fromkeys(
     ["x", "y", "w", "r", "v", "b1"], 1
@@ -39,3 +41,33 @@ def test_sizes_are_found():
     """Each once, in order."""
     texts = ["X.T @ R / X.shape[0]", "x / P.size + R / X.shape[0]"]
     assert sizes_in(texts) == ["X.shape[0]", "P.size"]
+
+
+# -- trees of NumPy's text: their axes, against what NumPy makes of them ---------------------------
+
+
+NAMES = {"A": np.eye(3) + 1, "B": np.ones((3, 3)), "x": np.arange(3.0), "t": np.float64(2)}
+LETTERS = {name: value.ndim for name, value in NAMES.items()}
+TEXTS = Path(__file__).with_name("trees.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_axes_of_a_formula_are_those_that_numpy_makes(text):
+    """Each text is run."""
+    found = value_of(text, NAMES)
+    assert found is not None
+    assert rank(parse_formula(text), LETTERS) == found.ndim
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("A[[0, 2]] @ B", "A[[0, 2]] B"),
+        ("eye(A.shape[0])[[0, 2]].T @ A[1:]", "eye(A.shape[0])[[0, 2]]ᵀ A[1:]"),
+        ("A[0] @ B", "Bᵀ A[0]"),
+        ("diag(A) @ B", "Bᵀ diag(A)"),
+    ],
+)
+def test_only_a_vector_is_turned(text, signs):
+    """What an index picks may be a matrix still."""
+    assert Notation(LETTERS).write(text) == signs

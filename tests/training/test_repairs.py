@@ -82,8 +82,9 @@ SAID = [
 
 
 @pytest.mark.parametrize(("program", "words"), SAID)
-def test_what_is_missing_is_said(program, words):
+def test_what_is_missing_is_said(monkeypatch, program, words):
     """What the ledger shows, and what cannot be read; what was done as often as is due is not."""
+    monkeypatch.setattr("gradcheck.training.judging.REWRITINGS", 0)  # not what is asked
     found = judged(DESCENT, program)
     assert found.verdict == "wrong"
     said = (*found.remarks, *(found.diagnosis.remarks if found.diagnosis else ()))
@@ -100,3 +101,101 @@ def test_the_reference_is_never_shown(tmp_path, options):
     }
     answers |= {"none": "x = 1", "copied": copying(), "bad": "import os", "on": "while 1:\n  1"}
     assert "hidden" not in batch(tmp_path, DESCENT, answers, *options).output
+
+
+# -- programs that are right but for one small change of their text: its name, its line, its cure
+
+
+LOOP = """for k in range(4):
+    loss = ((X @ w + b - y)**2).mean()
+    loss.backward()
+    record(loss=loss)
+    with no_grad():
+        w -= 0.1 * w.grad
+        b -= 0.1 * b.grad
+    w.grad = None
+    b.grad = None
+"""
+HAND = """H = tanh(X @ W1)
+D = 2 * (H @ W2 - Y) / 3
+dW2 = H.T @ D
+dZ = (D @ W2.T) * (1 - H**2)
+dW1 = X.T @ dZ
+"""
+INPUTS = "X: {value: [[1.0, 2.0], [0.5, -1.0], [2.0, 0.3]], requires_grad: false}"
+
+
+REGRESSION = asking(
+    LOOP,
+    "recorded.loss",
+    f"{{{INPUTS}, y: {{value: [1.0, 2.0, -1.0], requires_grad: false}}, w: [0.2, -0.1], b: 0.3}}",
+)
+GRADIENT = asking(
+    "loss = ((tanh(X @ W1) @ W2 - Y)**2).mean()\nloss.backward()\ndW1 = W1.grad\ndW2 = W2.grad",
+    "[dW1, dW2]",
+    f"{{{INPUTS}, Y: {{value: [[1.0], [2.0], [-1.0]], requires_grad: false}}, "
+    "W1: [[0.2, -0.1, 0.4], [0.3, 0.6, -0.5]], W2: [[0.7], [-0.2], [0.5]]}",
+)
+
+TOTAL = "    total = total + loss\n    total.backward(retain_graph=True)\n"
+LATER = "    record(loss=((X @ w + b - y)**2).mean())\n"
+
+# What is said, what is said instead, the mistake, its line; of a loop, where it departs.
+LOOPS = {
+    "ascent": (LOOP.replace("-=", "+="), "step-upwards", 6, "loss 0 agrees; loss 1 is 2.05747 for"),
+    "ascent of one": (LOOP.replace("b -=", "b +="), "step-upwards", 7, "loss 0 agrees"),
+    "sum": (LOOP.replace("mean", "sum"), "sum-for-mean", 2, "loss 0 is 5.5289 for 1.84297"),
+    "half": (LOOP.replace(".mean()", ".mean() / 2"), "factor-two", 2, "loss 0 is 0.921483 for"),
+    "recorded after the step": (
+        LOOP.replace("    record(loss=loss)\n", "") + LATER, "recorded-late", 9,
+        "loss 0 is 1.68288 for 1.84297"),
+    "another rate": (LOOP.replace("0.1", "0.01"), "wrong-rate", 6, "loss 0 agrees"),
+    "one rate": (LOOP.replace("b -= 0.1", "b -= 0.01"), "wrong-rate", 7, "loss 0 agrees"),
+    "a growing total": (
+        "total = 0\n" + LOOP.replace("    loss.backward()\n", TOTAL), "growing-total", 5,
+        "loss 0 to 1 agree; loss 2 is"),
+    "turns": (LOOP.replace("4", "3"), "coefficient-slip", 1, "the shape (3,), (4,) is due"),
+}  # fmt: skip
+GRADIENTS = {
+    "a power": (HAND.replace("H**2", "H"), "power-dropped", 4),
+    "a sign": (HAND.replace("1 - H**2", "1 + H**2"), "sign-error", 4),
+    "all signs": (HAND.replace("H @ W2 - Y", "Y - H @ W2"), "sign-error", 2),
+    "two": (HAND.replace("2 * (", "("), "factor-two", 2),
+    "the rows": (HAND.replace(" / 3", ""), "sum-for-mean", 2),
+    "another matrix": (HAND.replace("dW2 = H.T", "dW2 = X.T"), "wrong-variable", 3),
+    "shapes that do not fit": (HAND.replace("W2.T", "W1.T"), "wrong-variable", 4),
+    "the wrong side": (HAND.replace("1 - H**2", "1 - (X @ W1)**2"), "wrong-variable", 4),
+    "swapped": (HAND.replace("X.T @ dZ", "dZ.T @ X"), "operands-swapped", 5),
+}
+
+
+def test_what_is_right_is_right():
+    """Both by themselves."""
+    assert judged(REGRESSION, LOOP).verdict == judged(GRADIENT, HAND).verdict == "right"
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_are_named_and_told_where_they_depart(name):
+    """The name, the line, and the first number that is another one."""
+    program, mistake, line, departs = LOOPS[name]
+    found = judged(REGRESSION, program)
+    assert (found.verdict, ids(found)) == ("wrong", [mistake])
+    assert found.answer.count("\n", 0, found.places[mistake][0]) + 1 == line
+    assert any(departs in said for said in found.remarks), found.remarks
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_by_hand_are_named_at_their_line(name):
+    """What is written out by hand, without backward."""
+    program, mistake, line = GRADIENTS[name]
+    found = judged(GRADIENT, program)
+    assert (found.verdict, ids(found)) == ("wrong", [mistake])
+    assert found.answer.count("\n", 0, found.places[mistake][0]) + 1 == line
+    assert found.diagnosis is not None
+    assert found.diagnosis.remarks[0].startswith("every number is right with `")
+
+
+def test_what_no_change_mends_is_not_named():
+    """Two slips at once."""
+    program = LOOP.replace("**2", "**4").replace("b -= 0.1", "b -= 0.3")
+    assert ids(judged(REGRESSION, program)) == []
