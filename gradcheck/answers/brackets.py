@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gradcheck.answers.formula import Formula, check_limits
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
-from gradcheck.answers.tokens import Token
+from gradcheck.answers.tokens import Token, closing_at
 from gradcheck.answers.words import Words
 from gradcheck.errors import TextError
 
@@ -33,15 +33,16 @@ class Other(NamedTuple):
 
 def rebracket(formula: Formula) -> Iterator[Other]:
     tokens, words = formula.tokens, formula.words
-    if words is None or not any(t.text in SIGNS or is_function(t, words) for t in tokens):
+    missing = dict.fromkeys(pairs_missing(tokens, words)) if words is not None else ()
+    pieces = [pair for pair in missing if not _is_one_bracket(tokens, *pair)]
+    if words is None or not pieces:
         return
-    nodes = (node for node in ast.walk(formula.tree) if isinstance(node, ast.expr))
-    pieces = {(node.col_offset, node.end_col_offset) for node in nodes}
+    known = _places(formula.tree.body)
     singles = [
         (first, last)
-        for first, last in dict.fromkeys(pairs_missing(tokens, words))
+        for first, last in pieces
         if tokens[first - 1].text not in (*DIVISION, "^")  # else: is it read as one piece anyway?
-        or (tokens[first].start, tokens[last].end) not in pieces
+        or (tokens[first].start, tokens[last].end) not in known
     ][:SINGLE]
     doubles = [(a, b) for a, b in combinations(singles, 2) if a[1] < b[0] or b[1] < a[0]][:PAIRED]
     for pairs in chain(((pair,) for pair in singles), doubles):
@@ -62,11 +63,30 @@ def rebracket(formula: Formula) -> Iterator[Other]:
         yield Other(ast.Expression(body), typed[tokens[0].start : stop])
 
 
+def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
+    ends = tokens[first].text in OPENING and tokens[last].text in CLOSING
+    return ends and closing_at(tokens[: last + 1], first) == last
+
+
+def _places(tree: ast.expr) -> set[tuple[int, int | None]]:
+    """Where each piece of a tree stands."""
+    nodes: list[ast.AST] = [tree]
+    for node in nodes:
+        for inner in vars(node).values():
+            if isinstance(inner, ast.AST):
+                nodes.append(inner)
+            elif isinstance(inner, list):
+                nodes += inner
+    return {(node.col_offset, node.end_col_offset) for node in nodes if isinstance(node, ast.expr)}
+
+
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
-    after = [*(token.text for token in tokens[1:]), ""]
+    after = [*[token.text for token in tokens[1:]], ""]
     for at, token in enumerate(tokens):
+        function = token.kind == "word" and is_function(token, words)
+        if not function and token.text not in SIGNS:
+            continue
         opened = after[at] in (*OPENING, "^")
-        function = is_function(token, words)
         if token.text in DIVISION or (not opened and (token.text in SIGNS or function)):
             yield from _after(tokens, at, words)
         if function and not opened:
@@ -89,9 +109,10 @@ def _after(tokens: Sequence[Token], sign: int, words: Words) -> Iterator[Pair]:
         inside = tokens[sign + 1 : last + 1]
         if text != "/" and _is_set_apart(text, inside):
             return
-        kinds = [token.kind if token.kind == "number" else token.text for token in inside]
-        fraction = kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
-        named = any(token.kind == "word" for token in inside) or (text == "^" and fraction)
+        named = "word" in [token.kind for token in inside]
+        if text == "^" and not named:
+            kinds = [token.kind if token.kind == "number" else token.text for token in inside]
+            named = kinds[-3:] == ["number", "/", "number"] and kinds[:-3] in ([], ["-"], ["+"])
         powered = last + 1 < len(tokens) and tokens[last + 1].text == "^"
         if named and not powered and not is_function(tokens[last], words):
             found += 1

@@ -70,6 +70,8 @@ ODD = re.compile(
     r"|(?P<other>[^\n -~])",
     re.IGNORECASE,
 )
+SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|(?i:frac|left|right)")
+"""Without any of these a text has nothing odd; looked for first, in a tenth of the time."""
 
 
 class Typed(NamedTuple):
@@ -80,7 +82,7 @@ class Typed(NamedTuple):
 
 def in_plain(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
-    if not ODD.search(typed):
+    if not SUSPECT.search(typed):
         return Typed(typed, range(len(typed) + 1), [])
     text, places, notes, at = "", list[int](), list[str](), 0
     for odd in ODD.finditer(typed):

@@ -87,9 +87,8 @@ def _write(node: ast.AST) -> tuple[str, int]:
 
 def constant(digits: str) -> ast.Constant:
     """The exact value of typed digits: whole numbers as int, decimals as Fraction."""
-    node = ast.Constant(0)
-    value: object = int(digits) if digits.isdigit() else Fraction(digits)
-    vars(node).update(value=value, digits=digits)
+    node = ast.Constant(int(digits) if digits.isdigit() else Fraction(digits))  # type: ignore[arg-type]
+    node.digits = digits  # type: ignore[attr-defined]
     return node
 
 

@@ -19,6 +19,7 @@ from gradcheck.errors import ANSWER_EXPONENT, TextError
 
 LENGTH = 2_000  # characters
 TURNS = 8  # doubts that are turned, each alone
+PLAIN = 2**53  # whole numbers below it are floats
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
 HEIGHT = 128
 PARTS = 2_000  # with all that names stand for that the text defines
@@ -147,6 +148,8 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
 def _size(node: ast.AST) -> tuple[float, float] | None:
     """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
     match node:
+        case ast.Constant(int(value)) if 0 < value < PLAIN:
+            return float(value), math.log10(value)
         case ast.Constant(value) if isinstance(value, int | Fraction):
             if not value:
                 return 0.0, 0.0

@@ -170,11 +170,10 @@ class Parser(Calls):
             return self.raised_transpose(base, sign, raised, start)
         exponent = self.factor(UNARY)
         base = self.operand(base)
-        times = number(exponent)
-        if is_square(shape) and self.typed[sign.start : sign.end] != "**" and times in TIMES:
-            times = int(times or 0)
-            if times == -1 or self.doubt(usual=times < 0):
-                return self.power_of_matrix(base, times, start)
+        if is_square(shape) and self.typed[sign.start : sign.end] != "**":
+            times = number(exponent)
+            if times in TIMES and (times == -1 or self.doubt(usual=int(times or 0) < 0)):
+                return self.power_of_matrix(base, int(times or 0), start)
         return self.combine(base, ast.Pow(), exponent, start)
 
     def power_of_matrix(self, base: ast.expr, times: int, start: int) -> ast.expr:
@@ -191,6 +190,8 @@ class Parser(Calls):
     def transpose_comes(self, shape: Shape | None) -> str | None:
         """A raised `T`, `-T`, `{T}` or `{-T}` is read and given; None where there is none."""
         token, at = self.look(), self.at
+        if "T" not in [t.text[:1] for t in self.tokens[at : at + 3]]:
+            return None
         found = self.find(RAISED_T)
         letter = self.tokens[self.at - 1 - bool(found and found[1])]
         if found and (letter.kind != "word" or shape or self.meaning(letter) is None):

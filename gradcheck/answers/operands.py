@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import methodcaller
 from typing import TypeVar
 
 from gradcheck.answers import tokens
@@ -72,7 +73,7 @@ class Reading:
     doubts: list[int] = field(default_factory=list)
     powers: list[ast.BinOp] = field(default_factory=list)
     untaken: int | None = None  # where a derivative that is not yet taken stands
-    choices: Callable[[Sequence[Token]], ast.expr | None] = lambda _: None  # the rows of cases
+    choices: "Callable[[Reading, Sequence[Token]], ast.expr | None]" = lambda *_: None  # of cases
 
 
 class Operands:
@@ -399,7 +400,7 @@ class Operands:
 
     def cases(self) -> ast.expr:
         opening, inside = self.look(), self.in_bracket(self.at)
-        found = self.reading.choices(inside)
+        found = self.reading.choices(self.reading, inside)
         if found is None:
             raise self.fault(opening, "these cases are not read", "write 1 if x > 0 else 0")
         self.at += 1 + len(inside)
@@ -553,7 +554,7 @@ SHORT, MOST = 200, 24  # characters that a note repeats; notes that anybody read
 BRACKETS = ("(", "[", "{", "|", "|(", "⟨", "‖")
 OPERANDS: dict[str, Callable[[Operands], ast.expr]] = {
     "number": Operands.number,
-    "word": lambda parser: parser.word(),
+    "word": methodcaller("word"),
     **dict.fromkeys("({", Operands.group),
     **dict.fromkeys("[⟦", Operands.list_),
     **dict.fromkeys(["|", "|("], Operands.absolute),

@@ -34,6 +34,7 @@ Tokens = Sequence[Token]
 SPOKEN = {"plus": "+", "minus": "-", "times": "*"}
 JOINED = {"over": "/", "squared": "^2", "cubed": "^3"}
 """What is a sign in a text of one formula, and a word in a sentence about formulas."""
+SIGNS = SPOKEN | JOINED
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
@@ -112,7 +113,7 @@ class Outline:
         self.reading, self.typed, self.words = reading, reading.typed, reading.words
         self.tokens = tokens
         self.steps: list[WorkingStep] = []
-        reading.choices = partial(self.choices, environment=True)
+        reading.choices = read_rows  # not a method: it would keep the reading alive, and that it
         self.read: list[Token] = []
 
     def formula(self) -> ast.expr:
@@ -132,7 +133,7 @@ class Outline:
         if not reading.single and (listed := self.bare_list()):
             return self.parse(listed)
         said = {token.text.lower() for token in self.tokens}
-        if said & (SPOKEN | JOINED).keys():
+        if not said.isdisjoint(SIGNS):
             self.tokens = list(self.spoken_signs())
         if said.isdisjoint(OUTLINED):
             return self.read_steps([("", self.trim_words(self.tokens), False)])
@@ -314,7 +315,7 @@ class Outline:
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
-        if all(t.kind != "word" or self.words.meaning(t.text) for t in tokens):
+        if None not in [self.words.meaning(t.text) for t in tokens if t.kind == "word"]:
             return tokens
         sketch = self.sketch(tokens)
         while tokens:
@@ -534,14 +535,21 @@ class Outline:
                 continue
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
-            else:
-                inside = zip(tokens, levels(tokens), strict=True) if lines else ()
+            elif lines:
+                inside = zip(tokens, levels(tokens), strict=True)
                 tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
-            line = 1 + sum(at < start for at in lines)
+            else:
+                tree = self.parse(tokens)
+            line = 1 + sum(at < start for at in lines) if lines else 1
             end = tokens[-1].end
             self.steps.append(WorkingStep(tree, start, end, line, label, fault, chained and k < 0))
         assert tree is not None
         return tree
+
+
+def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:
+    """The tree of an environment of cases."""
+    return Outline(reading, [*tokens]).choices(tokens, environment=True)
 
 
 def is_said(sketch: str) -> bool:

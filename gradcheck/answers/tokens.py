@@ -91,7 +91,8 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             while shown[0] in GREEK and len(shown) > 1 and shown[1] != "_":  # a name by itself
                 tokens.append(Token("word", shown[0], start, start + 1, spaced))
                 shown, start, spaced = shown[1:], start + 1, False
-            shown = _check_word(typed, start, shown)
+            short = shown.isalnum() and len(shown) <= NAME
+            shown = shown if short else _check_word(typed, start, shown)
         elif kind in SET:
             kind, shown = "line" if kind == "line" else "op", SET[kind]
         elif kind == "string":

@@ -14,8 +14,19 @@ import numpy as np
 from gradcheck.diagnosis.acts import Made
 from gradcheck.diagnosis.hypothesis import Diagnosis, Hypothesis, hypothesis_of, rank_hypotheses
 from gradcheck.diagnosis.preparing import Prepared, PreparedTerm
-from gradcheck.diagnosis.remarks import remarks
-from gradcheck.diagnosis.tables import NOTHING_FITS, RELATIVE, GivenAnswer, equal, flatten, ratio
+from gradcheck.diagnosis.tables import (
+    ABSOLUTE,
+    CANCELLED,
+    NOTHING_FITS,
+    RELATIVE,
+    GivenAnswer,
+    equal,
+    flatten,
+    off,
+    ratio,
+    room,
+    scale_of,
+)
 from gradcheck.mistakes import Mistake, whole_answer
 from gradcheck.mistakes.chain import sign_error
 from gradcheck.mistakes.norms import subsets
@@ -121,7 +132,11 @@ def _is_integral(
     if wanted.shape:
         return False
     pairs = zip(slopes, prepared.values, strict=False)
-    known = (equal(slope, value) for slope, value in pairs if slope is not None)
+    known = (
+        not value.shape and abs(slope - value) <= RELATIVE * abs(value)
+        for slope, value in pairs
+        if slope is not None
+    )
     if not next(known, False) or not all(known):
         return False
     # of exp the gradient is the program itself
@@ -166,8 +181,7 @@ def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> It
     for term in prepared.terms:
         share = term.shares[part][wanted.points]
         if share.any() and np.isfinite(share).all():
-            factor = ratio(wanted.excess + share, share, wanted.scale)
-            slips = _slips(wanted, term, part, share, factor)
+            slips = _slips(wanted, term, part, share)
             told = next(chain(_constants(prepared, wanted, term, share), slips), None)
             if told and told[1]:
                 yield Hypothesis(told[0], term.span, texts=told[1])
@@ -185,7 +199,7 @@ def _constants(prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, shar
                 yield row, {"c": name}
 
 
-def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array, factor: float) -> Told:
+def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array) -> Told:
     """A whole number in a whole number's place, or a simple fraction before a term.
 
     Nothing is said of the number that is due.
@@ -194,6 +208,7 @@ def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array, fac
     def fits(number: float) -> bool:
         return wanted.is_made(coefficient_slip.wrong(wanted.right, share, number))
 
+    factor = ratio(wanted.excess + share, share, wanted.scale)
     if not fits(factor):
         return
     due = term.coefficient(part)
@@ -242,10 +257,11 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
     """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
     if np.any(wanted.slack) or wanted.flat.size < FEWEST:
         return []
+    pairs = [*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)]
     x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
-    least = USUAL if wanted.is_monomial(np.array(x)) else 0.0
+    least = USUAL if pairs and wanted.is_monomial(np.array(x)) else 0.0
     found = []
-    for pair in (*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)):
+    for pair in pairs:
         # one of the two is seen often: two rare ones give whatever one likes
         both = sorted(pair, key=lambda made: (-made.mistake.common, made.mistake.id))
         often, rare = (made.mistake.common for made in both)
@@ -275,3 +291,95 @@ def _one_and_the_whole(
             own = made.mistake
             if own.family != "whole" and own.id != row.id and own.rank < VAGUE:
                 yield made, Made(row, prepared.span, made.at)
+
+
+# -- what can be said without guessing -------------------------------------------------------------
+
+LISTED = 6
+NEAR = 1e-2  # a number of two digits, rounded
+VISIBLE = 1e-6  # of the gradient: a constant that is told from rounding
+
+
+def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ()) -> tuple[str, ...]:
+    """True sentences on the difference between an answer and the gradient, `first` at first.
+
+    Of a constant that was added nothing is said twice.
+    """
+    right = wanted.right
+    if right is None:
+        said = f"the gradient has the shape {first.shape}, the answer {wanted.shape}"
+        turned = wanted.shape == first.shape[::-1]
+        return (f"{said}: is it transposed?" if turned else said,)
+    finite = bool(np.isfinite(wanted.flat).all())
+    added = any(h.mistake is constant_added for h in named)
+    found = [
+        _compare_size(wanted, right) if finite else "",
+        _compare_level(wanted) if finite and not added else "",
+        _nearness(wanted, right),
+        _entries(wanted, first) if first.ndim else "",
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def _compare_size(wanted: GivenAnswer, right: Array) -> str:
+    if right.size < 2 or not right.any():
+        return ""
+    k = ratio(wanted.flat, right, wanted.level)
+    known = f"{k:.6g}"
+    if known in ("0", "1") or (np.abs(wanted.flat - k * right) > room(k * right, 0.0)).any():
+        return ""
+    return f"the answer is {known} times the gradient"
+
+
+def _compare_level(wanted: GivenAnswer) -> str:
+    excess, scale = wanted.excess, wanted.scale
+    constant = float(excess[np.argmin(scale), 0]) if excess.size > 1 else 0.0
+    allowed = np.maximum(ABSOLUTE * abs(constant), CANCELLED * scale) + RELATIVE * abs(constant)
+    if not constant or (np.abs(excess - constant) > allowed[:, None]).any():
+        return ""
+    # so small beside the gradient that rounding might have made it
+    if scale.size > 1 and np.sum(abs(constant) > VISIBLE * scale) < 2:
+        return ""
+    return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
+
+
+def _nearness(wanted: GivenAnswer, right: Array) -> str:
+    """Whether the answer is almost right, or a formula that is right at the given point alone."""
+    each = (scale_of(wanted.excess) / wanted.level).tolist()  # nan where both are zero
+    apart = max(each, default=0.0) if wanted.level.all() else 0.0
+    if 0 < apart <= NEAR:
+        return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
+    if each[0] > NEAR:
+        return ""
+    fits = (np.abs(wanted.excess) <= room(right, wanted.scale)).all(axis=1)
+    if len(fits) > 1 and fits[0] and not fits[1:].any() and np.ptp(wanted.flat) > 0:
+        return "the answer is right at the given values alone: keep the letters"  # numbers put in
+    return ""
+
+
+def _entries(wanted: GivenAnswer, right: Array) -> str:
+    """Which entries are off, where not all of them are, and what they have in common."""
+    slack = wanted.slack.reshape(right.shape if wanted.slack.size > 1 else ())
+    here = np.asarray(off(wanted.flat[0].reshape(right.shape), right, slack))
+    places = [list(map(int, place)) for place in np.argwhere(here)]
+    if len(places) in (0, right.size):
+        return ""
+    if len(places) == 1:
+        return f"only the entry {places[0]} is off"
+    common = next((name for name, mask in _patterns(right) if np.array_equal(here, mask)), "")
+    if common:
+        return f"only the entries {common} are off"
+    listed = ", ".join(map(str, places[:LISTED]))
+    more = f" and {len(places) - LISTED} more" if len(places) > LISTED else ""
+    return f"only the entries {listed}{more} are off"
+
+
+def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
+    if right.ndim == 2:
+        at = np.indices(right.shape)
+        for axis, name in ((0, "row"), (1, "column")):
+            yield from ((f"of {name} {k}", at[axis] == k) for k in range(right.shape[axis]))
+        yield "on the diagonal", at[0] == at[1]
+        yield "off the diagonal", at[0] != at[1]
+    yield "where the gradient is positive", right > 0
+    yield "where the gradient is negative", right < 0

@@ -1,7 +1,8 @@
 """An answer beside the right gradient, and which of many prepared gradients it is equal to."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
@@ -43,17 +44,16 @@ def ratio(a: Value, b: Value, scale: Value) -> float:
     """The number k for which a is nearest to k b, where every point (point, entry) counts alike."""
     weight = np.where(scale == 0, 1.0, scale)[:, None]
     a, b = a / weight, b / weight
-    with np.errstate(all="ignore"):
-        k = float(np.vdot(b, a) / np.vdot(b, b))
-    return k if np.isfinite(k) else 0.0
+    k = float(np.vdot(b, a) / np.vdot(b, b))
+    return k if math.isfinite(k) else 0.0
 
 
 def flatten(arrays: Sequence[Value]) -> Array:
     """Arrays of one shape as (point, entry)."""
-    return np.array([np.ravel(np.asarray(a, dtype=float)) for a in arrays])
+    return np.array(arrays, dtype=float).reshape(len(arrays), -1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class GivenAnswer:
     """An answer where it is known (point, entry), and the right gradient if its shape is that.
 
@@ -65,24 +65,15 @@ class GivenAnswer:
     shape: tuple[int, ...]
     slack: Array
     right: Array | None
+    level: Array = field(init=False)  # what is usual of the right gradient at each point
+    scale: Array = field(init=False)  # of both
+    excess: Array = field(init=False)  # what it has too much; of no meaning in another shape
 
-    @cached_property
-    def level(self) -> Array:
-        """What is usual of the right gradient at each point."""
-        found: Array = np.zeros(len(self.flat)) if self.right is None else scale_of(self.right)
-        return found
-
-    @cached_property
-    def excess(self) -> Array:
-        """What it has too much, where it has a right shape."""
-        found: Array = self.flat - self.right
-        return found
-
-    @cached_property
-    def scale(self) -> Array:
-        """What is usual at each point, of both."""
-        found: Array = np.maximum(scale_of(self.flat), self.level)
-        return found
+    def __post_init__(self) -> None:
+        right = np.zeros((len(self.flat), 1)) if self.right is None else self.right
+        self.level = scale_of(right)
+        self.scale = np.maximum(scale_of(self.flat), self.level)
+        self.excess = self.flat - right
 
     @cached_property
     def allowed(self) -> Array:
@@ -155,13 +146,16 @@ class MistakeTable:
     def fitting(self, wanted: GivenAnswer, flat: Array | None = None) -> Array:
         """Numbers of the rows that are equal to the answer at every known point."""
         flat = wanted.flat if flat is None else flat
-        who, rows, allowed = self.who, self.flat, self.allowed
-        for n, k in enumerate(wanted.points):  # after the first point hardly any are left
-            if not len(who):
+        at: Value = slice(None)  # the rows that are left: hardly any after the first point
+        for n, k in enumerate(wanted.points if len(self.who) else ()):
+            apart = np.abs(self.flat[at, k] - flat[n])
+            fits = apart <= self.allowed[at, k] + wanted.slack
+            (here,) = (fits[:, 0] if flat.shape[1] == 1 else fits.all(axis=1)).nonzero()
+            at = here if n == 0 else at[here]
+            if not len(here):
                 break
-            fits = (np.abs(rows[:, k] - flat[n]) <= allowed[:, k] + wanted.slack).all(axis=1)
-            who, rows, allowed = who[fits], rows[fits], allowed[fits]
-        return who
+        found: Array = self.who[at]
+        return found
 
 
 NOTHING_FITS = MistakeTable(np.empty(0, dtype=int), np.empty((0, 0, 0)), np.empty((0, 0, 0)))
