@@ -6,8 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from gradcheck.diagnosis.line import Key, ScalarLine, Span, covering
-from gradcheck.diagnosis.places import Place, operation, places, rerun, shift
+from gradcheck.diagnosis.line import (
+    Key,
+    Place,
+    ScalarLine,
+    Span,
+    covering,
+    operation,
+    places,
+    rerun,
+    shift,
+)
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import write_out
 from gradcheck.ops.later import sympy

@@ -10,8 +10,7 @@ import numpy as np
 from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.acts import Made, collect, fingerprint, invisible, width
 from gradcheck.diagnosis.hypothesis import Diagnosis
-from gradcheck.diagnosis.line import Gradients, ScalarLine, Span
-from gradcheck.diagnosis.places import shift
+from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, shift
 from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.row import GENERIC, VAGUE

@@ -83,19 +83,19 @@ OF_BALLS: Mapping[str, Routine] = {
     "minimum": arb.min, "fmax": arb.max, "fmin": arb.min, **OF_ANY,
 }  # fmt: skip
 NO_VALUE = (ArithmeticError, ValueError, TypeError)
+find_function = cache(FORMULAS.function)  # of names that were read: there are not many
 
 
 def operation(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
     """The op that a node is, and its operands; without a name where it is none."""
-    match node:
-        case ast.BinOp(left, op, right):
-            return BINARY.get(type(op), ""), (left, right)
-        case ast.UnaryOp(op, inner):
-            return "negative" if isinstance(op, ast.USub) else PLUS, (inner,)
-        case ast.Call(ast.Name(name), args, []):
-            return FORMULAS.function(name) or "", args
-        case ast.Compare(left, [op], [right]):
-            return type(op).__name__, (left, right)
+    if isinstance(node, ast.BinOp):
+        return BINARY.get(type(node.op), ""), (node.left, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return "negative" if isinstance(node.op, ast.USub) else PLUS, (node.operand,)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        return find_function(node.func.id) or "", node.args
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return type(node.ops[0]).__name__, (node.left, node.comparators[0])
     return "", ()
 
 
@@ -150,9 +150,9 @@ def on_floats(name: str) -> Routine:
 
 def fold(name: str, numbers: Sequence[Value]) -> Fraction | None:
     """The exact result of an operation on typed numbers, while it stays short; else None."""
-    if name not in FOLDED or not all(isinstance(number, Fraction) for number in numbers):
-        return None
     a, b = numbers[0], numbers[-1]
+    if name not in FOLDED or type(a) is not Fraction or type(b) is not Fraction:
+        return None
     if name == "divide" and b == 0:
         return None
     if name == "power" and (
@@ -204,15 +204,17 @@ class Line:
                 return self._slot(node.id, self.numbers, node.id)
             return self._leaf(node.id, ())
         if isinstance(node, ast.Constant):
-            value: Value = node.value
-            if isinstance(value, bool) or not isinstance(value, int | Fraction):
-                raise _Beyond(value)
-            return self._number(Fraction(value))
+            if type(node.value) is int:
+                at = self.found.get((node.value, 1))
+                return self._number(Fraction(node.value)) if at is None else at
+            if not isinstance(node.value, Fraction):
+                raise _Beyond(node.value)
+            return self._number(node.value)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             return self._leaf(node.value.id, tuple(map(_index, parts)))
         name, operands = operation(node)
-        args = tuple([self.add(operand) for operand in operands])
+        args = tuple(map(self.add, operands))
         return self._test(node, name, args) if self.tests else self._apply(node, name, args)
 
     def _slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
@@ -238,7 +240,7 @@ class Line:
         """An op of the table; of typed numbers the exact result, while it is short."""
         if name == PLUS:
             return args[0]
-        if args and args[0] in self.numbers:
+        if args and args[0] in self.numbers and args[-1] in self.numbers:
             folded = fold(name, [self.numbers.get(i) for i in args])
             if folded is not None:
                 return self._number(folded)
@@ -253,7 +255,8 @@ class Line:
             at = self.found[name, *args] = len(self.found)
             place = (getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0))
             self.steps[at] = Step(on_balls(name), args, name, place)
-            self.tests |= {at} if name in TESTS or name == BOTH else set()
+            if name in TESTS or name == BOTH:
+                self.tests.add(at)
         return at
 
     def _test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
@@ -287,8 +290,9 @@ class Line:
             values[k] = point[name][index]
         for k, (rule, args, _, _) in self.steps.items():
             if len(args) == 2:
-                i, j = args
-                values[k] = rule(values[i], values[j])
+                values[k] = rule(values[args[0]], values[args[1]])
+            elif len(args) == 1:
+                values[k] = rule(values[args[0]])
             else:
                 values[k] = rule(*[values[i] for i in args])
         return values

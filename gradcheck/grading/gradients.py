@@ -119,13 +119,14 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
     if outcome.kind == "undecided":
         why = outcome.why or "precision ran out before the answer was told from the gradient"
         return base.conclude("needs-review", why)
-    tags = (outcome.kind,) if outcome.kind in ("narrower", "shape") else ()
-    judged = replace(base.conclude("wrong", *_words(key, found)), tags=tags)
+    tags, witness = (outcome.kind,) if outcome.kind in ("narrower", "shape") else (), None
     if outcome.expected is not None:
         yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
         given = found.spots[outcome.point].given
-        judged = replace(judged, witness=witness_at(given, yours, due, outcome.index))
-    return judged.attach(_diagnose(key, part, ready, found) if diagnose else None, credit)
+        witness = witness_at(given, yours, due, outcome.index)
+    remarks = (*base.remarks, *_words(key, found))
+    judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
+    return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
 
 
 def _words(key: Key, found: Compared) -> Iterator[str]:

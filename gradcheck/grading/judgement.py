@@ -1,10 +1,8 @@
 """What is said of one answer, and what is left of its points."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-
-import numpy as np
 
 from gradcheck.answers import Formula
 from gradcheck.diagnosis import Diagnosis, Hypothesis
@@ -56,11 +54,8 @@ def witness_at(
     point: Mapping[str, Array], yours: float | None, due: float | None, index: tuple[int, ...]
 ) -> Witness:
     """What is told of a point, in plain numbers; what is not finite is no number."""
-    at = {
-        name: np.array([float(Fraction(v)) for v in value.flat]).reshape(value.shape).tolist()
-        for name, value in point.items()
-    }
-    yours, due = (v if v is not None and np.isfinite(v) else None for v in (yours, due))
+    at = {name: value.astype(float).tolist() for name, value in point.items()}
+    yours, due = (v if v is not None and math.isfinite(v) else None for v in (yours, due))
     return Witness(at, yours, due, index)
 
 
@@ -103,8 +98,8 @@ class Judgement:
     def settle_right(self, credit: Mapping[str, float], *tags: str) -> "Judgement":
         """A right answer, which earns all unless it was rounded."""
         left = share(credit, ("rounded",), None) if "rounded" in tags else 1.0
-        right = replace(self, verdict="right", witness=None, diagnosis=None)
-        return replace(right, score=self.points * left, tags=tags)
+        score = self.points * left
+        return replace(self, verdict="right", witness=None, diagnosis=None, score=score, tags=tags)
 
     def attach(self, diagnosis: Diagnosis | None, credit: Mapping[str, float]) -> "Judgement":
         """A wrong answer with what gives just it, and what that leaves of the points."""

@@ -75,22 +75,28 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
 def _as_it_stands(
     key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
-    worth, drawn = key.problem.points * part.weight, key.problem.variant
-    typed = answer.text if isinstance(answer, Formula) else answer
-    base = Judgement(student, key.problem.id, part.name, typed, "", 0.0, worth, variant=drawn)
+    problem, typed = key.problem, answer.text if isinstance(answer, Formula) else answer
+    worth = problem.points * part.weight
+
+    def conclude(verdict: str, *remarks: str, **known: Value) -> Judgement:
+        return Judgement(
+            student, problem.id, part.name, typed, verdict, 0.0, worth,
+            remarks=remarks, variant=problem.variant, **known,
+        )  # fmt: skip
+
     if answer is None:
-        return base.conclude("missing")
+        return conclude("missing")
     if key.run is not None:
         try:
-            return of_a_run(base, key, part, answer, diagnose)
+            return of_a_run(conclude(""), key, part, answer, diagnose)
         except FAILURES as error:
-            return base.conclude("needs-review", f"{OURS}: {error}")
+            return conclude("needs-review", f"{OURS}: {error}")
     try:
         ready = key.read(part, answer)
         _refuse_the_answer_itself(key, part, ready)
     except TextError as error:
-        return base.conclude("invalid", str(error))
-    base = replace(base, understood=ready.understood, remarks=ready.notes, formula=ready.formula)
+        return conclude("invalid", str(error))
+    base = conclude("", *ready.notes, understood=ready.understood, formula=ready.formula)
     if ready.plain:
         return base.conclude("wrong", "a number or a formula is due, no other kind of value")
     if ready.formula is not None and not ready.lines:
@@ -102,8 +108,8 @@ def _as_it_stands(
 
 def _refuse_the_answer_itself(key: Key, part: Part, ready: Readings) -> None:
     """Refuse a gradient that is no nearer to the value than the one that is asked for."""
-    nearer = key.problem.nearer(part.name)
     for name, other in key.gradients_named.items():
+        nearer = key.problem.nearer(part.name)
         if name in ready.names and other not in nearer:
             known = ", ".join(GRADIENT + each for each in nearer) or "none"
             words = f"{name} is what is asked for, or follows from it"

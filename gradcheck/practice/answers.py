@@ -11,8 +11,7 @@ import numpy as np
 import sympy
 
 from gradcheck.diagnosis.calculus import WrongRule
-from gradcheck.diagnosis.line import BITS, ScalarLine
-from gradcheck.diagnosis.places import rerun
+from gradcheck.diagnosis.line import BITS, ScalarLine, rerun
 from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
 from gradcheck.numbers.run import precision
