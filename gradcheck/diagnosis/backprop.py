@@ -2,8 +2,7 @@
 
 And in steps that together are one function of a textbook: softmax, a normalisation. Those are known
 by their numbers, not by how they are written: y is the softmax of x if its rows sum to 1 and
-log y - x is the same along each row. Who derives the whole by hand goes wrong in the whole, which no
-wrong step would give.
+log y - x is the same along each row. No wrong step gives what goes wrong in the whole.
 """
 
 from collections import Counter, defaultdict

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb
@@ -51,13 +51,6 @@ class Outcome:
     why: str = ""
 
 
-class Rounding(NamedTuple):
-    """Of numbers half a unit of the last typed digit (None: exact), and float64's own error."""
-
-    half_units: Array
-    noise: Array
-
-
 EQUAL = Outcome("equal")
 PROVEN = ("different", "shape")
 
@@ -86,23 +79,24 @@ def compare(answers: Sequence[At], references: Sequence[At]) -> Outcome:
 
 
 def compare_numbers(numbers: At, half_units: Array, reference: At, noise: Array) -> Outcome:
-    """Numbers that were given for one point, against the reference there: see `Rounding`."""
-    found = _decide(0, BITS, numbers, reference, Rounding(half_units, noise))
+    """Numbers that were given for one point, against the reference there.
+
+    Of each half a unit of the last typed digit (None: exact), and float64's own error.
+    """
+    found = _decide(0, BITS, numbers, reference, half_units, noise)
     return Outcome("different", why=found.why) if found.kind == "narrower" else found
 
 
-def _decide(k: int, steps: Sequence[int], a: At, b: At, typed: Rounding | None = None) -> Outcome:
+def _decide(k: int, steps: Sequence[int], a: At, b: At, *rounding: Array) -> Outcome:
     found = Outcome("undecided", k)
     for bits in steps:
-        found = _compare_at(k, bits, a, b, typed)
+        found = _compare_at(k, bits, a, b, *rounding)
         if found.kind != "undecided":
             break
     return found
 
 
-def _compare_at(
-    k: int, bits: int, answer: At, reference: At, typed: Rounding | None = None
-) -> Outcome:
+def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) -> Outcome:
     """One point at one precision: the first difference, else the first doubt, else equal."""
     with precision(bits):
         try:
@@ -113,26 +107,21 @@ def _compare_at(
         except NoValue as error:
             first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
             return Outcome("narrower", k, expected=first, why=str(error))
-        if typed is None and type(yours) is arb and type(expected) is arb:
+        if not rounding and type(yours) is arb and type(expected) is arb:
             kind = _pair(yours, expected)
             return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
         mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
         if mine.shape != due.shape:
             return Outcome("shape", k, why=_shapes(mine, due))
         doubt, rounded = None, False
-        level = level_of(due) if typed else arb(0)
+        level = level_of(due) if rounding else arb(0)
         for index in np.ndindex(due.shape):
-            a: Value = mine[index]
-            b: Value = due[index]
-            kind = _pair(a, b)
-            half: Value = typed.half_units[index] if typed else None
-            if kind == "different" and typed and half is not None:
-                # just at the edge of its room counts
-                if abs(a - b) > tolerance(a, half, float(typed.noise[index]), level):
+            a, b = mine[index], due[index]
+            kind, (half, noise) = _pair(a, b), [each[index] for each in rounding] or (None, 0.0)
+            if kind == "different":  # just at the edge of its room counts
+                if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
                     return Outcome(kind, k, index, a, b)
                 rounded |= not _is_printed(a, half)
-            elif kind == "different":
-                return Outcome(kind, k, index, a, b)
             elif kind == "undecided":
                 doubt = doubt or Outcome(kind, k, index, a, b)
         return doubt or Outcome("equal", k, rounded=rounded)
