@@ -116,8 +116,8 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
         doubt, rounded = None, False
         level = level_of(due) if rounding else arb(0)
         for index in np.ndindex(due.shape):
-            a, b = mine[index], due[index]
-            kind, (half, noise) = _pair(a, b), [each[index] for each in rounding] or (None, 0.0)
+            a, b, *known = (each.item(*index) for each in (mine, due, *rounding))
+            kind, (half, noise) = _pair(a, b), known or (None, 0.0)
             if kind == "different":  # just at the edge of its room counts
                 if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
                     return Outcome(kind, k, index, a, b)

@@ -160,10 +160,8 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
         return taught
     try:
         moved = key.moved if ready.names else None
-        if moved is not None:
-            told = _where_letters_move(moved, part, ready)
-            given = (not key.problem.inputs[name].varies for name in ready.names)
-            if told is not None and (told.hypotheses or any(given)):
+        if moved is not None and (told := _where_letters_move(moved, part, ready)):
+            if told.hypotheses or not all(key.problem.inputs[name].varies for name in ready.names):
                 return told
         values = [floats(at) for at in found.answers[:DIAGNOSTIC]]
         known = [v if v is not None and v.size else None for v in values]
@@ -191,19 +189,13 @@ def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     if part not in own or own[part].shape or not ready.lines or not ready.names:
         return
     for k in range(len(key.spots[:DIAGNOSTIC])):
-        above, below = (_ball(ready, spot) for spot in _beside(key, k, part))
-        with precision(FINE):
-            known = above is not None and below is not None
-            yield middle((above - below) / WIDTH) if known else None  # type: ignore[operator]
-
-
-def _ball(ready: Readings, spot: Spot) -> arb | None:
-    try:
-        with precision(FINE):
-            found = ready.at(spot)(FINE)
-    except GradcheckError:
-        return None
-    return found if isinstance(found, arb) and found.is_finite() else None
+        slope = None
+        with suppress(GradcheckError), precision(FINE):
+            above, below = (ready.at(spot)(FINE) for spot in _beside(key, k, part))
+            if isinstance(above, arb) and isinstance(below, arb):
+                change = above - below
+                slope = middle(change / WIDTH) if change.is_finite() else None
+        yield slope
 
 
 @lru_cache(maxsize=256)
