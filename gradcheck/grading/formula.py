@@ -204,10 +204,7 @@ class Line:
                 return self._slot(node.id, self.numbers, node.id)
             return self._leaf(node.id, ())
         if isinstance(node, ast.Constant):
-            if type(node.value) is int:
-                at = self.found.get((node.value, 1))
-                return self._number(Fraction(node.value)) if at is None else at
-            if not isinstance(node.value, Fraction):
+            if type(node.value) is not int and not isinstance(node.value, Fraction):
                 raise _Beyond(node.value)
             return self._number(node.value)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
@@ -224,9 +221,10 @@ class Line:
             kind[at] = new
         return at
 
-    def _number(self, value: Fraction) -> int:
+    def _number(self, value: int | Fraction) -> int:
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
-        return self._slot(key, self.numbers, value)
+        at = self.found.get(key)
+        return self._slot(key, self.numbers, Fraction(value)) if at is None else at
 
     def _leaf(self, name: str, index: tuple[int, ...]) -> int:
         shape = self.shapes.get(name)

@@ -160,9 +160,10 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
         return taught
     try:
         moved = key.moved if ready.names else None
-        if moved is not None and (told := _where_letters_move(moved, part, ready)):
-            if told.hypotheses or not all(key.problem.inputs[name].varies for name in ready.names):
-                return told
+        told = None if moved is None else _where_letters_move(moved, part, ready)
+        varies = (key.problem.inputs[name].varies for name in ready.names)
+        if told and (told.hypotheses or not all(varies)):
+            return told
         values = [floats(at) for at in found.answers[:DIAGNOSTIC]]
         known = [v if v is not None and v.size else None for v in values]
         slack: Value = 0.0

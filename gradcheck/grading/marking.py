@@ -17,7 +17,7 @@ from gradcheck.answers import Formula, WorkingStep
 from gradcheck.answers.characters import clip
 from gradcheck.answers.operands import UNTAKEN
 from gradcheck.diagnosis import Diagnosis
-from gradcheck.errors import GradcheckError, TextError
+from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.follow import Among, alone, among, follow
 from gradcheck.grading.formula import box, budget, readings
@@ -57,8 +57,11 @@ def mark(key: Key, part: Part, answer: Value, student: str = "") -> Judgement:
     judged = _explain(key, part, formula, judged)
     if len(formula.steps) < 2:
         return judged
-    if judged.verdict == "right" and (fault := find_unread(formula.steps)):
-        return replace(judged.conclude("invalid", str(fault)), score=0.0, understood="", tags=())
+    unread = [step.fault for step in formula.steps if step.fault and step.chained]
+    if judged.verdict == "right" and unread:  # its line is refused, and not just its end taken
+        return replace(
+            judged.conclude("invalid", str(unread[0])), score=0.0, understood="", tags=()
+        )
     return _explain_working(key, part, formula, judged)
 
 
@@ -148,11 +151,6 @@ class Broken:
 
     def _quote(self, step: WorkingStep) -> str:
         return f"`{clip(' '.join(self.typed[step.start : step.end].split()), 60)}`"
-
-
-def find_unread(steps: Sequence[WorkingStep]) -> TextError | None:
-    """Why a link of a chain is not read: its line is refused, and not just its end taken."""
-    return next((step.fault for step in steps if step.fault and step.chained), None)
 
 
 def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
