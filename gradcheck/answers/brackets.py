@@ -69,7 +69,6 @@ def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
 
 
 def _places(tree: ast.expr) -> set[tuple[int, int | None]]:
-    """Where each piece of a tree stands."""
     nodes: list[ast.AST] = [tree]
     for node in nodes:
         for inner in vars(node).values():

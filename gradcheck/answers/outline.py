@@ -548,7 +548,6 @@ class Outline:
 
 
 def read_rows(reading: Reading, tokens: Tokens) -> ast.expr | None:
-    """The tree of an environment of cases."""
     return Outline(reading, [*tokens]).choices(tokens, environment=True)
 
 

@@ -132,11 +132,7 @@ def _is_integral(
     if wanted.shape:
         return False
     pairs = zip(slopes, prepared.values, strict=False)
-    known = (
-        not value.shape and abs(slope - value) <= RELATIVE * abs(value)
-        for slope, value in pairs
-        if slope is not None
-    )
+    known = (not b.shape and abs(a - b) <= RELATIVE * abs(b) for a, b in pairs if a is not None)
     if not next(known, False) or not all(known):
         return False
     # of exp the gradient is the program itself
@@ -346,7 +342,7 @@ def _compare_level(wanted: GivenAnswer) -> str:
 def _nearness(wanted: GivenAnswer, right: Array) -> str:
     """Whether the answer is almost right, or a formula that is right at the given point alone."""
     each = (scale_of(wanted.excess) / wanted.level).tolist()  # nan where both are zero
-    apart = max(each, default=0.0) if wanted.level.all() else 0.0
+    apart = max(each) if wanted.level.all() else 0.0
     if 0 < apart <= NEAR:
         return f"the answer is within {apart:.1g} of the gradient, relatively: was it rounded?"
     if each[0] > NEAR:
