@@ -145,7 +145,6 @@ class Removable:
         self._hooks, self._call = hooks, call
 
     def remove(self) -> None:
-        """Take the hook off; twice does no harm."""
         if self._call in self._hooks:
             self._hooks.remove(self._call)
 

@@ -92,11 +92,9 @@ class Generator:
         return np.asarray(getattr(self.rng, name)(*how, size=size)).astype(dtype)
 
     def rand(self, *shape: Value, size: Value = None, **how: Value) -> Array:
-        """Evenly from [0, 1)."""
         return self._draw("random", shape_from(shape, size), **how)
 
     def randn(self, *shape: Value, size: Value = None, **how: Value) -> Array:
-        """From the standard normal distribution."""
         return self._draw("standard_normal", shape_from(shape, size), **how)
 
     def randint(self, *bounds: Value, dtype: Value = np.int64, **named: Value) -> Array:

@@ -40,7 +40,6 @@ class Context:
         return tuple(read() for read in self._saved)
 
     def mark_non_differentiable(self, *outputs: Value) -> None:
-        """Outputs that carry no gradient."""
         self._constant = outputs
 
     def _save(self, outputs: tuple[Value, ...]) -> bool:
@@ -52,11 +51,11 @@ class Context:
                     f"save_for_backward can only save variables, but argument {i} is of type "
                     f"{type(t).__name__}"
                 )
-        self._saved = tuple(_reading(t, any(t is out for out in outputs)) for t in kept)
+        self._saved = tuple(_make_reader(t, any(t is out for out in outputs)) for t in kept)
         return any(t is not None for t in kept)
 
 
-def _reading(t: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]:
+def _make_reader(t: Tensor | None, is_output: bool) -> Callable[[], Tensor | None]:
     """How to read a saved tensor: an output without its node (or the node would hold itself)."""
     if t is None:
         return lambda: None
@@ -111,7 +110,6 @@ class Function:
 
     @staticmethod
     def forward(*args: Value, **kwargs: Value) -> Value:
-        """The value."""
         raise NotImplementedError(advice.NO_FORWARD)
 
     @staticmethod
@@ -125,13 +123,21 @@ class Function:
         raise NotImplementedError(advice.NO_BACKWARD)
 
     @classmethod
+    def run_forward(cls, ctx: Value, *args: Value, **kwargs: Value) -> Value:
+        if cls.setup_context is Function.setup_context:
+            return cls.forward(ctx, *args, **kwargs)
+        result = cls.forward(*args, **kwargs)
+        cls.setup_context(ctx, args, result)
+        return result
+
+    @classmethod
     def apply(cls, *args: Value, **kwargs: Value) -> Value:
         """Run forward; put one node on the tape if any argument is tracked."""
         ctx = Context(tuple(map(track, args)))
         with Recording(False):
-            result = cls._forwarded(ctx, args, kwargs)
+            result = cls.run_forward(ctx, *args, **kwargs)
         values = result if isinstance(result, tuple) else (result,)
-        outputs = tuple(_own(out, args) for out in values)
+        outputs = tuple(_copy_shared(out, args) for out in values)
         if MODE.recording and True in ctx.needs_input_grad:
             live = [
                 isinstance(v, Tensor)
@@ -142,16 +148,8 @@ class Function:
             _record(cls, ctx, args, outputs, live)
         return outputs if isinstance(result, tuple) else outputs[0]
 
-    @classmethod
-    def _forwarded(cls, ctx: Context, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args, **kwargs)
-        result = cls.forward(*args, **kwargs)
-        cls.setup_context(ctx, args, result)
-        return result
 
-
-def _own(out: Value, args: tuple[Value, ...]) -> Value:
+def _copy_shared(out: Value, args: tuple[Value, ...]) -> Value:
     """An output as a tensor of its own, in memory of its own where it is part of an argument."""
     shared = isinstance(out, Tensor) and (out._tracked or out._view or any(out is a for a in args))
     return Tensor(np.array(out._value)[()]) if shared else out
@@ -188,9 +186,21 @@ def _record(
         pieces = zip(known, pairwise(where), strict=True)
         return [form and to(box(g)[a:b].reshape(form[0]), form[1]) for form, (a, b) in pieces]
 
+    def rule(ctx: Context) -> Routine:
+        """The rule for all arguments: runs the user's backward once and hands out its answers."""
+        answers: list[Value] = []
+
+        def pull(position: int, g: Value) -> Value:
+            if not answers:
+                recorded = isinstance(g, Tensor)
+                answers[:] = _ask_user(cls, ctx, split(g), shapes, recorded=recorded)
+            return answers[position]
+
+        return pull
+
     row = Op(
         name=cls.__name__, forward=cls.forward, function=cls.apply, elementwise=False,
-        vjps=lambda ctx: _ask_once(cls, ctx, split, shapes), operands=len(args),
+        vjps=rule, operands=len(args),
         grad_fn=f"{cls.__name__}Backward",
     )  # fmt: skip
     edges = tuple(t._step() if track(t) else None for t in args)
@@ -210,27 +220,17 @@ def _form(t: Value) -> Value:
     return stand_in(t._value)[0] if isinstance(t, Tensor) else None
 
 
-def _ask_once(
-    cls: type[Function], ctx: Context, split: Routine, shapes: tuple[Value, ...]
-) -> Routine:
-    """The rule for all arguments: runs the user's backward and hands out its answers."""
-    answers: list[Value] = []
-
-    def pull(position: int, g: Value) -> Value:
-        if not answers:
-            answers[:] = _answers(cls, ctx, split, g, shapes)
-        return answers[position]
-
-    return pull
-
-
-def _answers(
-    cls: type[Function], ctx: Context, split: Routine, g: Value, shapes: tuple[Value, ...]
+def _ask_user(
+    cls: type[Function],
+    ctx: Context,
+    cotangents: list[Value],
+    shapes: tuple[Value, ...],
+    *,
+    recorded: bool,
 ) -> list[Value]:
     """The user's backward, its answers counted and checked; bare unless the walk is recorded."""
-    recorded = isinstance(g, Tensor)
     with Recording(recorded):
-        answers = cls.backward(ctx, *split(g))
+        answers = cls.backward(ctx, *cotangents)
     answers = answers if isinstance(answers, tuple) else (answers,)
     name = f"{cls.__name__}Backward"
     if len(answers) < len(shapes) or any(g is not None for g in answers[len(shapes) :]):

@@ -58,15 +58,12 @@ class Module:
         return ((p, t) for p, t in self._members(prefix, {id(self)}) if isinstance(t, Tensor))
 
     def parameters(self) -> list[Tensor]:
-        """The parameters of this module and of those that it holds."""
         return [value for _, value in self.named_parameters()]
 
     def children(self) -> list["Module"]:
-        """The modules that it holds itself."""
         return [value for value in vars(self).values() if isinstance(value, Module)]
 
     def modules(self) -> list["Module"]:
-        """Itself, and all modules inside."""
         return [self, *(m for _, m in self._members("", {id(self)}) if isinstance(m, Module))]
 
     def requires_grad_(self, requires_grad: bool = True) -> "Module":
@@ -90,7 +87,6 @@ class Module:
             copy_(value, state_dict[path])
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
         clear(self.parameters(), set_to_none)
 
     def train(self, mode: bool = True) -> "Module":
@@ -101,7 +97,6 @@ class Module:
         return self
 
     def eval(self) -> "Module":
-        """Itself, no longer in training."""
         return self.train(False)
 
     def _lines(self) -> list[str]:
@@ -123,7 +118,6 @@ class Sequential(Module):
             setattr(self, str(name), module)
 
     def forward(self, x: Value) -> Value:
-        """Each module applied to what the one before gave."""
         for module in self:
             x = module(x)
         return x
@@ -156,6 +150,5 @@ class ModuleList(Sequential):
         return lines
 
     def append(self, module: Value) -> "ModuleList":
-        """Itself, one longer."""
         setattr(self, str(len(self)), module)
         return self

@@ -44,7 +44,6 @@ class Optimizer:
         self.state: defaultdict[int, dict[str, Value]] = defaultdict(dict)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients."""
         clear(self.params, set_to_none)
 
     def step(self) -> None:

@@ -46,7 +46,7 @@ cpdef tuple stand_in(object value)
 
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef object _rules(Node node, object y, tuple operands)
-cdef _own(dict landed)
+cdef _copy_known(dict landed)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
 cpdef list cell_of(State t)
 cpdef object step_of(State t)

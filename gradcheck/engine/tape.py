@@ -92,7 +92,6 @@ class Leaf:
     order: int
 
     def name(self) -> str:
-        """PyTorch's name of the node."""
         return "AccumulateGrad"
 
     def __repr__(self) -> str:
@@ -449,11 +448,11 @@ def walk(
     landed |= {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
     arrived.clear()
     piece = g = None  # what is known here too would be copied
-    _own(landed)
+    _copy_known(landed)
     return landed
 
 
-def _own(landed: dict[Step, Value]) -> None:
+def _copy_known(landed: dict[Step, Value]) -> None:
     """Bring what somebody else may know, as views and seeds, into memory of its own."""
     for step, g in landed.items():
         if type(g) is ndarray and not native.is_alone(g):

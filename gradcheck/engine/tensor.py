@@ -438,7 +438,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return self._value.item()
 
     def tolist(self) -> Value:
-        """Nested lists of Python numbers."""
         MODE.taken += self._tracked
         return self._value.tolist()
 
@@ -525,7 +524,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy's dtype."""
         return self._value.dtype  # type: ignore[no-any-return]
 
     @property
@@ -535,12 +533,10 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @property
     def T(self) -> "Tensor":  # noqa: N802 - NumPy's name
-        """The axes in reverse order."""
         return apply(TABLE["transpose"], (self,), {})
 
     @property
     def mT(self) -> "Tensor":  # noqa: N802 - NumPy's name
-        """The last two axes exchanged."""
         if self.ndim < 2:
             kinds = "matrices or batches of matrices"
             raise RuntimeError(f"tensor.mT is only supported on {kinds}. Got {self.ndim}-D tensor.")
@@ -550,7 +546,6 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are asked for."""
         self._settle()
         return self._tracked
 

@@ -35,12 +35,10 @@ class Ball(Scalar):
         return Ball(*settle(row, rule(*values), args, values))
 
     def bare(self) -> arb:
-        """The arb."""
         return self.value
 
     @classmethod
     def exactly(cls, value: Value) -> "Ball":
-        """A plain number as a ball."""
         return cls(value)
 
     @classmethod

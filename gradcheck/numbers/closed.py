@@ -13,6 +13,7 @@ from sympy.printing.str import StrPrinter
 
 from gradcheck.numbers.run import RUN, settings
 from gradcheck.ops.arithmetic import raise_to
+from gradcheck.ops.elementary import psi
 from gradcheck.values import Routine, Value
 
 HARD = {
@@ -38,21 +39,14 @@ for _function, _questions in HARD.items():
     _handlers |= {each: _shorten(_handlers[each]) for each in _questions}
 
 
-def polygamma(order: arb, x: arb) -> arb:
-    """The derivative of digamma of an integer order, by Hurwitz's zeta function."""
-    if order == 0:
-        return x.digamma()
-    sign = -1 if int(float(order)) % 2 == 0 else 1
-    return sign * (order + 1).gamma() * (order + 1).zeta(x)
-
-
 ALIKE = (
     "exp log sqrt sin cos tan sec csc cot asin acos atan atan2 sinh cosh tanh sech csch coth "
     "asinh acosh atanh erf erfc erfinv gamma floor"
 )
 FUNCTIONS: dict[str, Routine] = {name: getattr(arb, name) for name in ALIKE.split()} | {
-    "loggamma": arb.lgamma, "polygamma": polygamma, "ceiling": arb.ceil, "Abs": abs,
-    "sign": arb.sgn, "Add": operator.add, "Mul": operator.mul, "Pow": operator.pow,
+    "loggamma": arb.lgamma, "polygamma": lambda n, x: psi(x, int(float(n))),
+    "ceiling": arb.ceil, "Abs": abs, "sign": arb.sgn,
+    "Add": operator.add, "Mul": operator.mul, "Pow": operator.pow,
 }  # fmt: skip
 """flint's counterparts of what SymPy builds expressions of, by its names."""
 

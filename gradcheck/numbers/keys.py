@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -28,20 +29,13 @@ WHOLE = (bool, np.bool_, int, np.integer)
 _fresh = count(1).__next__
 
 
-def _invert(a: int) -> int:
-    return pow(a, -1, PRIME)
-
-
-FIELD: dict[Op, Callable[..., int]] = {
-    TABLE["add"]: operator.add,
-    TABLE["subtract"]: operator.sub,
-    TABLE["multiply"]: operator.mul,
-    TABLE["divide"]: lambda a, b: a * _invert(b),
-    TABLE["negative"]: operator.neg,
-    TABLE["positive"]: operator.pos,
-    TABLE["square"]: lambda a: a * a,
-    TABLE["reciprocal"]: _invert,
-}
+_invert = partial(pow, exp=-1, mod=PRIME)
+RULES: dict[str, Callable[..., int]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": lambda a, b: a * _invert(b), "negative": operator.neg, "positive": operator.pos,
+    "square": lambda a: a * a, "reciprocal": _invert,
+}  # fmt: skip
+FIELD = {TABLE[name]: rule for name, rule in RULES.items()}
 POWER = TABLE["power"]
 JUMPING = frozenset({TABLE["floor"], TABLE["ceil"]})
 

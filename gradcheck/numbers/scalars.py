@@ -50,7 +50,6 @@ class Scalar:
 
     @property
     def key(self) -> int:
-        """See `keys`."""
         if self._key is None:
             self._key = key_of_plain(self.value)
         return self._key

@@ -49,7 +49,6 @@ class Symbolic(Scalar):
         args: tuple[Value, ...] = (),
         local: Local | None = None,
     ) -> None:
-        """A node of the straight line."""
         self.value, self._key, self.atom = value, key, atom
         self.row, self.args, self.local = row, args, local
         self.order = clock()
@@ -60,7 +59,6 @@ class Symbolic(Scalar):
 
     @classmethod
     def apply(cls, row: Op, rule: Routine, args: tuple[Value, ...]) -> "Symbolic":
-        """The op as a new node."""
         args = tuple([a if type(a) is Symbolic else _as_fraction(a) for a in args])
         form = local(rule, tuple([_embed(row, i, a) for i, a in enumerate(args)]))
         values = [a.value if type(a) is Symbolic else exact(a) for a in args]
@@ -175,7 +173,7 @@ def _slope_row(row: Op, form: Routine, i: int) -> Op:
         expr = sympy.diff(sympy.sympify(form(*kept), strict=True), symbols[i])
         return expr.xreplace(dict(zip(symbols, args, strict=True)))
 
-    return replace(row, symbolic=slope, _keeps={}, _bound={})
+    return replace(row, symbolic=slope)
 
 
 # -- along the line --------------------------------------------------------------------------------

@@ -254,7 +254,7 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
         enable_grad(),
         contextlib.redirect_stdout(io.StringIO()),
     ):
-        result = function._forwarded(context, tuple(tracked), {})
+        result = function.run_forward(context, *tracked)
     leaves = {t._step(): v for t, v in zip(tracked, operands, strict=True) if isinstance(t, Tensor)}
 
     def output(out: Numbers) -> Numbers:

@@ -8,7 +8,7 @@ its argument at the edge.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from math import prod
 from types import CodeType
@@ -93,8 +93,6 @@ class Op:
     neutral: float | None = None
     school: tuple[str, ...] = ()
     grad_fn: str = ""
-    _keeps: dict[tuple[bool, ...], tuple[tuple[bool, ...], bool]] = field(default_factory=dict)
-    _bound: dict[tuple[tuple[str, Numbers], ...], "Op"] = field(default_factory=dict)
 
     def __call__(self, *args: Numbers, **kwargs: Numbers) -> Numbers:
         """Apply the op to whatever kind of number arrives."""
@@ -157,35 +155,22 @@ class Op:
         """Whether there is a rule for operand i."""
         return type(self.vjps) is not tuple or self.vjps[i] is not None
 
+    @lru_cache(maxsize=4096)  # noqa: B019 - rows stay
     def keeps(self, wanted: tuple[bool, ...]) -> tuple[tuple[bool, ...], bool]:
         """Which operands, and whether `y`, the VJPs of the wanted operands close over."""
-        found = self._keeps.get(wanted)
-        if found is None:
-            rules = self.vjps if type(self.vjps) is tuple else (self.vjps,) * len(wanted)
-            chosen = {r for r, want in zip(rules, wanted, strict=False) if want and r}
-            read = [find_kept(rule, len(wanted)) for rule in chosen]
-            kept = tuple(any(i in places for places, _ in read) for i in range(len(wanted)))
-            found = self._keeps[wanted] = kept, any(y for _, y in read)
-        return found
+        rules = self.vjps if type(self.vjps) is tuple else (self.vjps,) * len(wanted)
+        chosen = {r for r, want in zip(rules, wanted, strict=False) if want and r}
+        read = [find_kept(rule, len(wanted)) for rule in chosen]
+        kept = tuple(any(i in places for places, _ in read) for i in range(len(wanted)))
+        return kept, any(y for _, y in read)
 
     def bind_params(self, params: Params) -> "Op":
         """The row with its parameters filled in: a function of its operands alone."""
+        if not params:
+            return self
         plain = all(isinstance(value, PLAIN) for value in params.values())
-        key = tuple(sorted(params.items())) if plain else ()
-        if not params or key in self._bound:
-            return self._bound.get(key, self)
-
-        def fill(cell: Cell) -> Cell:
-            if isinstance(cell, Composed):
-                return Composed(partial(cell.function, **params))
-            return None if cell is None else partial(cell, **params)
-
-        names = ("forward", "symbolic", "ball")
-        filled: Params = {name: fill(getattr(self, name)) for name in names}
-        bound = replace(self, **filled, _bound={})
-        if plain:  # an exact number is of one run
-            self._bound[key] = bound
-        return bound
+        bind = bind_known if plain else bind_known.__wrapped__  # an exact number is of one run
+        return bind(self, tuple(sorted(params.items())))
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
@@ -194,6 +179,18 @@ class Op:
         numbered = [f"vjps[{i}]" for i, rule in enumerate(rules) if rule is not None]
         scalar = [k for k in ("symbolic", "ball") if getattr(self, k) not in (None, ABSTAINS)]
         return ("forward", *numbered, *scalar)
+
+
+@lru_cache(maxsize=4096)
+def bind_known(row: Op, params: tuple[tuple[str, Numbers], ...]) -> Op:
+    def fill(cell: Cell) -> Cell:
+        if isinstance(cell, Composed):
+            return Composed(partial(cell.function, **dict(params)))
+        return None if cell is None else partial(cell, **dict(params))
+
+    names = ("forward", "symbolic", "ball")
+    filled: Params = {name: fill(getattr(row, name)) for name in names}
+    return replace(row, **filled)
 
 
 @lru_cache(maxsize=4096)

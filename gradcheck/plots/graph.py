@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.tape import Leaf, Node, Step, pull, read_saved
+from gradcheck.engine.tape import Leaf, Node, Step, outer_step, pull, reachable, read_saved
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
@@ -77,7 +77,8 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     tape = record(case)
     if tape is None:
         raise NothingToDraw("the value depends on nothing that requires a gradient")
-    steps = below(tape.root)
+    below = reversed(reachable([tape.root]))
+    steps = [step for step in below if step in (tape.root, outer_step(step)[0])]
     try:
         with np.errstate(all="ignore"):
             gradients = tape.back(only=set(steps))
@@ -102,24 +103,12 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     return Graph(heading, tuple(vertices), edges, len(steps) - len(keys))
 
 
-def below(root: Step) -> list[Step]:
-    """Every step that `next_functions` leads to, the oldest first."""
-    found, stack = {root}, [root]
-    while stack:
-        fresh = {step for step, _ in stack.pop().next_functions if step is not None} - found
-        found |= fresh
-        stack += fresh
-    return sorted(found, key=lambda step: step.order)
-
-
 def _edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
     """One edge an operand that is tracked, if it is drawn."""
-    operands = [operand for operand, _ in node.next_functions if operand is not None]
-    places = [i for i, edge in enumerate(node.edges) if edge is not None]
-    plain = len(places) == len(operands) and given is not None and not np.shape(given.value)
-    for k, operand in enumerate(operands):
-        if operand in keys:
-            yield GraphEdge(keys[operand], keys[node], _factor(node, places[k]) if plain else None)
+    plain = given is not None and not np.shape(given.value)
+    for i, (operand, _) in enumerate(node.next_functions):
+        if operand is not None and operand in keys:
+            yield GraphEdge(keys[operand], keys[node], _factor(node, i) if plain else None)
 
 
 def _factor(node: Node, i: int) -> float | None:

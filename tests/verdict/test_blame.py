@@ -15,7 +15,7 @@ from gradcheck.engine.tape import RIGHT
 from gradcheck.engine.tensor import Tensor
 from gradcheck.opinions import reverse
 from gradcheck.ops import TABLE, Composed
-from gradcheck.ops.row import ABSTAINS
+from gradcheck.ops.row import ABSTAINS, Op, bind_known
 from gradcheck.verdict.consult import Verdict, consult
 from tests.support.cases import case
 from tests.support.rows import SHARED, program
@@ -36,14 +36,14 @@ def falsified(row, cell, slip, felt):
     field = "vjps" if cell.startswith("vjps") else cell
     before = getattr(row, field)
     object.__setattr__(row, field, wrong(row, cell, slip, felt))
-    row._keeps.clear()
-    row._bound.clear()
+    Op.keeps.cache_clear()
+    bind_known.cache_clear()
     try:
         yield
     finally:
         object.__setattr__(row, field, before)
-        row._keeps.clear()
-        row._bound.clear()
+        Op.keeps.cache_clear()
+        bind_known.cache_clear()
 
 
 def wrong(row, cell, slip, felt):
