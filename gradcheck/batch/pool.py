@@ -21,8 +21,10 @@ import gc
 import json
 import multiprocessing
 import os
+import select
 import signal
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
@@ -46,6 +48,7 @@ FILES = 64  # that a process may have open: modules are loaded when they are use
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
+NAP, BULK = 0.001, 1 << 18  # seconds, while messages gather that are read at once; their bytes
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 # By the process that others are forked from: also what is loaded when it is used.
@@ -206,6 +209,8 @@ class _Process:
     known: frozenset[Hashable]
     left: int = TASKS
     ended: bool = False
+    heard: deque[bytes] = field(default_factory=deque)  # messages, and the beginning of the next
+    rest: bytes = b""
 
     def ask(self, task: Task, given: Any, handle: int | None) -> Any:
         """Do a task there, with a file that is open here; of a generator all that it gives.
@@ -213,40 +218,57 @@ class _Process:
         Raises WorkerLost, or RuntimeError with what the task raised.
         """
         done: list[Any] = []
-        kind, in_time = "", True
+        kind = ""
         self.left -= 1
         try:
             self.pipe.send((task, given))
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.child.pid)
             while kind != "end":
-                in_time = self._wait(inside=kind == "begun")
-                kind, found = json.loads(self.pipe.recv_bytes())
+                kind, found = json.loads(self._hear(kind))
                 if kind == "fault":
                     raise RuntimeError(found)
                 if kind == "item":
                     done.append(found)
-        except (EOFError, OSError):
-            raise self._describe_end(done, inside=kind == "begun", in_time=in_time) from None
+        except (EOFError, OSError) as error:
+            late = isinstance(error, TimeoutError)
+            raise self._describe_end(done, inside=kind == "begun", late=late) from None
         return done or found
 
-    def _wait(self, *, inside: bool) -> bool:
-        """Wait for an answer; kill what works on one item too long. Whether it was in time.
+    def _hear(self, before: str) -> bytes:
+        """The next message; what came with it is read at once."""
+        while not self.heard:
+            if before:
+                time.sleep(NAP)
+            if before == "begun" and self.limits:
+                self._wait(max(WAITING, self.limits.seconds * PATIENCE))
+            if not FORKS:
+                return self.pipe.recv_bytes()
+            if not (found := os.read(self.pipe.fileno(), BULK)):
+                raise EOFError
+            self.rest += found
+            while len(self.rest) >= (end := 4 + int.from_bytes(self.rest[:4], "big")):
+                self.heard.append(self.rest[4:end])
+                self.rest = self.rest[end:]
+        return self.heard.popleft()
+
+    def _wait(self, most: float) -> None:
+        """Wait for a message; TimeoutError if there is none in time.
 
         After the time there is another look: a process that was stopped has not worked.
         """
-        if not inside or self.limits is None:
-            return self.pipe.poll(None)
-        most = max(WAITING, self.limits.seconds * PATIENCE)
-        in_time = self.pipe.poll(most) or self.pipe.poll(LOOK)
-        if not in_time:
-            self.child.kill()
-        return in_time
+        poll = select.poll() if FORKS else None
+        if poll:
+            poll.register(self.pipe, select.POLLIN)
+        for seconds in (most, LOOK):
+            if poll.poll(seconds * 1e3) if poll else self.pipe.poll(seconds):
+                return
+        raise TimeoutError
 
-    def _describe_end(self, done: list[Any], *, inside: bool, in_time: bool) -> WorkerLost:
+    def _describe_end(self, done: list[Any], *, inside: bool, late: bool) -> WorkerLost:
         self.end()
         code, most = self.child.exitcode, self.limits.seconds if self.limits else 0.0
-        if not in_time or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF):
+        if late or (hasattr(signal, "SIGPROF") and code == -signal.SIGPROF):
             return WorkerLost(f"more than {most:g} seconds of computing", done, inside, most)
         return WorkerLost(f"its process ended with {code}", done, inside, 0.0)
 

@@ -30,7 +30,8 @@ from gradcheck.problem.variants import Draw, with_draw
 
 BUDGET = 60.0  # seconds of computing for what one student alone has answered
 UNKNOWN = "?"  # whether a problem can be graded
-SIZE = 50  # answers in a chunk: about 40 ms of work, and 1 ms to send
+SIZE, LARGEST = 50, 200  # answers in a chunk: from about 25 ms of work, and 1 ms to send
+SHARE = 20  # chunks for each that an executor takes at a time, if they are large
 LOOK = 0.5  # seconds after which progress is shown though nothing has come back
 OVER_BUDGET = f"this student's answers took more than {BUDGET:g} seconds of computing before it"
 GIVEN_UP = "the worker that judged this answer died, twice: out of memory, or stopped from outside"
@@ -120,7 +121,8 @@ class Batch:
         waiting = self.ledger.queue()
         total, done = sum(waiting.values()), 0
         asked = {mark: asking for mark, asking in self.askings.items() if mark in waiting}
-        dealer = _Dealer(self.ledger, self.executor, asked)
+        size = max(SIZE, min(LARGEST, total // (SHARE * max(1, self.executor.room))))
+        dealer = _Dealer(self.ledger, self.executor, asked, size)
         yield Progress(0, total, dealer.verdicts)
         try:
             for judged in dealer.judge():
@@ -142,9 +144,9 @@ class _Dealer:
     """
 
     def __init__(
-        self, ledger: Ledger, executor: Pool | Cluster, askings: Mapping[str, Asking]
+        self, ledger: Ledger, executor: Pool | Cluster, askings: Mapping[str, Asking], size: int
     ) -> None:
-        self.ledger, self.executor, self.askings = ledger, executor, askings
+        self.ledger, self.executor, self.askings, self.size = ledger, executor, askings, size
         self.open = list(askings)  # fingerprints of what has answers left
         self.last: Counter[str] = Counter()
         self.flying: dict[Future[Any], Chunk] = {}
@@ -170,7 +172,7 @@ class _Dealer:
                 if asked.students == 1:
                     self.spent[asked.student] += each.seconds
             yield found
-            if not (self.flying or self.again):
+            if not (self.flying or self.again or self.open):
                 return
 
     def _next(self, room: int) -> Chunk | None:
@@ -180,7 +182,7 @@ class _Dealer:
         out = Counter(chunk.asking for chunk in self.flying.values())
         while near := self.open[: max(1, room // 2)]:
             mark = min(near, key=lambda mark: out[self.askings[mark]])
-            found = self.ledger.pending(mark, self.last[mark], SIZE)
+            found = self.ledger.pending(mark, self.last[mark], self.size)
             if not found:
                 self.open.remove(mark)
                 continue
