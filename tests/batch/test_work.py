@@ -6,13 +6,19 @@ import random
 import signal
 import subprocess
 import sys
+from concurrent.futures import Future
 from functools import partial
 
 import pytest
 
 from gradcheck.batch import work
-from gradcheck.batch.run import GIVEN_UP, OVER_BUDGET, TOO_SLOW
+from gradcheck.batch.collect import Rules
+from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.roster import Roster
+from gradcheck.batch.run import GIVEN_UP, OVER_BUDGET, TOO_SLOW, Batch
+from gradcheck.batch.submissions import Submission
 from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
+from gradcheck.problem import load_text
 from tests.support.batches import SET, calls, expect, grade, lines, made, outputs
 from tests.support.killed import (
     PATIENCE,
@@ -66,7 +72,14 @@ work.mark = deadly
 """
 SLOW = """
 import time
+from concurrent.futures import Future
+
 from gradcheck.batch import work
+from gradcheck.batch.collect import Rules
+from gradcheck.batch.ledger import Ledger
+from gradcheck.batch.roster import Roster
+from gradcheck.batch.run import Batch
+from gradcheck.batch.submissions import Submission
 judge = work.mark
 def slow(*given):
     time.sleep(0.04)
@@ -248,3 +261,27 @@ def test_a_cluster_without_certificates_is_warned_of(tmp_path, monkeypatch):
     assert security.require_encryption
     told = [security.tls_ca_file, security.tls_client_cert, security.tls_client_key]
     assert told == list(map(str, files))
+
+
+class Prompt:
+    """An executor that has done everything before anybody looks."""
+
+    room = 2
+
+    def submit(self, task, *given, turn=None):
+        future: Future = Future()
+        found = task(*given)
+        future.set_result(list(found) if task is work.judge_chunk else found)
+        return future
+
+
+def test_an_executor_may_be_faster_than_we_look(monkeypatch):
+    """Whatever has come back when it is looked at, the rest of the queue is judged too."""
+    monkeypatch.setattr("gradcheck.batch.run.SIZE", 1)
+    ledger = Ledger(None)
+    batch = Batch(ledger, Prompt())
+    batch.prepare([load_text(SET.encode())])
+    answers = [Submission(f"s{k}", {"line": {"": f"{k}x"}}) for k in range(7)]
+    batch.collect(answers, Roster(), Rules())
+    assert list(batch.judge())[-1].verdicts["wrong"] == 6
+    assert not ledger.queue()
