@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from gradcheck.batch.outputs import replace_file
+from gradcheck.batch.outputs import update_file
 from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import named, problems, sets
-from gradcheck.cli.group import EXISTING, command, to_directory
-from gradcheck.cli.screen import fault_of, screen
+from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, explain, to_directory
+from gradcheck.cli.screen import screen
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
-from gradcheck.grading.selftest import Fault, faults
+from gradcheck.grading.selftest import faults
 from gradcheck.grading.variants import (
     SAMPLE,
     Hidden,
@@ -39,7 +39,6 @@ from gradcheck.report.pages import page_name
 from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
 from gradcheck.training.preparing import programs
 
-CLEAN, FINDINGS, FAILED = 0, 1, 2
 COPIED = "a program of nothing but the right numbers would pass: give an input by its shape"
 NONE_SHOWS_ALL = (
     "every variant hides a mistake that another one shows: choose values that differ less"
@@ -71,9 +70,7 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
         try:
             wrong, facts = _lint(problem, self_tests_only)
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
-            theirs = isinstance(error, GradcheckError | ValueError)
-            words = error if theirs else fault_of(error)
-            out.print(Text(f"{problem.id}: {words}", style="red"))
+            out.print(Text(f"{problem.id}: {explain(error, ValueError)[1]}", style="red"))
             found += 1
             continue
         found += len(wrong)
@@ -82,13 +79,13 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
         for line in wrong + facts:
             out.print(line)
     out.print(f"{pluralize(len(chosen), 'problem')}, {pluralize(found, 'finding')}")
-    return FINDINGS if found else CLEAN
+    return FOUND if found else FINE
 
 
 def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
     """What should be mended in a problem, and what is good to know."""
     ready = key(variant_for(problem, ""))
-    wrong = [_fault_line(fault) for fault in faults(ready)]
+    wrong = [_warning(fault_words(fault), "red") for fault in faults(ready)]
     if self_tests_only:
         return [*wrong, *_check_variants(problem)], []
     found = findings(ready)
@@ -104,16 +101,13 @@ def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Tex
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
         wrong.append(_warning(f"{words}: choose another name"))
     wrong += _check_variants(problem)
-    facts = [_fact_line(finding) for finding in found if finding.why and not finding.cure]
-    return wrong, [*facts, *_never_drawn(problem)]
+    known = [each for each in found if each.why and not each.cure]  # so in every such problem
+    facts = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
+    return wrong, [_warning(words, "dim") for words in [*facts, *_never_drawn(problem)]]
 
 
-def _warning(words: str) -> Text:
-    return Text(f"  {words}", style="yellow")
-
-
-def _fault_line(fault: Fault, where: str = "") -> Text:
-    return Text(f"  {fault_words(fault)}{where}", style="red")
+def _warning(words: str, style: str = "yellow") -> Text:
+    return Text(f"  {words}", style=style)
 
 
 def _finding_line(problem: Problem, finding: Finding) -> Text:
@@ -126,11 +120,6 @@ def _finding_line(problem: Problem, finding: Finding) -> Text:
     return text
 
 
-def _fact_line(finding: Finding) -> Text:
-    """What is so in every such problem: said, and not counted."""
-    return Text(f"  {': '.join(filter(None, [', '.join(finding.ids), finding.why]))}", style="dim")
-
-
 def _check_variants(problem: Problem) -> Iterator[Text]:
     """The self-tests that do not come out in a sample of the variants that are drawn."""
     drawn = sample_draws(problem, SAMPLE) if problem.choices else []
@@ -139,10 +128,10 @@ def _check_variants(problem: Problem) -> Iterator[Text]:
         yield _warning(NONE_SHOWS_ALL)
     for each in good:
         for fault in faults(key(each)):
-            yield _fault_line(fault, f" (where {_numbers(each)})")
+            yield _warning(f"{fault_words(fault)} (where {_numbers(each)})", "red")
 
 
-def _never_drawn(problem: Problem) -> Iterator[Text]:
+def _never_drawn(problem: Problem) -> Iterator[str]:
     """The variants of a sample that hide what others show, or cannot be graded: nobody gets one."""
     if not problem.choices:
         return
@@ -154,14 +143,14 @@ def _never_drawn(problem: Problem) -> Iterator[Text]:
             more = None if found is None else found - usual(problem)
             groups.setdefault(more, []).append(_numbers(with_draw(problem, each)))
     left, most = len(drawn) - sum(map(len, groups.values())), possible(problem)
-    yield Text(f"  {left} of {len(drawn)} variants looked at are drawn (of {most:,})", "dim")
+    yield f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"
     for group, variants in groups.items():
         unseen = sorted(ids[0] for kind, *ids in group or () if kind == "invisible")
         alike = sorted(" and ".join(ids) for kind, *ids in group or () if kind == "alike")
         why = [f"hides {', '.join(unseen)}"] if unseen else []
         why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
         words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
-        yield Text(f"  never drawn: {'; '.join(variants)}: {words}", "dim")
+        yield f"never drawn: {'; '.join(variants)}: {words}"
 
 
 def _numbers(problem: Problem) -> str:
@@ -191,10 +180,7 @@ def variants(paths: tuple[Path, ...], students: Path, directory: Path) -> None:
         Sheet(name, called, [variant_for(problem, name) for problem in problems])
         for name, called in sorted(expected.items())
     ]
-    try:
-        _write_sheets(title, sheets, directory)
-    except OSError as error:
-        raise GradcheckError(f"{directory}: cannot be written: {error.strerror}") from None
+    _write_sheets(title, sheets, directory)
     click.echo(f"{len(sheets)} sheets: {directory / ALL}, and {TABLE} says who has which numbers")
 
 
@@ -204,18 +190,13 @@ def _write_sheets(title: str, sheets: Sequence[Sheet], out: Path) -> None:
     rows = [cells(["student", "problem", "input", "value"])]
     for sheet in sheets:
         path = out / page_name(sheet.name)
-        _write(path, sheets_page(title, [sheet]))
-        _write(path.with_suffix(".md"), sheet_markdown(title, sheet))
+        update_file(path, sheets_page(title, [sheet]))
+        update_file(path.with_suffix(".md"), sheet_markdown(title, sheet))
         for problem in sheet.problems:
             numbers = problem.variant.items()
             rows += [cells([sheet.name, problem.id, n, str(v)], texts=3) for n, v in numbers]
-    _write(out / ALL, sheets_page(title, sheets))
-    _write(out / TABLE, "".join(f"{row}\r\n" for row in rows))
-
-
-def _write(path: Path, text: str) -> None:
-    with replace_file(path) as file:
-        file.write(text)
+    update_file(out / ALL, sheets_page(title, sheets))
+    update_file(out / TABLE, "".join(f"{row}\r\n" for row in rows))
 
 
 # -- generate --------------------------------------------------------------------------------------
@@ -247,4 +228,4 @@ def generate(rules: str, level: int | None, count: int, reveals: str, seed: int)
     click.echo(to_set(f'"{title}"', [each.entry for each in found]), nl=False)
     if len(found) < count:
         click.echo(f"{pluralize(len(found), 'problem')}: there are no more of this kind", err=True)
-    sys.exit(CLEAN if found else FAILED)
+    sys.exit(FINE if found else MALFORMED)

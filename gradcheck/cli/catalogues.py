@@ -1,11 +1,14 @@
-"""What there is to look up: ops, mistakes, the schema of problem files, pages of help."""
+"""What there is to look up: ops, mistakes, the schema of problem files, pages of help.
 
-from typing import TYPE_CHECKING
+MkDocs calls the functions `on_...` while it builds the pages of help as a site.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gradcheck.cli.group import command
-from gradcheck.help import TOPICS
+from gradcheck.help import PROMISED, SECTIONS, TOPICS, fill_lists, read_page
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,8 +45,6 @@ def schema() -> None:
 @click.pass_context
 def help_(ctx: click.Context, topic: str | None) -> None:
     """Read about a topic; without one, list the topics."""
-    from gradcheck.help import SECTIONS, read_page  # noqa: PLC0415
-
     group = ctx.find_root().command
     assert isinstance(group, click.Group)
     if topic is not None:
@@ -73,3 +74,25 @@ def _print(shown: "RenderableType") -> None:
     from gradcheck.cli.screen import screen  # noqa: PLC0415
 
     screen().print(shown)
+
+
+def on_config(config: Any) -> Any:
+    """Give MkDocs the pages in the order of their sections."""
+    config.nav = [
+        {"gradcheck": "index.md"},
+        *({title: [f"{topic}.md" for topic in topics]} for title, topics in SECTIONS.items()),
+    ]
+    return config
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Fill the lists of a page; the API is written out from its docstrings."""
+    from gradcheck.cli import main  # noqa: PLC0415
+
+    return fill_lists(markdown, main, _direct_to_docstrings)
+
+
+def _direct_to_docstrings() -> str:
+    return "\n\n".join(
+        f"::: {module}.{name}" for module, names in PROMISED.items() for name in names
+    )

@@ -3,9 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 import click
 from rich.text import Text
@@ -61,7 +59,10 @@ def check(
         if as_json:
             print(json.dumps(said, allow_nan=False))
         else:
-            _show(said, source)
+            head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
+            head.append(f"  d/d{part.name} of {source}", style="not bold default")
+            screen().print(head, soft_wrap=True)
+            show_judged(screen(), said, source)
         codes.append(CODES[said["verdict"]])
     sys.exit(max(codes, key=WORST.index))
 
@@ -74,11 +75,3 @@ def split_answers(answer: str) -> list[str]:
     outside = [t for t, level in zip(tokens, levels(tokens), strict=True) if level == 0]
     commas = [token.end for token in outside if COMMA.match(inner, token.start)]
     return [inner[a : b - 1].strip() for a, b in pairwise([0, *commas, len(inner) + 1])]
-
-
-def _show(said: Mapping[str, Any], source: str) -> None:
-    out = screen()
-    head = Text(said["verdict"], style=f"bold {STYLES[said['verdict']]}")
-    head.append(f"  d/d{said['part']} of {source}", style="not bold default")
-    out.print(head, soft_wrap=True)
-    show_judged(out, said, source)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradcheck.cli.group import MALFORMED
+from gradcheck.cli.group import MALFORMED, suggest
 from gradcheck.documents import STDIN
 from gradcheck.errors import GradcheckError
 from gradcheck.language.vocabulary import listing, nearest
@@ -23,31 +23,18 @@ class SetPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Give the path; raises click's complaint where nothing is meant."""
-        if not Path(value).exists():
-            from gradcheck.problem.load import find_set  # noqa: PLC0415
+        if not Path(value).exists() and str(value) != str(STDIN):
+            from gradcheck.problem.load import find_set, list_sets  # noqa: PLC0415
 
             value = find_set(str(value)) or value
-        if not Path(value).exists() and str(value) != str(STDIN):
-            from difflib import get_close_matches  # noqa: PLC0415
-
-            from gradcheck.problem.load import list_sets  # noqa: PLC0415
-
-            close = get_close_matches(str(value), [path.stem for path in list_sets()], n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
-            self.fail(f"Path '{value}' does not exist.{hint}", param, ctx)
+            if not Path(value).exists():
+                hint = suggest(str(value), [path.stem for path in list_sets()])
+                self.fail(f"Path '{value}' does not exist.{hint}", param, ctx)
         return super().convert(value, param, ctx)
 
 
 PATH = SetPath(exists=True, allow_dash=True, path_type=Path)
-
 named = click.argument("paths", nargs=-1, required=True, type=PATH)
-
-
-def there(paths: tuple[str, ...]) -> tuple[Path, ...]:
-    """Paths that exist; raises click's complaint where one does not, or none is named."""
-    if not paths:
-        raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
-    return tuple(PATH.convert(path, None, click.get_current_context()) for path in paths)
 
 
 def is_script(path: Path) -> bool:
@@ -90,10 +77,12 @@ def _set(file: Path) -> "ProblemSet":
     return load(file)
 
 
-def unknown_problem(name: str, known: Collection[str]) -> GradcheckError:
-    near, every = nearest(name, known), listing(known).replace("`", "")
-    cure = f"{near} there are {every}" if near else f"one of {every}"
-    return GradcheckError(f"no problem is called `{name}` - {cure}")
+def check_id(name: str, known: Collection[str]) -> None:
+    """Raise GradcheckError where no problem is called so."""
+    if name not in known:
+        near, every = nearest(name, known), listing(known).replace("`", "")
+        cure = f"{near} there are {every}" if near else f"one of {every}"
+        raise GradcheckError(f"no problem is called `{name}` - {cure}")
 
 
 def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Problem]":
@@ -101,6 +90,5 @@ def problems(paths: tuple[Path, ...], only: tuple[str, ...] = ()) -> "list[Probl
     every = [problem for each in sets(paths) for problem in each.problems]
     known = {problem.id for problem in every}
     for name in only:
-        if name not in known:
-            raise unknown_problem(name, known)
+        check_id(name, known)
     return [problem for problem in every if not only or problem.id in only]

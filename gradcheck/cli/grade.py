@@ -1,11 +1,12 @@
-"""`gradcheck grade`: submissions judged, kept in a ledger if a directory is named, and shown."""
+"""A class: `grade` judges it, `mark` gives points by hand, `report` writes gradebooks and pages."""
 
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,16 +18,26 @@ from rich.text import Text
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Rules
 from gradcheck.batch.graded import Change, ClassFacts, changes, class_facts, read_students
-from gradcheck.batch.ledger import NAME, Ledger, trouble
+from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.outputs import json_lines, write_results
+from gradcheck.batch.outputs import (
+    grades,
+    json_lines,
+    replace_file,
+    write_grades,
+    write_pages,
+    write_results,
+)
 from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
 from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
-from gradcheck.cli.files import PATH, sets, unknown_problem
+from gradcheck.cli.files import PATH, check_id, sets
 from gradcheck.cli.group import (
     EXISTING,
+    FINE,
+    FOUND,
+    IN_DOUBT,
     STOPPED,
     as_json_lines,
     command,
@@ -34,79 +45,45 @@ from gradcheck.cli.group import (
     with_feedback,
 )
 from gradcheck.cli.screen import screen, show_judged
+from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
+from gradcheck.problem.variants import plain
+from gradcheck.report import gradebooks
 from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import restrict
 from gradcheck.report.rows import TextTable
 
 GAP = 3  # blanks between columns of numbers
 SHOWN = ("right", "wrong", "invalid", "needs-review")
-
-
-def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
-    """Run a batch to its end; a terminal shows how far it is."""
-    columns = (
-        TextColumn("judging"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-    )
-    start = time.monotonic()
-    with Bar(*columns, console=err, transient=True, disable=silent or not err.is_terminal) as bar:
-        task = bar.add_task("")
-        for step in steps:
-            rate = step.done / max(time.monotonic() - start, 1e-9)
-            shown = (v for v in SHOWN if step.verdicts.get(v))
-            counts = ", ".join(f"{step.verdicts[v]:,} {v.removeprefix('needs-')}" for v in shown)
-            words = f"{rate:,.0f}/s  {counts}"
-            bar.update(task, completed=step.done, total=step.total, description=words)
-
-
-GRADED, UNDER, MALFORMED, REVIEW = 0, 1, 2, 3
 CONSULTED = "consulting the three opinions on every problem"
 MANY = 10  # students, beyond whom the points stand in the pages only, where there are any
-
-
+KEPT = "what was judged before is kept: the same command goes on from there"
 GRADE_EXAMPLES = """gradcheck grade problems/chain-rule.yaml ada.yaml --json
 gradcheck grade problems/chain-rule.yaml download.zip --names canvas -o graded"""
+REPORT_EXAMPLES = """gradcheck report graded
+gradcheck report graded --as canvas --points export.csv"""
+READABLE = click.Path(exists=True, allow_dash=True, path_type=Path)
+TIME = click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"])
+ATTEMPT = click.Choice(["last", "first", "best"])
+LATE = "Who is later loses what the set says under `late:`."
+COUNTS = "Which of a student's answers to a problem counts."
+PLATFORM = "Pages, or what a learning platform reads."
+TLS = "With --scheduler: the authority, the certificate and the key (PEM)."
 
 
 @command(epilog=GRADE_EXAMPLES)
 @click.argument("problems", type=PATH)
-@click.argument(
-    "answers",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, allow_dash=True, path_type=Path),
-)
+@click.argument("answers", nargs=-1, required=True, type=READABLE)
 @as_json_lines
 @with_feedback("How much is told about a mistake.")
 @click.option("--fail-under", type=float, metavar="F", help="Exit 1 if a student has less than F.")
 @to_directory("Keep the batch in DIR, with pages and grades; a stopped run goes on where it was.")
 @click.option("--jobs", type=click.IntRange(0), metavar="N", help="Processes; 0: all cores.")
 @click.option("--scheduler", default="", metavar="ADDRESS", help="Judge on a Dask cluster.")
-@click.option(
-    "--tls",
-    nargs=3,
-    type=EXISTING,
-    metavar="CA CERT KEY",
-    help="With --scheduler: the authority, the certificate and the key (PEM).",
-)
+@click.option("--tls", nargs=3, type=EXISTING, metavar="CA CERT KEY", help=TLS)
 @click.option("--roster", type=EXISTING, metavar="FILE", help="Table of who is expected.")
-@click.option(
-    "--attempt",
-    type=click.Choice(["last", "first", "best"]),
-    default="last",
-    show_default=True,
-    help="Which of a student's answers to a problem counts.",
-)
-@click.option(
-    "--due",
-    type=click.DateTime(["%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"]),
-    metavar="TIME",
-    help="Who is later loses what the set says under `late:`.",
-)
+@click.option("--attempt", type=ATTEMPT, default="last", show_default=True, help=COUNTS)
+@click.option("--due", type=TIME, metavar="TIME", help=LATE)
 @click.option("--mapping", type=EXISTING, metavar="FILE", help="What a form's columns mean.")
 @click.option("--names", default="", metavar="NAMES", help="canvas, moodle or a pattern of names.")
 @click.option("--anonymous", is_flag=True, help="The page of the class names nobody.")
@@ -142,14 +119,12 @@ def grade(  # noqa: PLR0917 - click gives them by name
     nursery = click.get_current_context().with_resource(closing(Nursery()))
     jobs = count_jobs(jobs, kept=directory is not None)
     read, err = sets((problems,)), screen(stderr=True)
-    with _telling(directory, err), _open_ledger(directory) as ledger:
+    for id in ids:
+        check_id(id, [problem.id for each in read for problem in each.problems])
+    with _ending(directory), _open_ledger(directory) as ledger:
         pattern = read_names(names) if names else None
         meant = read_mapping(mapping) if mapping else AS_THEY_ARE
         expected = read_roster(roster) if roster else Roster()
-        known = [problem.id for each in read for problem in each.problems]
-        for id in ids:
-            if id not in known:
-                raise unknown_problem(id, known)
         if scheduler and not tls:
             _notice(err, OPEN.format(scheduler))
         pool = None if scheduler else Pool(jobs, Limits(), nursery, sticky=True)
@@ -158,9 +133,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
             with nullcontext() if as_json else err.status(CONSULTED):
                 batch.prepare(read, ids)
             if not batch.problems:
-                for why in batch.doubts.values():
-                    _notice(err, f"not graded: {why}")
-                sys.exit(MALFORMED)
+                raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
             ledger.know("feedback", feedback)
             ledger.know("anonymous", "yes" if anonymous else "no")
             ledger.know("title", next((s.title for s in read if s.title), ""))
@@ -169,38 +142,59 @@ def grade(  # noqa: PLR0917 - click gives them by name
             for words, _ in ledger.notices():
                 _notice(err, words)
             follow(batch.judge(), err, silent=as_json)
-            if directory is None:
-                facts = class_facts(ledger)
-            else:
-                ledger.save()
-                with closing(Pool(jobs, None, nursery)) as printers:
-                    facts = write_results(ledger, directory, printers)
+            facts = _write(ledger, directory, jobs, nursery)
         if as_json:
             for student in read_students(ledger, as_read=directory is None):
                 for line in json_lines(student, feedback):
                     print(line)
         else:
             _show(ledger, facts, directory, feedback, diff=diff)
-        sys.exit(_code(ledger, facts, fail_under))
+        sys.exit(_find_code(ledger, facts, fail_under))
+
+
+def _write(ledger: Ledger, directory: Path | None, jobs: int, nursery: Nursery) -> ClassFacts:
+    """The files of a batch that is kept; what is told of the class."""
+    if directory is None:
+        return class_facts(ledger)
+    ledger.save()
+    with closing(Pool(jobs, None, nursery)) as printers:
+        return write_results(ledger, directory, printers)
+
+
+def follow(steps: Iterable[Progress], err: Console, *, silent: bool) -> None:
+    """Run a batch to its end; a terminal shows how far it is."""
+    columns = (
+        TextColumn("judging"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.description}"),
+        TimeRemainingColumn(),
+    )
+    start = time.monotonic()
+    with Bar(*columns, console=err, transient=True, disable=silent or not err.is_terminal) as bar:
+        task = bar.add_task("")
+        for step in steps:
+            rate = step.done / max(time.monotonic() - start, 1e-9)
+            shown = (v for v in SHOWN if step.verdicts.get(v))
+            counts = ", ".join(f"{step.verdicts[v]:,} {v.removeprefix('needs-')}" for v in shown)
+            words = f"{rate:,.0f}/s  {counts}"
+            bar.update(task, completed=step.done, total=step.total, description=words)
 
 
 @contextmanager
-def _telling(directory: Path | None, err: Console) -> Iterator[None]:
+def _ending(directory: Path | None) -> Iterator[None]:
     """What ends a batch before its end is told in a sentence, and what is kept of it."""
     try:
         yield
-    except (GradcheckError, ValueError) as error:
-        _notice(err, str(error))
-        sys.exit(MALFORMED)
     except (OSError, sqlite3.Error) as error:
-        kept = " - what was judged before is kept: the same command goes on from there"
         why = trouble(error, directory and directory / NAME)
-        where = directory or "the batch"
-        _notice(err, f"{where}: cannot be written: {why}{kept if directory else ''}")
-        sys.exit(MALFORMED)
+        where = getattr(error, "filename", None) or directory or "the batch"
+        words = f"{where}: cannot be written: {why}"
+        raise Unusable(f"{words} - {KEPT}" if directory else words) from None
+    except ValueError as error:
+        raise GradcheckError(str(error)) from None
     except KeyboardInterrupt:
-        kept = "what was judged is kept: the same command goes on from there"
-        _notice(err, f"stopped - {kept if directory else 'nothing was kept (see -o)'}")
+        click.echo(f"stopped - {KEPT if directory else 'nothing was kept (see -o)'}", err=True)
         sys.exit(STOPPED)
 
 
@@ -214,11 +208,11 @@ def _open_ledger(directory: Path | None) -> Iterator[Ledger]:
         yield ledger
 
 
-def _code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
+def _find_code(ledger: Ledger, facts: ClassFacts, low: float | None) -> int:
     if facts.verdicts["needs-review"] or any(grave for _, grave in ledger.notices()):
-        return REVIEW
+        return IN_DOUBT
     under = low is not None and any(got < low for _, _, got, _ in facts.totals)
-    return UNDER if under else GRADED
+    return FOUND if under else FINE
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -318,3 +312,159 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
             out.print(head, soft_wrap=True)
             if verdict != "missing":
                 show_judged(out, line, about[line["problem"]]["program"])
+
+
+# -- gradebooks and pages of what was graded -------------------------------------------------------
+
+
+def _write_fresh(form: str, ledger: Ledger, out: Path) -> None:
+    """A platform's gradebook, without an export of it."""
+    facts = class_facts(ledger)
+    points = {name: got for name, _, got, _ in facts.totals}
+    with replace_file(out) as file:
+        title = ledger.fact("title") or "gradcheck"
+        file.write(gradebooks.fresh(form, title, points, facts.possible))
+
+
+def _write_gradescope(ledger: Ledger, out: Path) -> None:
+    from gradcheck.report.pages import page_name  # noqa: PLC0415
+
+    out.mkdir(parents=True, exist_ok=True)
+    sources = {id: about["program"] for id, about in ledger.problems().items()}
+    for student in read_students(ledger):
+        lines = [restrict(line, ledger.feedback()) for line in student.lines]
+        with replace_file(out / Path(page_name(student.name)).with_suffix(".json").name) as file:
+            file.write(gradebooks.gradescope(lines, sources))
+
+
+def _fill_in(  # noqa: PLR0917 - the options
+    ledger: Ledger, form: str, out: Path, export: Path, column: str, comments: bool
+) -> None:
+    """The platform's own export with the points, and with comments where they are asked for."""
+
+    def feedback(student: str) -> str:
+        (found,) = read_students(ledger, between=(student, student))
+        return gradebooks.comments([restrict(line, ledger.feedback()) for line in found.lines])
+
+    facts = class_facts(ledger)
+    points = {name: got for name, _, got, _ in facts.totals}
+    say = feedback if comments else None
+    whole, names = export.read_bytes(), ledger.names()
+    found = gradebooks.fill(whole, form, points, facts.possible, column, say, names)
+    for words in found.notices:
+        click.echo(words, err=True)
+    out.write_bytes(found.content)
+
+
+FORMS: Mapping[str, tuple[str, Callable[[Ledger, Path], object]]] = {
+    "html": ("", write_pages),
+    "canvas": ("canvas.csv", partial(_write_fresh, "canvas")),
+    "moodle": ("moodle.csv", partial(_write_fresh, "moodle")),
+    "gradescope": ("gradescope", _write_gradescope),
+    "csv": ("grades.csv", write_grades),
+    "xlsx": ("grades.xlsx", lambda ledger, out: out.write_bytes(workbook(grades(ledger)))),
+}
+FORM = click.Choice([*FORMS])
+graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+
+
+@command(epilog=REPORT_EXAMPLES)
+@graded
+@click.option("--as", "form", type=FORM, default="html", show_default=True, help=PLATFORM)
+@click.option("-o", "out", type=click.Path(path_type=Path), metavar="OUT", help="Where to.")
+@click.option("--points", "export", type=EXISTING, metavar="FILE", help="A platform's own export.")
+@click.option("--column", default="", metavar="NAME", help="The export's column for the points.")
+@click.option("--comments", is_flag=True, help="Fill the export's empty feedback cells too.")
+def report(  # noqa: PLR0917 - click gives them by name
+    directory: Path, form: str, out: Path | None, export: Path | None, column: str, comments: bool
+) -> None:
+    """Render a graded batch again, from its ledger alone.
+
+    With --points, the gradebook that Canvas or Moodle exported comes back with the points in it and
+    every other cell as it was; --comments fills Moodle's empty feedback cells too. Exit code 0:
+    written, 2: it cannot be.
+    """
+    if export is not None and form not in gradebooks.PLATFORMS:
+        words = f"--points goes with {', '.join(gradebooks.PLATFORMS)}, not with {form}"
+        raise GradcheckError(words)
+    path, (name, write) = _find_ledger(directory), FORMS[form]
+    out = out or directory / name
+    with _ending(directory), closing(Ledger(path, readonly=True)) as ledger:
+        if export is None:
+            write(ledger, out)
+        else:
+            _fill_in(ledger, form, out, export, column, comments)
+        if ledger.fact("complete") != "yes":
+            click.echo("the batch was stopped before its end: `gradcheck grade` goes on", err=True)
+    click.echo(str(out / "index.html" if form == "html" else out))
+
+
+def _find_ledger(directory: Path) -> Path:
+    path = directory / NAME
+    if not path.is_file():
+        cure = f"`gradcheck grade ... -o {directory}` makes one"
+        raise Unusable(f"{directory}: no graded batch is here - {cure}")
+    return path
+
+
+# -- marks by hand ---------------------------------------------------------------------------------
+
+
+@command(epilog='gradcheck mark graded --student ada --problem p --points 2 --note "sign agreed"')
+@graded
+@click.option("--student", required=True, metavar="S", help="Who: by any name of the roster.")
+@click.option("--problem", required=True, metavar="P", help="At which problem.")
+@click.option("--part", default="", metavar="Q", help="At which part, where there are several.")
+@click.option("--points", type=click.FloatRange(0), metavar="N", help="What is given.")
+@click.option("--note", default="", metavar="TEXT", help="Why: the student is told.")
+@click.option("--undo", is_flag=True, help="Let the judgement count again.")
+def mark(  # noqa: PLR0917 - click gives them by name
+    directory: Path,
+    student: str,
+    problem: str,
+    part: str,
+    points: float | None,
+    note: str,
+    undo: bool,
+) -> None:
+    """Give points by hand: they count whatever is graded again, and are shown with their note.
+
+    Exit code 0: marked, 2: it cannot be.
+    """
+    _find_ledger(directory)
+    if undo == (points is not None):
+        raise GradcheckError("say either --points N or --undo")
+    with _ending(directory), _open_ledger(directory) as ledger:
+        who = _find_student(ledger, student)
+        named, possible = _find_part(ledger, problem, part)
+        place = f"{who}: {problem}.{named}"
+        words = f"{place}: the judgement counts again"
+        if points is None:
+            if not ledger.take_mark_back(who, problem, named):
+                raise GradcheckError(f"{place} has no mark by hand")
+        else:
+            if points > possible:
+                raise GradcheckError(f"{place} is worth {possible:g} points, not {points:g}")
+            ledger.set_mark(who, problem, named, points, note)
+            words = f"{place}: {points:g} of {possible:g}"
+        ledger.save()
+        write_results(ledger, directory)
+    click.echo(words)
+
+
+def _find_student(ledger: Ledger, name: str) -> str:
+    students = ledger.order()
+    found = name if name in students else ledger.names().get(plain(name), "")
+    if found not in students:
+        raise GradcheckError(f"no student of the batch goes by `{name}`")
+    return found
+
+
+def _find_part(ledger: Ledger, problem: str, part: str) -> tuple[str, float]:
+    about = ledger.problems()
+    check_id(problem, about)
+    parts = {each["name"]: each["points"] for each in about[problem]["parts"]}
+    named = part or (next(iter(parts)) if len(parts) == 1 else "")
+    if named not in parts:
+        raise GradcheckError(f"say which part with --part: {', '.join(parts)}")
+    return named, parts[named]

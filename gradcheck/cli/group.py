@@ -1,8 +1,9 @@
 """What every command shares: help that ends with examples, errors that end with a sentence."""
 
+import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -11,12 +12,15 @@ from typing import Any, TypeVar
 
 import click
 
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import OURS, GradcheckError
 
 F = TypeVar("F", bound=Callable[..., object])
-MALFORMED = 2
+FINE, FOUND, MALFORMED, IN_DOUBT = 0, 1, 2, 3
+"""The exit codes: nothing to mend; wrong, a finding; unreadable; a dissent, a review."""
+BROKEN = 70  # a fault of our own: sysexits' EX_SOFTWARE
 STOPPED = 130  # as a shell says of what SIGINT ended
-EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+REPORTED = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
+LONGEST = 300  # characters of an error that is no sentence of ours
 
 
 class Exemplified(click.Command):
@@ -73,8 +77,7 @@ class Careful(Exemplified, click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command of that name; of an unknown one the nearest is said."""
         if args and args[0] not in self.lazy:
-            close = get_close_matches(args[0], self.lazy, n=1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
+            hint = suggest(args[0], self.lazy)
             raise click.UsageError(f"No such command '{args[0]}'.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
@@ -84,35 +87,55 @@ class Careful(Exemplified, click.Group):
             return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except GradcheckError as error:
-            click.echo(error, err=True)
-            sys.exit(MALFORMED)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
             sys.exit(STOPPED)
         except Exception as error:  # noqa: BLE001 - told as our own
-            from gradcheck.cli.screen import BROKEN, REPORTED, fault_of  # noqa: PLC0415
+            from gradcheck.report.findings import visible  # noqa: PLC0415
 
-            click.echo(fault_of(error), err=True)
-            click.echo(REPORTED, err=True)
-            sys.exit(BROKEN)
+            code, words = explain(error)
+            click.echo(visible(words), err=True)
+            sys.exit(code)
 
+
+def explain(error: Exception, *theirs: type[Exception]) -> tuple[int, str]:
+    """The exit code of an error, and what is said: of ours, and `theirs`, what it says itself.
+
+    A fault of our own is raised where somebody asks to see where it happened.
+    """
+    if isinstance(error, (GradcheckError, *theirs)):
+        return MALFORMED, str(error)
+    if isinstance(error, OSError) and error.filename:
+        return MALFORMED, f"{error.filename}: {error.strerror}"
+    if os.environ.get("GRADCHECK_TRACEBACK"):
+        raise error
+    words = " ".join(str(error).split())[:LONGEST]
+    return BROKEN, f"{OURS}: {type(error).__name__}: {words}\n{REPORTED}"
+
+
+def suggest(name: str, known: Collection[str]) -> str:
+    """The known name that is nearly meant, as click would ask."""
+    close = get_close_matches(name, known, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+# -- options ---------------------------------------------------------------------------------------
 
 command = partial(click.command, cls=Exemplified)
+EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+as_json_lines = click.option(
+    "--json", "as_json", is_flag=True, help="JSON Lines on standard output."
+)
 
 
-def to_directory(help: str, *, required: bool = False) -> Callable[[F], F]:
+def to_directory(help: str, *names: str, required: bool = False) -> Callable[[F], F]:
     """The option -o: the directory for what is written."""
     kind = click.Path(file_okay=False, path_type=Path)
-    return click.option("-o", "directory", type=kind, required=required, metavar="DIR", help=help)
+    names = names or ("-o", "directory")
+    return click.option(*names, type=kind, required=required, metavar="DIR", help=help)
 
 
 def with_feedback(help: str) -> Callable[[F], F]:
     """The option --feedback: how much is told of a mistake."""
     kind = click.Choice(["verdict", "class", "place", "full"])
     return click.option("--feedback", type=kind, default="full", show_default=True, help=help)
-
-
-as_json_lines = click.option(
-    "--json", "as_json", is_flag=True, help="JSON Lines on standard output."
-)

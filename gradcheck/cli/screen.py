@@ -8,9 +8,10 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.errors import OURS
 from gradcheck.report.findings import findings, visible
 from gradcheck.report.rows import ENDLESS, indent
+
+CODE = "    "  # how a line of a program begins among findings
 
 
 class Trimmed:
@@ -30,38 +31,6 @@ class Trimmed:
         return getattr(self.stream, name)
 
 
-BROKEN = 70  # the exit code of a fault of our own: sysexits' EX_SOFTWARE
-LONGEST = 300
-REPORTED = "please report it with the files; GRADCHECK_TRACEBACK=1 shows where it happened"
-CODE = "    "  # how a line of a program begins among findings
-
-
-def fault_of(error: Exception) -> str:
-    """What is said of a fault of ours; raises it where somebody asks to see where it happened."""
-    if os.environ.get("GRADCHECK_TRACEBACK"):
-        raise error
-    return f"{OURS}: {type(error).__name__}: {' '.join(str(error).split())[:LONGEST]}"
-
-
-def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
-    """Below its head: what was understood of an answer, what is found of it, and remarks."""
-    if line["understood"]:
-        say(to, f"understood  {line['understood']}")
-    for words in findings(line, source):
-        say(to, visible(words))
-    for remark in line["remarks"] or ():
-        say(to, visible(remark), "dim")
-
-
-def say(to: Console, words: str, style: str = "") -> None:
-    """Findings below a head: words wrap under their beginning, lines of a program stay as typed."""
-    for line in words.split("\n"):
-        if line.startswith(CODE):
-            to.print(Text(f"  {line}", style=style), soft_wrap=True)
-        else:
-            to.print(indent(Text(line, style=style), 2))
-
-
 def screen(*, stderr: bool = False) -> Console:
     """A console; what goes into a pipe is neither wrapped nor padded, unless COLUMNS says so."""
     stream = sys.stderr if stderr else sys.stdout
@@ -69,3 +38,19 @@ def screen(*, stderr: bool = False) -> Console:
         return Console(stderr=stderr, highlight=False)
     width = int(os.environ.get("COLUMNS") or ENDLESS)
     return Console(file=Trimmed(stream), highlight=False, width=width)  # type: ignore[arg-type]
+
+
+def show_judged(to: Console, line: Mapping[str, Any], source: str) -> None:
+    """Below its head: what was understood of an answer, what is found of it, and remarks.
+
+    Words wrap under their beginning, lines of a program stay as typed.
+    """
+    said = [f"understood  {line['understood']}"] if line["understood"] else []
+    told = [*said, *map(visible, findings(line, source))]
+    marked = [(words, "") for words in told] + [(visible(r), "dim") for r in line["remarks"] or ()]
+    for words, style in marked:
+        for row in words.split("\n"):
+            if row.startswith(CODE):
+                to.print(Text(f"  {row}", style=style), soft_wrap=True)
+            else:
+                to.print(indent(Text(row, style=style), 2))

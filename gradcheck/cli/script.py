@@ -9,12 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from gradcheck.cli.group import FINE, FOUND, IN_DOUBT, MALFORMED
 from gradcheck.cli.screen import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.passes import script_line, script_report
 from gradcheck.scripts import judge, run_file
 
-AGREE, ENDED, MALFORMED, DISSENT = 0, 1, 2, 3
 JSON = "--json"
 
 
@@ -51,8 +51,8 @@ def main(words: list[str]) -> int:
     if ran.error is not None:
         screen(stderr=True).print(ran.error.text, markup=False, soft_wrap=True)
     if found.verdict == "dissent":
-        return DISSENT
-    return ENDED if ran.error is not None else AGREE
+        return IN_DOUBT
+    return FOUND if ran.error is not None else FINE
 
 
 if __name__ == "__main__":

@@ -6,24 +6,25 @@ import socket
 from contextlib import nullcontext
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gradcheck.batch.lock import only_writer
-from gradcheck.batch.roster import read_roster
+from gradcheck.batch.roster import Roster, read_roster
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import pluralize
 
+if TYPE_CHECKING:
+    from gradcheck.web.practice import Practice
+
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "itsdangerous": "itsdangerous",
           "python_multipart": "python-multipart"}  # fmt: skip
+LOOPBACK = ("127.0.0.1", "::1", "localhost")  # where nobody but this machine reaches
 CONNECTIONS = 800  # at a time; a process may open 1,024 files, as a rule
-
-
-class Lacking(GradcheckError):
-    """What only the pages need is not there."""
 
 
 SERVE_EXAMPLES = """gradcheck serve problems
@@ -63,52 +64,63 @@ def serve(  # noqa: PLR0917 - click gives them by name
     machine alone unless --host says otherwise.
     """
     if not hasattr(os, "fork"):
-        raise Lacking("the pages need Linux or macOS, where a process can be copied")
+        raise GradcheckError("the pages need Linux or macOS, where a process can be copied")
     read = sets(paths or tuple(list_sets()))
     lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
     if lacking:
-        raise Lacking(f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'")
-    import uvicorn  # noqa: PLC0415
-
-    from gradcheck.web.app import application  # noqa: PLC0415
+        raise GradcheckError(
+            f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'"
+        )
+    if course and not directory:
+        raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     from gradcheck.web.book import Course  # noqa: PLC0415
-    from gradcheck.web.guard import Patient, is_loopback  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
     from gradcheck.web.queue import Queue  # noqa: PLC0415
-    from gradcheck.web.requests import CODES, hand_out  # noqa: PLC0415
 
     asked = Course.of(read)
     for id in asked.twice:
         click.echo(f"{id}: the id is used in two files - the first one is asked", err=True)
-    if course and not directory:
-        raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
-    if not is_loopback(host):
+    if host not in LOOPBACK:
         risk = CODED if course else NAMED
         click.echo(f"{host} is open to others: {risk} (then add --secure)", err=True)
     kept = f"attempts are kept in {directory}" if directory else "nothing is kept (see -o)"
     writing = nullcontext() if directory is None else only_writer(directory)
     with writing, _listening(host, port) as listening:
-        roster = None
-        if course and directory:
-            roster = hand_out(read_roster(course), directory)
-            count = pluralize(len(roster.codes), "student")
-            click.echo(f"the codes of {count}, to be handed out: {directory / CODES}")
-        settings = Settings(directory, feedback, secure, hosts, roster)
-        queue = Queue(asked.askings, processes=workers)
-        app = application(Practice(asked, queue, settings))
+        roster = _hand_out(course, directory) if course and directory else None
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}/"
         click.echo(f"{address}  {pluralize(len(asked.problems), 'problem')}; {kept}")
-        config = uvicorn.Config(
-            app,
-            http=Patient,
-            limit_concurrency=CONNECTIONS,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        queue = Queue(asked.askings, processes=workers)
+        settings = Settings(directory, feedback, secure, hosts, roster)
+        _run(Practice(asked, queue, settings), listening)
+
+
+def _hand_out(course: Path, directory: Path) -> Roster:
+    """The roster with its codes, which stand in a file of the directory."""
+    from gradcheck.web.requests import CODES, hand_out  # noqa: PLC0415
+
+    roster = hand_out(read_roster(course), directory)
+    count = pluralize(len(roster.codes), "student")
+    click.echo(f"the codes of {count}, to be handed out: {directory / CODES}")
+    return roster
+
+
+def _run(practice: "Practice", listening: socket.socket) -> None:
+    import uvicorn  # noqa: PLC0415
+
+    from gradcheck.web.app import application  # noqa: PLC0415
+    from gradcheck.web.guard import Patient  # noqa: PLC0415
+
+    config = uvicorn.Config(
+        application(practice),
+        http=Patient,
+        limit_concurrency=CONNECTIONS,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import RenderableType
 
-from gradcheck.cli.files import is_script, problems, there
-from gradcheck.cli.group import as_json_lines, command
-from gradcheck.cli.screen import BROKEN, REPORTED, fault_of, screen
-from gradcheck.errors import GradcheckError, OutOfBudget, TextError
+from gradcheck.cli.files import PATH, is_script, problems
+from gradcheck.cli.group import FINE, IN_DOUBT, as_json_lines, command, explain, to_directory
+from gradcheck.cli.screen import screen
+from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training
@@ -26,13 +26,11 @@ from gradcheck.verdict.consult import Verdict, consult
 if TYPE_CHECKING:
     from gradcheck.plots import Draft
 
-AGREE, MALFORMED, DISSENT = 0, 2, 3
-
-
 # The verdict on a problem, what is printed of it (JSON is a text), and its pictures.
 Solved = tuple[str, RenderableType, Iterable["Draft"]]
 SOLVE = """gradcheck solve problems/chain-rule.yaml --steps
 gradcheck solve -e 'x^3 + 2sin x' x=2"""
+PICTURES = "Draw recorded series, errors against steps, kinks and graphs into DIR."
 
 
 @command(epilog=SOLVE)
@@ -43,12 +41,7 @@ gradcheck solve -e 'x^3 + 2sin x' x=2"""
 @click.option("--student", metavar="NAME", help="With the numbers that this student has.")
 @click.option("--steps", is_flag=True, help="Show the chain rule node by node.")
 @click.option("--entries", is_flag=True, help="Show every entry of every array.")
-@click.option(
-    "--plot",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Draw recorded series, errors against steps, kinks and graphs into DIR.",
-)
+@to_directory(PICTURES, "--plot")
 @click.option("--lint", is_flag=True, help="Then say what the problems could never reveal.")
 @as_json_lines
 def solve(  # noqa: PLR0917 - click gives them by name
@@ -72,37 +65,38 @@ def solve(  # noqa: PLR0917 - click gives them by name
     and the like, said so), 1: a script ends in an error, 2: malformed, 3: the opinions contradict
     each other. Curves need the extra `plot`; graphs (SVG and DOT) do not.
     """
-    ran = [] if expression is not None else _run_scripts(paths, as_json)
-    if ran:
-        if steps or entries or plot is not None:
-            click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
-        paths = tuple(path for path in paths if not is_script(Path(path)))
-        if not paths:
-            sys.exit(max(ran))
-    if expression is None:
-        chosen = problems(there(paths), only)
-    else:
+    codes: list[int] = []
+    if expression is not None:
         chosen = [question(expression, paths, wrt)]
+    else:
+        codes, files = _run_scripts(paths, as_json)
+        if codes and (steps or entries or plot is not None):
+            click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
+        chosen = problems(files, only) if files else []
     if student is not None:
         from gradcheck.grading.variants import variant_for  # noqa: PLC0415
 
         chosen = [variant_for(problem, student) for problem in chosen]
-    codes = [*ran, solve_all(chosen, steps, entries, as_json, plot)]
-    if lint and not as_json:
+    if chosen:
+        codes.append(solve_all(chosen, steps, entries, as_json, plot))
+    if lint and chosen and not as_json:
         from gradcheck.cli.author import lint_all  # noqa: PLC0415
 
         lint_all(chosen, self_tests_only=False)
     sys.exit(max(codes))
 
 
-def _run_scripts(paths: tuple[str, ...], as_json: bool) -> list[int]:
-    """Run each script that is named, in its turn; their exit codes."""
-    named = [path for path in there(paths) if is_script(path)]
-    if not named:
-        return []
-    from gradcheck.cli.script import solve_script  # noqa: PLC0415
+def _run_scripts(paths: tuple[str, ...], as_json: bool) -> tuple[list[int], tuple[Path, ...]]:
+    """Run each script that is named, in its turn: their exit codes, and the other paths."""
+    if not paths:
+        raise click.UsageError("name a problem file or a directory, or ask with -e EXPR")
+    named = [PATH.convert(path, None, click.get_current_context()) for path in paths]
+    codes = []
+    if scripts := [path for path in named if is_script(path)]:
+        from gradcheck.cli.script import solve_script  # noqa: PLC0415
 
-    return [solve_script(file, as_json) for file in named]
+        codes = [solve_script(file, as_json) for file in scripts]
+    return codes, tuple(path for path in named if path not in scripts)
 
 
 def solve_all(
@@ -112,24 +106,20 @@ def solve_all(
 
     Gives the exit code of the command. Raises Unwritable where the pictures cannot be written.
     """
-    out, err = screen(), screen(stderr=True)
-    album = None
+    out, err, album = screen(), screen(stderr=True), None
     if plot is not None:
         from gradcheck.plots import Album  # noqa: PLC0415
 
         album = Album(plot, [problem.id for problem in chosen])
     said: list[str] = []
-    broken = False
+    failed = FINE
     for problem in chosen:
         try:
             verdict, shown, drafts = _solve(problem, steps, entries, as_json, plot is not None)
-        except (GradcheckError, NotScalar) as error:
-            err.print(_place_complaint(problem, error), markup=False, soft_wrap=True)
-            continue
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
-            broken = True
-            words = f"{_place_complaint(problem, fault_of(error))}\n{REPORTED}"
-            err.print(words, markup=False, soft_wrap=True)
+            code, words = explain(error, NotScalar)
+            failed = max(failed, code)
+            err.print(_place(problem, error, words), markup=False, soft_wrap=True)
             continue
         said.append(verdict)
         if as_json:
@@ -141,15 +131,17 @@ def solve_all(
     if not as_json and len(said) > 1:
         out.print(summary(said))
     if album is not None:
-        to = err if as_json else out
-        for note in album.notes:
-            to.print(note, style="dim", markup=False, soft_wrap=True)
-        to.print(album.words(), markup=False, soft_wrap=True)
-    if broken:
-        return BROKEN
-    if len(said) < len(chosen):
-        return MALFORMED
-    return DISSENT if "dissent" in said else AGREE
+        for note in (*album.notes, album.words()):
+            (err if as_json else out).print(note, style="dim", markup=False, soft_wrap=True)
+    return failed or (IN_DOUBT if "dissent" in said else FINE)
+
+
+def _place(problem: Problem, error: Exception, words: str) -> str:
+    """A complaint with its place; the problem's own where it has one and the complaint none."""
+    placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
+    if placed or not problem.file or words.startswith(problem.file):
+        return words
+    return f"{problem.file}:{problem.line}:1: {problem.id}: {words}"
 
 
 def _solve(problem: Problem, with_steps: bool, entries: bool, as_json: bool, drawn: bool) -> Solved:
@@ -222,11 +214,3 @@ def _training(problem: Problem, with_steps: bool, as_json: bool, drawn: bool) ->
     from gradcheck.plots import of_training  # noqa: PLC0415
 
     return said, shown, of_training(problem, reference)
-
-
-def _place_complaint(problem: Problem, error: Exception | str) -> str:
-    """The complaint with its place; the problem's own where it has one and the complaint none."""
-    placed = isinstance(error, TextError) and any(c.line for c in error.complaints)
-    if placed or not problem.file or str(error).startswith(problem.file):
-        return str(error)
-    return f"{problem.file}:{problem.line}:1: {problem.id}: {error}"

@@ -59,11 +59,9 @@ def _list_ops() -> str:
 
 
 def _list_mistakes() -> str:
-    from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
-    from gradcheck.mistakes.training import TRAINING, WRITTEN  # noqa: PLC0415
-    from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
+    from gradcheck.problem.model import mistake_ids  # noqa: PLC0415
 
-    return _list_names({row.id for row in (*CATALOGUE, *TRAINING, *WRITTEN.values(), *TYPING)})
+    return _list_names(mistake_ids())
 
 
 def _list_names(names: Iterable[str]) -> str:

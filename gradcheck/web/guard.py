@@ -179,8 +179,3 @@ async def _read(scope: Scope, receive: Receive) -> Receive:
         return read.pop(0) if read else await receive()
 
     return replay
-
-
-def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine reaches a host."""
-    return host in ("127.0.0.1", "::1", "localhost")
