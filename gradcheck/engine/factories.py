@@ -82,10 +82,11 @@ class Generator:
         self.manual_seed(seed)
         self.seeded = False
 
-    def manual_seed(self, seed: int) -> None:
-        """Begin again, with another seed; raises TypeError for what is no integer."""
+    def manual_seed(self, seed: int) -> "Generator":
+        """Itself, beginning again with another seed; raises TypeError for what is no integer."""
         self.seed, self.layers, self.seeded = index(seed), 0, True
         self.rng = np.random.default_rng(abs(self.seed))
+        return self
 
     def _draw(self, name: str, size: Shape, *how: Value, dtype: Value = np.float64) -> Array:
         self.used = True

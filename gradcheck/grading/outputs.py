@@ -151,7 +151,7 @@ def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> D
     assert key.run is not None
     slack = float(np.max(read.half, initial=0.0)) if isinstance(read.value, np.ndarray) else 0.0
     if read.ready is None:
-        said = key.run.mistaken.explain(part.name, read.value, slack)
+        said = key.run.explain(part.name, read.value, slack)
         if question is None or not question.single or not isinstance(read.value, np.ndarray):
             return said
         unknown = [None] * (min(DIAGNOSTIC, len(question.points)) - 1)
@@ -179,7 +179,7 @@ def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
             return Diagnosis("unnamed")
         if same(value, each.trace.values[part]):
             continue
-        said = each.mistaken.explain(part, value)
+        said = each.explain(part, value)
         named = {hypothesis.mistake for hypothesis in said.hypotheses}
         found = found or said
         found = _restrict(found, [h for h in found.hypotheses if h.mistake in named])

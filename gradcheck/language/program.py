@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from gradcheck.documents.decimals import DIGITS, read_decimal
 from gradcheck.documents.passage import Passage, Where, where_is
-from gradcheck.engine.layers import LAYERS
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language.grammar import find_unexpected, translate
 from gradcheck.language.refusals import OTHERWISE, SIGNS, SYNTAX, SYNTAX_OTHERWISE
@@ -241,11 +240,7 @@ MADE = "requires_grad"
 
 
 def leaves(program: Program) -> tuple[str, ...]:
-    """The leaves made outside of any `def`, as they are read: `x`, `model.weight`, `net[0].bias`.
-
-    They are the names given to `tensor(..., requires_grad=True)` and its like, and the parameters
-    of layers and of `Sequential`.
-    """
+    """The names given to `tensor(..., requires_grad=True)` and its like, outside of any `def`."""
     return tuple(dict.fromkeys(_leaves(program.tree.body)))
 
 
@@ -255,31 +250,15 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
             case ast.FunctionDef():
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                yield from _made_leaves(name, call)
+                flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
+                made = flags.get(MADE) is True or _called_name(call) in ("Parameter", f"{MADE}_")
+                yield from [name] * made
             case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
                 yield from [name] * (attr == f"{MADE}_")
             case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
                 yield from [name] * (attr == MADE)
         for block in ("body", "orelse"):
             yield from _leaves(getattr(node, block, []))
-
-
-def _made_leaves(path: str, call: ast.Call) -> Iterator[str]:
-    """The leaves that a call makes, by the path under which it is kept."""
-    maker = _called_name(call)
-    flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
-    if flags.get(MADE) is True or maker in ("Parameter", f"{MADE}_"):
-        yield path
-    elif maker in LAYERS:
-        off = {name for name, value in flags.items() if value is False}
-        bare = bool(off & {"affine", "elementwise_affine"})
-        for name in LAYERS[maker].held:
-            if not (bare or ("bias" in off and name.startswith("bias"))):
-                yield f"{path}.{name}"
-    elif maker == "Sequential":
-        for k, each in enumerate(call.args):
-            if isinstance(each, ast.Call):
-                yield from _made_leaves(f"{path}[{k}]", each)
 
 
 # -- Python's own parser, its faults told as complaints, its numbers read as written ---------------

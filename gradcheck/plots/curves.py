@@ -24,7 +24,6 @@ from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, number
 from gradcheck.training import Output, Reference
-from gradcheck.training.making import replays
 from gradcheck.training.outputs import departs, same
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict
@@ -203,9 +202,8 @@ class Series:
 
 
 def series_of(reference: Reference) -> Iterator[Series]:
-    problem, point, trace = reference.problem, reference.point, reference.trace
-    made = [r for row in TRAINING for r in replays(problem, point, trace, row)]
-    for name, right in trace.recorded.items():
+    made = [r for row in TRAINING for r in reference.make(row)]
+    for name, right in reference.trace.recorded.items():
         wrong = (r for r in made if not same(r.recorded.get(name), right))
         first = next(wrong, None)
         more = () if first is None else (first.mistake, first.recorded.get(name))

@@ -9,7 +9,7 @@ branches, the points are dealt evenly among the paths found.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, cycle, islice, zip_longest
 
@@ -63,7 +63,7 @@ def given_point(problem: Problem) -> Point:
     drawn = [i for i in problem.inputs.values() if i.value is None]
     if not drawn:
         return fixed
-    for point in _candidates(fixed, drawn, problem.seed, SCALES * TRIES):
+    for point in candidates(fixed, drawn, problem.seed, SCALES * TRIES):
         if path_at(problem, point) is not None:
             return point
     if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
@@ -79,11 +79,11 @@ def further_points(problem: Problem, count: int) -> list[Point]:
 
     Enough of them; of a program that branches, also after a fair look at its paths.
     """
-    fixed, varying = _split(problem)
+    fixed, varying = split(problem)
     explored = EXPLORED[sum(int(np.prod(i.shape)) for i in varying) <= SMALL]
     found: dict[Path, list[Point]] = {}
-    candidates = _all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
-    for n, point in enumerate(candidates):
+    tried = _all_candidates(problem, fixed, varying, TRIES * count) if varying else ()
+    for n, point in enumerate(tried):
         path = path_at(problem, point, write=n == 0 or any(found))
         if path is not None:
             found.setdefault(path, []).append(point)
@@ -96,8 +96,8 @@ def further_points(problem: Problem, count: int) -> list[Point]:
 
 def far_points(problem: Problem, count: int) -> list[Point]:
     """Points on unusual scales, where they lie in the domain."""
-    fixed, varying = _split(problem)
-    tried = _candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
+    fixed, varying = split(problem)
+    tried = candidates(fixed, varying, problem.seed_of_points + 2, FAR * 2 if varying else ())
     inside = (point for point in tried if path_at(problem, point, write=False) is not None)
     return list(islice(inside, count))
 
@@ -110,7 +110,7 @@ def points_near(problem: Problem, numbers: Sequence[Fraction]) -> Iterator[Point
         for number in numbers
         for _ in range(4)
     ]
-    return _candidates(*_split(problem), problem.seed_of_points + 3, scales)
+    return candidates(*split(problem), problem.seed_of_points + 3, scales)
 
 
 def path_at(problem: Problem, point: Point, *, write: bool = True) -> Path | None:
@@ -144,7 +144,7 @@ def decimals(rng: np.random.Generator, scale: Scale, shape: tuple[int, ...]) -> 
     return out
 
 
-def _split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
+def split(problem: Problem) -> tuple[dict[str, Value], list[Input]]:
     """The inputs that stay as they are, and those that vary."""
     fixed = {n: i.value for n, i in problem.inputs.items() if not i.varies and i.value is not None}
     return fixed, [i for i in problem.inputs.values() if i.varies]
@@ -156,7 +156,7 @@ def _all_candidates(
     """The usual scales; every now and then a point close to a number in the program's text."""
     near = points_near(problem, typed_numbers(problem.program.tree))
     scales = list(islice(cycle(SCALES), count))
-    for n, point in enumerate(_candidates(fixed, varying, problem.seed_of_points + 1, scales)):
+    for n, point in enumerate(candidates(fixed, varying, problem.seed_of_points + 1, scales)):
         yield point
         if n % len(SCALES) == len(SCALES) - 1:
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
@@ -172,8 +172,8 @@ def typed_numbers(tree: ast.AST) -> list[Fraction]:
     return [value for value in found if 2 < abs(value) < 10**9][:NEARBY]
 
 
-def _candidates(
-    fixed: Params, drawn: Sequence[Input], seed: int, scales: Sequence[Scale]
+def candidates(
+    fixed: Params, drawn: Sequence[Input], seed: int, scales: Iterable[Scale]
 ) -> Iterator[Point]:
     rng = np.random.default_rng(seed)
     for scale in scales:

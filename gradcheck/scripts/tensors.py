@@ -15,6 +15,7 @@ from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
 from gradcheck.engine.writing import copy_
 from gradcheck.ops import TABLE
+from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.pytorch import pytorchs
 from gradcheck.ops.row import respell
 from gradcheck.values import FLOAT, Params, Routine, Value
@@ -48,17 +49,6 @@ class Device(str):
 
     def __repr__(self) -> str:
         return "device(type='cpu')"
-
-
-class ScriptGenerator(Generator):
-    """`torch.Generator()`: a source of its own."""
-
-    def __init__(self, device: Value = None) -> None:
-        super().__init__(0)
-
-    def manual_seed(self, seed: int) -> "ScriptGenerator":  # type: ignore[override]
-        super().manual_seed(seed)
-        return self
 
 
 # -- making tensors --------------------------------------------------------------------------------
@@ -197,20 +187,16 @@ def _spreading(name: str) -> Routine:
 
 def _comparing(name: str) -> Routine:
     """`x == y`; what is compared with None is another thing."""
-    plain = _boxing(COMPARISONS[name])
+    plain = _boxing(getattr(np, COMPARISONS[name]))
     alone = name in ("eq", "ne")
     return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
 
-COMPARISONS = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
 ASKED = """argmax argmin argsort any all isnan isinf isfinite isclose logical_and logical_or
 logical_not unique"""
 BOTH: Params = {
     **{name: _boxing(getattr(np, name)) for name in ASKED.split()},
-    **{name: _boxing(function) for name, function in COMPARISONS.items()},
+    **{name: _boxing(getattr(np, row)) for name, row in COMPARISONS.items()},
     **{name: _picking(name) for name in ("max", "min", "sort", "topk", "median")},
     **{name: _spreading(name) for name in ("std", "var")},
     "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
@@ -222,7 +208,7 @@ TORCH: dict[str, Value] = {
     **DTYPES,
     **{name: partial(_make, name) for name in {**MAKERS, **GENERATOR.makers()}},
     **BOTH,
-    "Generator": ScriptGenerator,
+    "Generator": lambda device=None: Generator(),
     "Size": TorchSize,
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8, **how: bool(
         np.allclose(bare(a), bare(b), rtol, atol, **how)

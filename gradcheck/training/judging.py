@@ -214,7 +214,7 @@ def _find_replays(reference: Reference, here: Trace) -> Named:
     mine = _moves(here.entries) if here.ended else []
     if not mine or same(mine, _moves(reference.trace.entries)):
         return {}
-    fits = [r for r in reference.mistaken.replays if same(mine, _moves(r.entries))]
+    fits = [r for r in reference.mistaken if same(mine, _moves(r.entries))]
     cheapest = min((replay.scope.cost for replay in fits), default=0)
     return {r.mistake: None for r in fits if r.scope.cost == cheapest}
 

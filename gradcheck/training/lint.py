@@ -11,9 +11,8 @@ import numpy as np
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.training.ledger import LedgerEntry
-from gradcheck.training.making import Replay, reason, replays
 from gradcheck.training.outputs import Output, flatten, near
-from gradcheck.training.preparing import Reference
+from gradcheck.training.preparing import Reference, Replay, reason
 from gradcheck.values import Numbers
 
 # What to ask for, by what differs in the ledger: (the gradients, the parameters).
@@ -34,7 +33,7 @@ def blind(reference: Reference) -> tuple[Finding, ...]:
     made = [
         replay
         for row in TRAINING
-        for replay in replays(reference.problem, reference.point, right, row)
+        for replay in reference.make(row)
         if replay.places or (row.verb == "clear" and right.ledger.idle_clears > 0)  # it has a place
     ]
     seen = [replay for replay in made if not _same(replay, right.values)]

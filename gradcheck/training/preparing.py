@@ -4,25 +4,81 @@ Answers are held against it at further points too. A point counts only where the
 stands firm: a disturbance of the last digits changes nothing but those.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import cycle, islice
 
 import numpy as np
 
+from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.engine.recording import watching
 from gradcheck.errors import GradcheckError
+from gradcheck.mistakes import Mistake
+from gradcheck.mistakes.training import TRAINING
 from gradcheck.ops.row import Op
-from gradcheck.problem.draw import SCALES, decimals
-from gradcheck.problem.record import Input, Part, Point, Problem
-from gradcheck.training.making import Replays, all_replays
-from gradcheck.training.outputs import Output, finite, firm, flatten, spread
+from gradcheck.problem.draw import SCALES, candidates, split
+from gradcheck.problem.record import Part, Point, Problem
+from gradcheck.training.ledger import (
+    EVERYWHERE,
+    LedgerEntry,
+    LoopVerbs,
+    Scope,
+    Span,
+    occasions,
+    scopes,
+    statement,
+)
+from gradcheck.training.outputs import Output, departs, finite, firm, flatten, same, spread
 from gradcheck.training.run import Trace, run_program, trace
 from gradcheck.values import Array, Numbers
 from gradcheck.verdict.consult import VERDICTS
 from gradcheck.verdict.passes import JudgedPass, judge_pass
+
+ORDINALS = {1: "1st", 2: "2nd", 3: "3rd"}
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """The run of somebody who makes a mistake at a scope.
+
+    `places` are the statements at which the wrong verb came to something else than the right one.
+    """
+
+    mistake: Mistake
+    scope: Scope
+    values: Mapping[str, Output]
+    entries: Sequence[LedgerEntry]
+    places: tuple[Span, ...]
+    recorded: Mapping[str, Output]
+
+
+def _hypothesis(fits: Sequence[Replay]) -> Hypothesis:
+    """A mistake at the one statement where it was made; of several none is pointed at."""
+    places = {place for replay in fits for place in replay.places}
+    everywhere = len(places) > 1 and fits[0].scope == EVERYWHERE
+    return Hypothesis(fits[0].mistake, places.pop() if len(places) == 1 else None, everywhere)
+
+
+def _remarks(found: Sequence[Sequence[Replay]], right: Trace) -> Iterator[str]:
+    """On which occasion alone, where no other would do; why several fit."""
+    for fits in found:
+        row, nth = fits[0].mistake, fits[0].scope.occasion
+        if nth is not None and len({each.scope for each in fits}) == 1:
+            last = occasions(row.verb, right.entries)[-1].occasion
+            time = ORDINALS.get(nth + 1, f"{nth + 1}th")
+            yield f"{row.id}: only the {time} time of {1 + (last or 0)}"
+    yield from (why for why, _ in reason([fits[0].mistake for fits in found]))
+
+
+def reason(rows: Collection[Mistake]) -> Iterator[tuple[str, str]]:
+    """Why several mistakes give one answer, and the cure, where that is a fact of mathematics."""
+    ids = {row.id for row in rows}
+    return (said for row in rows for other, said in row.alike.items() if other in ids)
+
+
+# -- the reference ------------------------------------------------------------------------------
 
 TRIES = 3  # points that are tried for each that is wanted
 FURTHER = 2  # points at which a program is run again
@@ -50,10 +106,43 @@ class Reference:
         said = (event.verdict.verdict for event in self.events)
         return max(said, key=VERDICTS.index, default="agree")
 
+    @np.errstate(all="ignore")
+    def make(self, row: Mistake, scope: Scope = EVERYWHERE) -> list[Replay]:
+        """The program with a mistake made at a scope, in each of the ways to make it."""
+        made = []
+        for way in row.wrong():
+            verbs = LoopVerbs({row.verb: way}, scope)
+            with suppress(GradcheckError):
+                found = trace(self.problem, self.point, verbs, together=self.trace.together)
+                of_loss = row.operand is not None
+                spans = [given.loss if of_loss else place for given, place in verbs.differed]
+                places = dict.fromkeys(statement(self.problem.program, span) for span in spans)
+                own = found.values, found.entries, tuple(places), found.recorded
+                made.append(Replay(row, scope, *own))
+        return made
+
     @cached_property
-    def mistaken(self) -> Replays:
-        """The program with every mistake of the training loop made in it."""
-        return all_replays(self.problem, self.point, self.trace)
+    def mistaken(self) -> list[Replay]:
+        """The program with every mistake of the training loop that changes an answer."""
+        right, lines = self.trace.values, self.trace.entries
+        made = (r for row in TRAINING for s in scopes(row.verb, lines) for r in self.make(row, s))
+        return [r for r in made if any(not same(v, right[name]) for name, v in r.values.items())]
+
+    @np.errstate(all="ignore")
+    def explain(self, part: str, answer: Output, slack: float = 0.0) -> Diagnosis:
+        """Name what gives this answer: a misconception, or else a slip made once."""
+        first = departs(answer, self.trace.values[part], slack)
+        remarks = [] if first is None else [f"the trace departs at entry {first}, counted from 0"]
+        fits = [replay for replay in self.mistaken if same(answer, replay.values[part], slack)]
+        cheapest = min((replay.scope.cost for replay in fits), default=0)
+        groups: dict[Mistake, list[Replay]] = {}
+        for replay in sorted(fits, key=lambda fit: -fit.mistake.common):
+            if replay.scope.cost == cheapest:
+                groups.setdefault(replay.mistake, []).append(replay)
+        found = list(groups.values())
+        remarks += _remarks(found, self.trace)
+        certainty = "torn" if len(found) > 1 else "unique" if found else "unnamed"
+        return Diagnosis(certainty, tuple(map(_hypothesis, found)), tuple(remarks))
 
     @property
     def refusal(self) -> str:
@@ -128,7 +217,8 @@ def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Map
 def _given_point(problem: Problem) -> Point:
     """The given point; inputs given by shape are drawn until everything asked is finite."""
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
-    for point in _draw(problem, problem.seed, drawn, len(SCALES) if drawn else 1):
+    fixed = {n: entry.value for n, entry in problem.inputs.items() if entry.value is not None}
+    for point in candidates(fixed, drawn, problem.seed, SCALES[: None if drawn else 1]):
         if not drawn or all(map(finite, trace(problem, point).values.values())):
             return point
     raise GradcheckError(f"{problem.id}: no point was found at which everything asked is finite")
@@ -146,17 +236,8 @@ def elsewhere(problem: Problem) -> Iterator[Reference]:
 
 
 def _references(problem: Problem, tries: int) -> Iterator[Reference]:
-    varying = [entry for entry in problem.inputs.values() if entry.varies]
-    for point in _draw(problem, problem.seed + 1, varying, tries if varying else 0):
+    fixed, varying = split(problem)
+    scales = islice(cycle(SCALES), tries if varying else 0)
+    for point in candidates(fixed, varying, problem.seed + 1, scales):
         with suppress(GradcheckError):
             yield _run_reference(problem, point)
-
-
-def _draw(problem: Problem, seed: int, drawn: list[Input], tries: int) -> Iterator[Point]:
-    """Points with some inputs drawn, the others as they are given."""
-    rng, names = np.random.default_rng(seed), {entry.name for entry in drawn}
-    own = {name: i.value for name, i in problem.inputs.items() if name not in names}
-    fixed = {name: value for name, value in own.items() if value is not None}
-    for k in range(tries):
-        scale = SCALES[k % len(SCALES)]
-        yield {**fixed, **{i.name: decimals(rng, scale, i.shape) for i in drawn}}

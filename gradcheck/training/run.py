@@ -26,6 +26,7 @@ from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_expression, check_program
+from gradcheck.language.grammar import target_names
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
 from gradcheck.problem.record import ERROR, Part, Point, Problem
@@ -280,15 +281,16 @@ def execute(
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
         )
-    _name_holders(ledger, outcome.names)
+    _name_holders(ledger, outcome.names, problem.program.tree)
     error = None if outcome.error is None else outcome.error.complaints[0].message
     series = SimpleNamespace(**words.recorded)
     return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
 
 
-def _name_holders(ledger: GradLedger, names: Params) -> None:
-    """After the variables that hold them, or the lists (those may hold themselves), or modules."""
-    known = LeafNames([names]).known
+def _name_holders(ledger: GradLedger, names: Params, tree: ast.Module) -> None:
+    """After the variables that hold them, or lists, or modules; after those of a loop at last."""
+    turning = {n for f in ast.walk(tree) if isinstance(f, ast.For) for n in target_names(f.target)}
+    known = LeafNames([{n: v for n, v in names.items() if n not in turning}, names]).known
     for k, holder in enumerate(ledger.holders):
         nameless = f"leaf {k + 1}" if holder.tensor.is_leaf else "an intermediate value"
         holder.name = holder.name or known.get(id(holder.tensor), nameless)

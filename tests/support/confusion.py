@@ -64,8 +64,8 @@ def _counted(mistake: Mistake, part: str, found: Diagnosis) -> Confusion:
 def confused(reference: Reference) -> Confusion:
     """Every mistake of the loop made everywhere and once, given as the answer to each part."""
     return together(
-        _counted(replay.mistake, part, reference.mistaken.explain(part, value))
-        for replay in reference.mistaken.replays
+        _counted(replay.mistake, part, reference.explain(part, value))
+        for replay in reference.mistaken
         for part, value in replay.values.items()
         if not same(value, reference.trace.values[part])
     )

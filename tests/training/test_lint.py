@@ -107,7 +107,7 @@ def test_a_mistake_that_runs_away_is_no_trouble():
     """Twice the gradient explodes here: it overflows quietly, and is seen."""
     program = steps("SGD([w], lr=0.9)", 12).replace("+ w)", "+ w**8 / 10000)")
     assert ("counted-twice",) not in of(findings(program, "recorded.w"), "invisible")
-    made = asking(program, "recorded.w").mistaken.replays
+    made = asking(program, "recorded.w").mistaken
     values = [r.values["recorded.w"] for r in made if r.scope == EVERYWHERE]
     assert not all(np.all(np.isfinite(value)) for value in values)
 
@@ -196,5 +196,5 @@ def test_a_scale_is_a_rate_under_sgd_and_nothing_under_adam():
 
 def prepared_path(optimizer, mistake):
     asked = asking(steps(optimizer), "recorded.w", "recorded.norm")
-    made = (r for r in asked.mistaken.replays if r.mistake.id == mistake and r.scope == EVERYWHERE)
+    made = (r for r in asked.mistaken if r.mistake.id == mistake and r.scope == EVERYWHERE)
     return next(made).values["recorded.w"]

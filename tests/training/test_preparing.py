@@ -1,13 +1,21 @@
 """Programs at further points: copied numbers are found out, and nobody is accused in doubt."""
 
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.errors import GradcheckError
+from gradcheck.grading.judging import judge
 from gradcheck.grading.key import key
+from gradcheck.mistakes.training import TRAINING
 from gradcheck.problem import load_text
+from gradcheck.training.ledger import EVERYWHERE
+from gradcheck.training.outputs import same
 from tests.support.programs import (
     BACK,
     CLEAR,
@@ -22,6 +30,7 @@ from tests.support.programs import (
     loop,
     ready,
 )
+from tests.support.shipped import SETS, prepared
 
 
 def test_copied_numbers_are_found_out():
@@ -76,3 +85,206 @@ def test_lint_tells_where_copied_numbers_would_pass(tmp_path):
     result = CliRunner().invoke(main, ["lint", str(file)])
     assert result.exit_code == 1
     assert "nothing but the right numbers would pass" in result.output.replace("\n", " ")
+
+
+# -- mistakes of the loop, made by replaying it, are found in the trace ----------------------------
+
+SHIPPED = {problem.id: problem for problem in SETS["training"].problems}
+IDS = {
+    "missing-zero-grad",
+    "overwritten-grad",
+    "unscaled-accumulation",
+    "scaled-twice",
+    "partial-window",
+    "step-before-backward",
+    "zeroed-before-step",
+    "counted-twice",
+}
+TABLE = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text())
+LOOP = """
+id: loop
+inputs: {w: [1.0, -2.0]}
+program: |
+  for step in range(%d):
+      loss = (w**2).sum()
+      loss.backward()
+      record(norm=norm(w.grad))
+      with no_grad():
+          w -= 0.1 * w.grad
+      w.grad = None
+ask: {norms: recorded.norm}
+"""
+
+
+@cache
+def shipped(name):
+    return prepared(SHIPPED[name])
+
+
+def named(key_, part, answer):
+    judged = judge(key_, key_.problem.part(part), answer)
+    assert judged.diagnosis is None or judged.verdict == "wrong"
+    found = judged.diagnosis
+    ids = {h.mistake.id for h in found.hypotheses} if found else set()
+    return judged.verdict, ids, found.remarks if found else ()
+
+
+def test_the_family_is_complete():
+    """The eight mistakes of the contract, each in words that do not blame."""
+    assert {row.id for row in TRAINING} == IDS
+    assert all(row.family == "training" and row.says.endswith(".") for row in TRAINING)
+
+
+@pytest.mark.parametrize("row", TRAINING, ids=[row.id for row in TRAINING])
+def test_a_rows_example_is_wrong_and_named(row):
+    """The example's answer, worked out by hand, is wrong and has the row's name."""
+    ((asked, answer),) = row.example.answer.items()
+    lines = "\n".join(f"  {line}" for line in row.example.program.splitlines())
+    text = f"id: example\ninputs: {{w: 1.3}}\nprogram: |\n{lines}\nask: {{{asked}: {asked}}}\n"
+    verdict, ids, _ = named(key(load_text(text).problems[0]), asked, answer)
+    assert verdict == "wrong"
+    assert row.id in ids
+
+
+def test_every_mistake_is_shipped():
+    """Each occurs as a wrong answer of the shipped set."""
+    used = {mistake for problem in SHIPPED.values() for _, mistake in problem.wrong}
+    assert used == IDS
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.sampled(3)
+def test_every_mistake_made_is_found_again(name):
+    """From any part that it changes, at every place: by name, or in a tie of equal answers."""
+    made = [r for r in shipped(name).run.mistaken if r.scope == EVERYWHERE]
+    assert made
+    for replay in made:
+        for part, value in replay.values.items():
+            right = shipped(name).run.trace.values[part]
+            if same(value, right) or not isinstance(value, np.ndarray):
+                continue
+            verdict, ids, _ = named(shipped(name), part, value.tolist())
+            assert verdict == "wrong"
+            assert replay.mistake.id in ids
+            for other in made:
+                if other.mistake.id in ids:
+                    ties = [r for r in made if r.mistake.id == other.mistake.id]
+                    assert any(same(r.values[part], value) for r in ties)
+
+
+def test_the_running_sum_of_gradients():
+    """Without clearing, g_t becomes Σ g_s along the perturbed path: w, g by hand, five steps."""
+    w, total, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for _ in range(5):
+        total = total + 2 * w
+        norms.append(float(np.sqrt(total @ total)))
+        w = w - 0.1 * total
+    verdict, ids, remarks = named(shipped("training-five-steps"), "norms", norms)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "the trace departs at entry 1, counted from 0" in remarks
+
+
+def test_one_step_hides_what_two_steps_show():
+    """After one step a missing clearing has changed nothing, and the answer is right."""
+    (once,) = load_text(LOOP % 1).problems
+    assert named(key(once), "norms", [2 * 5**0.5])[0] == "right"
+    assert "missing-zero-grad" not in {r.mistake.id for r in key(once).run.mistaken}
+
+
+def test_a_tie_that_is_a_fact_is_said():
+    """The first trace of two steps is the same, whether the step found nothing or the old one."""
+    (twice,) = load_text(LOOP % 2).problems
+    verdict, ids, remarks = named(key(twice), "norms", [20**0.5, 20**0.5])
+    assert (verdict, ids) == ("wrong", {"step-before-backward", "zeroed-before-step"})
+    assert any("no number tells the two apart" in remark for remark in remarks)
+
+
+def test_one_forgotten_clearing():
+    """A clearing left out once, at the second step, is still a missing clearing."""
+    w, g, norms = np.array([1.0, -2.0]), np.zeros(2), []
+    for step in range(5):
+        g = 2 * w + (g if step == 2 else 0)
+        norms.append(float(np.sqrt(g @ g)))
+        w = w - 0.1 * g
+    verdict, ids, _ = named(shipped("training-five-steps"), "norms", norms)
+    assert verdict == "wrong"
+    assert "missing-zero-grad" in ids
+
+
+def test_what_nobody_does_is_not_named():
+    """An answer that no mistake gives is wrong and unnamed."""
+    verdict, ids, _ = named(shipped("training-two-backwards"), "x.grad", 17)
+    assert (verdict, ids) == ("wrong", set())
+
+
+@pytest.mark.parametrize(("problem", "part", "answer", "verdict"), TABLE["kinds"])
+def test_answers_are_judged_by_kind(problem, part, answer, verdict):
+    """Truth values, None, names, shapes and printed tensors are read for what they are."""
+    assert named(shipped(problem), part, answer)[0] == verdict
+
+
+# -- where it was made -----------------------------------------------------------------------------
+
+
+def placed(key_, part, answer):
+    """The mistakes named: the statement that each points at, and whether it was made everywhere."""
+    found = judge(key_, key_.problem.part(part), answer).diagnosis
+    source = key_.problem.program.source
+    return {
+        h.mistake.id: (source[slice(*h.span)] if h.span else "", h.everywhere)
+        for h in found.hypotheses
+    }
+
+
+@pytest.mark.parametrize(("name", "part", "answer", "mistake", "statement"), TABLE["places"])
+def test_a_mistake_has_its_place(name, part, answer, mistake, statement):
+    """The clearing, backward call, division or step where it was made; none if that is many."""
+    assert placed(shipped(f"training-{name}"), part, answer) == {
+        mistake: (statement, not statement)
+    }
+
+
+TWO = """
+id: two
+inputs: {w: 1.0, v: 2.0}
+program: |
+  opt = SGD([w, v], lr=0.1)
+  for step in range(4):
+      (w**2 + 2 * v**2).backward()
+      record(w=w.grad, v=v.grad)
+      opt.step()
+      opt.zero_grad()
+ask: {w: recorded.w, v: recorded.v}
+"""
+CLEARED_TWICE = """
+id: twice
+inputs: {w: 1.0}
+program: |
+  for step in range(3):
+      (w**2).backward()
+      w.grad = None
+      (w**3).backward()
+      record(g=w.grad)
+      w.grad.zero_()
+ask: {g: recorded.g}
+"""
+
+
+def test_one_occasion_is_all_leaves_at_once():
+    """`zero_grad` left out once, the second time: 2, 1.6, then 1.28 on top, then 0.768 by hand."""
+    w, held, gradients = 1.0, 0.0, []
+    for step in range(4):
+        held = 2 * w + (held if step == 2 else 0.0)
+        gradients.append(held)
+        w -= 0.1 * held
+    (problem,) = load_text(TWO).problems
+    verdict, ids, remarks = named(key(problem), "w", gradients)
+    assert (verdict, ids) == ("wrong", {"missing-zero-grad"})
+    assert "missing-zero-grad: only the 2nd time of 4" in remarks
+
+
+def test_one_place_of_several():
+    """Of two clearings the first is never done: 2w + 3w² each time, and that line is shown."""
+    (problem,) = load_text(CLEARED_TWICE).problems
+    found = placed(key(problem), "g", [5, 5, 5])
+    assert found == {"missing-zero-grad": ("w.grad = None", False)}
