@@ -221,7 +221,7 @@ def key(problem: Problem) -> Key:
         return _formula_key(problem, draw.given_point(problem))
     found = preparing.run_and_judge(problem)
     if not preparing.programs(problem):
-        problem = questions.with_written_leaves(problem, found.point)
+        problem = questions.add_written_leaves(problem, found.point)
         written = [entry for entry in problem.inputs.values() if entry.written is not None]
         values = {entry.name: entry.value for entry in written if entry.value is not None}
         found = replace(found, problem=problem, point={**found.point, **values})

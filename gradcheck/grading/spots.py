@@ -154,7 +154,7 @@ def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
     found: dict[str, Value] = {}
     with suppress(GradcheckError):
         if names and is_training(problem):
-            found = questions.numbers_named(problem, point)
+            found = questions.read_numbers(problem, point)
         elif names:
             inputs = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
             known = problem.outcome_on("float", inputs).names
@@ -168,7 +168,7 @@ def program_values(problem: Problem, point: Point) -> dict[str, Array]:
     Raises GradcheckError where the program does not run, or a comparison cannot be decided.
     """
     if is_training(problem):
-        found = questions.balls_named(problem, point)
+        found = questions.read_balls(problem, point)
         return {name: arbs(value) for name, value in found.items()}
     named = problem.outcome_on("ball", {n: balls(value) for n, value in point.items()}).names
     kinds = (Scalar, Scalars, *NUMBERS)

@@ -60,7 +60,7 @@ knows.
 """
 
 
-def remade(node: NODE, **parts: Value) -> NODE:
+def remake(node: NODE, **parts: Value) -> NODE:
     return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **parts}), node)
 
 
@@ -76,7 +76,7 @@ class Walk(NameWalk):
                 parts[name] = self.visit(held)
         if guard := REBUILT[type(node)]:
             parts["test"] = call_at(parts["test"], f"guard.{guard}", parts["test"])
-        return remade(node, **parts)
+        return remake(node, **parts)
 
     # -- expressions
 
@@ -116,7 +116,7 @@ class Walk(NameWalk):
                 names.append(self.operator(node, op))
         made = self.all(sides)
         if identity:
-            return remade(node, left=made[0], comparators=made[1:])
+            return remake(node, left=made[0], comparators=made[1:])
         if len(names) == 1:
             return call_at(node, f"guard.{names[0]}", *made)
         return call_at(node, "guard.chain", ast.Constant(tuple(names)), *made)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ class Walk(NameWalk):
 
     def key(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple):
-            return remade(node, elts=[self._key_part(part) for part in node.elts])
+            return remake(node, elts=[self._key_part(part) for part in node.elts])
         return self._key_part(node)
 
     def _key_part(self, part: ast.expr) -> ast.expr:
@@ -186,7 +186,7 @@ class Walk(NameWalk):
             case [ast.Subscript(value=owner, slice=ast.Call(args=[_, key]))]:
                 put = call_at(node, "guard.put", owner, key, value)
                 return ast.copy_location(ast.Expr(put), node)
-        return remade(node, targets=targets, value=value)
+        return remake(node, targets=targets, value=value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         op = ast.Constant(self.operator(node, node.op))
@@ -209,28 +209,28 @@ class Walk(NameWalk):
             case ast.Name():
                 self.good_name(node, node.id)
             case ast.Tuple() | ast.List():
-                return remade(node, elts=[self.target(each) for each in node.elts])
+                return remake(node, elts=[self.target(each) for each in node.elts])
             case ast.Subscript():
                 owner, key, base = self.visit(node.value), self.key(node.slice), node.value
                 while isinstance(base, ast.Attribute | ast.Subscript):
                     base = base.value
                 if not isinstance(base, ast.Name):  # of what a call returns: nobody would see it
                     self.refuse(base, ENTRY)
-                return remade(node, value=owner, slice=call_at(key, "guard.index", owner, key))
+                return remake(node, value=owner, slice=call_at(key, "guard.index", owner, key))
             case ast.Attribute():
                 owner, assignable = self.visit(node.value), self.vocabulary.assignable
                 if self.good_name(node, node.attr) and node.attr not in assignable:
                     said = listing(assignable)
                     cure = f"what may be assigned: {said}" if said else "leave it out"
                     self.say(node, f"`.{node.attr}` cannot be assigned", cure)
-                return remade(node, value=owner)
+                return remake(node, value=owner)
             case _:
                 self.visit(node)
         return node
 
     def plain_target(self, node: ast.expr) -> ast.expr:
         if isinstance(node, ast.Tuple | ast.List):
-            return remade(node, elts=[self.plain_target(each) for each in node.elts])
+            return remake(node, elts=[self.plain_target(each) for each in node.elts])
         if isinstance(node, ast.Name):
             self.good_name(node, node.id)
         else:
@@ -241,7 +241,7 @@ class Walk(NameWalk):
         values, target = self.visit(node.iter), self.plain_target(node.target)
         body, orelse = self.all(node.body), self.all(node.orelse)
         each = call_at(values, "guard.each", values)
-        return remade(node, target=target, iter=each, body=body, orelse=orelse)
+        return remake(node, target=target, iter=each, body=body, orelse=orelse)
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         items = []
@@ -249,7 +249,7 @@ class Walk(NameWalk):
             if item.optional_vars is not None:
                 self.refuse(item.optional_vars, AS)
             items.append(ast.withitem(self._context(item.context_expr)))
-        return remade(node, items=items, body=self.all(node.body))
+        return remake(node, items=items, body=self.all(node.body))
 
     def _context(self, node: ast.expr) -> ast.expr:
         contexts, name = self.vocabulary.contexts, ""
@@ -263,7 +263,7 @@ class Walk(NameWalk):
             self.say(node, "a `with` of something else than a context", cure)
             return node
         made = call_at(node, f"fn.{name}", *self.all(node.args))
-        made.keywords = [remade(each, value=self.visit(each.value)) for each in node.keywords]
+        made.keywords = [remake(each, value=self.visit(each.value)) for each in node.keywords]
         return made
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
@@ -282,7 +282,7 @@ class Walk(NameWalk):
             case [ast.Expr(value=ast.Constant(value=str())) as purpose, *rest]:
                 body = rest or [ast.copy_location(ast.Pass(), purpose)]
         with self.scope({each.arg for each in node.args.args} | find_assigned(node.body)):
-            return remade(node, args=args, body=self.all(body), returns=None)
+            return remake(node, args=args, body=self.all(body), returns=None)
 
     def _parameters(self, args: ast.arguments) -> ast.arguments:
         for extra in (*args.posonlyargs, *args.kwonlyargs, args.vararg, args.kwarg):
@@ -297,8 +297,8 @@ class Walk(NameWalk):
                 defaults.append(self.visit(default))
             else:
                 self.refuse(default, DEFAULT)
-        names = [remade(each, annotation=None) for each in args.args]
-        return remade(args, args=names, defaults=defaults)
+        names = [remake(each, annotation=None) for each in args.args]
+        return remake(args, args=names, defaults=defaults)
 
 
 def _sign(node: ast.BinOp) -> ast.AST:

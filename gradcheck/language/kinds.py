@@ -113,7 +113,7 @@ class NumberKind:
             loss = everything()[LOSSES[name].row]
             return lambda reduction="mean": lambda a, b: loss(a, b, reduction=reduction)
         if name in RECORDED_WORDS:
-            return _unrecorded(name)
+            return _refuse_unrecorded(name)
         if name.startswith(OF_METHODS):
             name = name.removeprefix(OF_METHODS)
             return self._rounded(TABLE[name], OWN[name])
@@ -182,7 +182,7 @@ class NumberKind:
         return self.box(made) if plain else made
 
 
-def _unrecorded(name: str) -> Routine:
+def _refuse_unrecorded(name: str) -> Routine:
     """What has a meaning only where backward calls are recorded."""
 
     def refuse(*args: Value, **kwargs: Value) -> Value:

@@ -234,33 +234,6 @@ def copy_tree(node: NODE, other: Mapping[int, ast.AST] = NONE) -> NODE:
     return type(node)(**{name: copy(getattr(node, name)) for name in there})
 
 
-# -- leaves ----------------------------------------------------------------------------------------
-
-MADE = "requires_grad"
-
-
-def leaves(program: Program) -> tuple[str, ...]:
-    """The names given to `tensor(..., requires_grad=True)` and its like, outside of any `def`."""
-    return tuple(dict.fromkeys(_leaves(program.tree.body)))
-
-
-def _leaves(body: list[ast.stmt]) -> Iterator[str]:
-    for node in body:
-        match node:
-            case ast.FunctionDef():
-                continue
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
-                made = flags.get(MADE) is True or _called_name(call) in ("Parameter", f"{MADE}_")
-                yield from [name] * made
-            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
-                yield from [name] * (attr == f"{MADE}_")
-            case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
-                yield from [name] * (attr == MADE)
-        for block in ("body", "orelse"):
-            yield from _leaves(getattr(node, block, []))
-
-
 # -- Python's own parser, its faults told as complaints, its numbers read as written ---------------
 
 LONGEST, DEPTH = 20_000, 100

@@ -142,15 +142,10 @@ def _namespace(
 
 
 def _variables(namespace: Params) -> dict[str, Value]:
-    return {
-        name: value
-        for name, value in namespace.items()
-        if name.isidentifier() and name != "__builtins__" and not _is_helper(value)
-    }
-
-
-def _is_helper(value: Value) -> bool:
-    return isinstance(value, FunctionType) and value.__code__.co_filename == MARK
+    """What a program's names hold, but for its helpers."""
+    plain = {n: v for n, v in namespace.items() if n.isidentifier() and n != "__builtins__"}
+    helpers = {n for n, v in plain.items() if isinstance(v, FunctionType)}
+    return {n: v for n, v in plain.items() if n not in helpers or v.__code__.co_filename != MARK}
 
 
 def _complaint(program: Program, error: BaseException) -> Complaint:

@@ -12,7 +12,7 @@ from gradcheck.documents import Document
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import assigned_names, leaves
+from gradcheck.language.program import assigned_names
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel
@@ -47,9 +47,8 @@ class Section:
         model = self.model
         inputs = {name: _input(name, each) for name, each in model.inputs.items()}
         program = self.program(("program",), inputs, valued=model.ask is None)
-        own = () if program is None or inputs else leaves(program)
-        wrt, made = self.wrt(inputs, program, bool(own))
-        parts = self.parts(wrt, program, inputs, own)
+        wrt, made = self.wrt(inputs, program)
+        parts = self.parts(wrt, program, inputs)
         answers = self.answers([part.name for part in parts])
         domain = None
         if model.domain is not None:
@@ -91,14 +90,15 @@ class Section:
     # -- what is asked -----------------------------------------------------------------------------
 
     def wrt(
-        self, inputs: Mapping[str, Input], program: Program | None, has_own: bool
+        self, inputs: Mapping[str, Input], program: Program | None
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names to differentiate by, or all inputs that require grad; what is made of them."""
         tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
         asked, reads = self.model.wrt, self.model.ask is not None
         if asked is None:
-            if not (tracked or reads or has_own):
-                self.complain(("inputs",), "no input requires grad", "let one do so", key=True)
+            if not (tracked or reads):
+                cure = "let one do so, or say by `ask:` what is read at the end"
+                self.complain(("inputs",), "no input requires grad", cure, key=True)
             return tracked, ()
         if not asked and not reads:
             words = "no input is differentiated"
@@ -127,10 +127,9 @@ class Section:
         wrt: tuple[str, ...],
         program: Program | None,
         inputs: Mapping[str, Input],
-        own: Sequence[str],
     ) -> tuple[Part, ...]:
-        """What is to be answered, each with its share of the points; `own` are leaves."""
-        asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
+        """What is to be answered, each with its share of the points."""
+        asks = self.model.ask or {}
         blocks = [pair(a, b) for k, a in enumerate(wrt) for b in wrt[k:]]  # of a Hessian
         names = list(asks or (wrt if self.model.order == 1 else blocks))
         weights = self.model.weights

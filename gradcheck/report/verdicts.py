@@ -18,7 +18,7 @@ from gradcheck.report.gradients import FormulaLine, Gradients, derivative
 from gradcheck.report.prose import to_mathml
 from gradcheck.report.rows import TextTable, indent
 from gradcheck.texts import Formulas, PathForm
-from gradcheck.texts.notation import of_path
+from gradcheck.texts.notation import write_path
 from gradcheck.verdict.consult import Entry, Verdict
 
 ORDER = ("reverse", "symbolic", "differences")
@@ -288,7 +288,7 @@ def json_line(problem: Problem, point: Point, verdict: Verdict, forms: Formulas 
 def _in_notations(found: PathForm) -> dict[str, Any]:
     """A derivative's formula, where it holds, and how to set it."""
     said = {"form": found.text, "where": found.where or None}
-    latex = of_path(found)
+    latex = write_path(found)
     return said | {"latex": latex or None, "mathml": to_mathml(latex) or None}
 
 

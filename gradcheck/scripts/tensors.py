@@ -149,7 +149,7 @@ def writing(function: Routine) -> Routine:
     return call
 
 
-def _boxing(function: Routine) -> Routine:
+def _box_answer(function: Routine) -> Routine:
     """A question about numbers, whose answer is a tensor without a derivative."""
 
     def ask(*args: Value, **named: Value) -> Value:
@@ -161,7 +161,7 @@ def _boxing(function: Routine) -> Routine:
     return ask
 
 
-def _picking(name: str) -> Routine:
+def _box_places(name: str) -> Routine:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
     def pick(x: Value, *args: Value, **named: Value) -> Value:
@@ -172,7 +172,7 @@ def _picking(name: str) -> Routine:
     return pick
 
 
-def _spreading(name: str) -> Routine:
+def _make_spread(name: str) -> Routine:
     """`x.std()`, `x.var(0, unbiased=False)`: divided by n - 1 where nothing else is said."""
 
     def spread(
@@ -185,9 +185,9 @@ def _spreading(name: str) -> Routine:
     return spread
 
 
-def _comparing(name: str) -> Routine:
+def _make_comparison(name: str) -> Routine:
     """`x == y`; what is compared with None is another thing."""
-    plain = _boxing(getattr(np, COMPARISONS[name]))
+    plain = _box_answer(getattr(np, COMPARISONS[name]))
     alone = name in ("eq", "ne")
     return lambda x, y: name == "ne" if y is None and alone else plain(x, y)
 
@@ -195,10 +195,10 @@ def _comparing(name: str) -> Routine:
 ASKED = """argmax argmin argsort any all isnan isinf isfinite isclose logical_and logical_or
 logical_not unique"""
 BOTH: Params = {
-    **{name: _boxing(getattr(np, name)) for name in ASKED.split()},
-    **{name: _boxing(getattr(np, row)) for name, row in COMPARISONS.items()},
-    **{name: _picking(name) for name in ("max", "min", "sort", "topk", "median")},
-    **{name: _spreading(name) for name in ("std", "var")},
+    **{name: _box_answer(getattr(np, name)) for name in ASKED.split()},
+    **{name: _box_answer(getattr(np, row)) for name, row in COMPARISONS.items()},
+    **{name: _box_places(name) for name in ("max", "min", "sort", "topk", "median")},
+    **{name: _make_spread(name) for name in ("std", "var")},
     "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
     "multinomial": multinomial,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
@@ -262,7 +262,7 @@ def _type(self: Tensor, dtype: Value = None, **silent: Value) -> Value:
     return dtype(self) if callable(dtype) and not isinstance(dtype, type) else _to(self, dtype)
 
 
-def _filling(draw: Routine) -> Routine:
+def _make_filler(draw: Routine) -> Routine:
     """`x.normal_(0, 2)`: drawn in the place of what is held."""
 
     def fill(self: Tensor, *args: Value, generator: Value = None, **named: Value) -> Value:
@@ -282,7 +282,7 @@ def _scatter(self: Tensor, dim: int, index: Value, src: Value) -> Tensor:
 
 METHODS: Params = {
     **BOTH,
-    **{f"__{name}__": _comparing(name) for name in COMPARISONS},
+    **{f"__{name}__": _make_comparison(name) for name in COMPARISONS},
     **{f"new_{n}": lambda self, *a, _n=n, **how: TORCH[_n](*a, **how)
        for n in ("empty", "full", "ones", "tensor", "zeros")},
     "__float__": lambda self: float(self.item()),
@@ -294,9 +294,10 @@ METHODS: Params = {
     "device": property(lambda self: Device()),
     "float": lambda self: cast(self, FLOAT),
     "is_cuda": property(lambda self: False),
-    "normal_": _filling(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
+    "nelement": lambda self: self.numel(),
+    "normal_": _make_filler(lambda rng, shape, mean=0.0, std=1.0: rng.normal(mean, std, shape)),
     "scatter_": _scatter,
     "to": _to,
     "type": _type,
-    "uniform_": _filling(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
+    "uniform_": _make_filler(lambda rng, shape, low=0.0, high=1.0: rng.uniform(low, high, shape)),
 }  # fmt: skip

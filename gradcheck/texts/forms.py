@@ -103,7 +103,7 @@ def record_run(problem: Problem, point: Point) -> RecordedRun:
     return RecordedRun(problem, tape, variables, known)
 
 
-def leaf_named(name: str, shape: Shape, **more: Value) -> Form:
+def name_leaf(name: str, shape: Shape, **more: Value) -> Form:
     """An array whose sizes are said by its name."""
     return leaf(name, [AxisLength(n, f"{name}.shape[{k}]") for k, n in enumerate(shape)], **more)
 
@@ -122,7 +122,7 @@ class Writing:
         tape = self.run.tape
         for name, each in tape.leaves.items():
             whole = (each.ndim - 1, ONE) if self._adds_to_one(name, each) else None
-            self.forms[each._step()] = leaf_named(name, each.shape, whole=whole)
+            self.forms[each._step()] = name_leaf(name, each.shape, whole=whole)
         for name, each in self.run.variables.items():
             if isinstance(each, Tensor) and each.requires_grad and name not in tape.leaves:
                 self.named.setdefault(each._step(), name)
@@ -176,17 +176,17 @@ class Writing:
         if array.ndim == 0 and text in self.run.values:
             return leaf(text)
         if array.ndim == 0:
-            return typed_number(parse_formula(text or repr(array.item())))
+            return read_number(parse_formula(text or repr(array.item())))
         same = [n for n, v in self.run.values.items() if np.array_equal(v, array)]
         if same:
-            return leaf_named(text if text in same else same[0], array.shape)
+            return name_leaf(text if text in same else same[0], array.shape)
         if array.ndim == 2 and np.array_equal(array, np.eye(len(array))):
             said = text.partition("eye(")[2].removesuffix(")")
             n = AxisLength(len(array), said) if ".shape[" in said else len(array)
             return Form(delta(n, letter(1), letter(0)), (n, n))
         if array.size and np.all(array == array.flat[0]):
             return number(_fraction(array.flat[0].item()), array.shape)
-        return as_typed(text, array.shape) if text else Form(None, array.shape)
+        return quote_text(text, array.shape) if text else Form(None, array.shape)
 
     def _text(self, node: Node, i: int, value: Value) -> str:
         """An operand as it is typed, where that is no number and comes to this value still."""
@@ -293,24 +293,24 @@ class Writing:
         return write(expr if expr == plain else factor_terms(expr), order).text
 
 
-def typed_number(tree: ast.expr) -> Form:
+def read_number(tree: ast.expr) -> Form:
     """A number of the program as it is written there: `1 / n`."""
     match tree:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
-            made: Form = ARITHMETIC[type(op)](typed_number(left), typed_number(right))
+            made: Form = ARITHMETIC[type(op)](read_number(left), read_number(right))
             return made
         case ast.UnaryOp(op=ast.USub(), operand=inner):
-            return -typed_number(inner)
+            return -read_number(inner)
         case ast.Constant(value=int() | float() as plain):
             return number(_fraction(plain))
         case ast.Name("nan" | "inf"):
             return Form(None)
         case ast.Name("e"):
             return Form(sympy.E)  # so that log(e) is one
-    return as_typed(ast.unparse(tree), ())
+    return quote_text(ast.unparse(tree), ())
 
 
-def as_typed(text: str, shape: Shape) -> Form:
+def quote_text(text: str, shape: Shape) -> Form:
     """A text of the program as one factor."""
     tight = isinstance(parse_formula(text), ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     return leaf(text, shape, binding=ATOM if tight else ADD)
@@ -332,7 +332,7 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
         return Formulas()
     arrays = {name: np.asarray(value) for name, value in here.values.items()}
     axes = {name: array.ndim for name, array in arrays.items()}
-    sizes = sizes_named(texts.values(), {name: array.shape for name, array in arrays.items()})
+    sizes = name_sizes(texts.values(), {name: array.shape for name, array in arrays.items()})
 
     def keep(notation: Notation) -> dict[str, str]:
         kept = {}
@@ -348,7 +348,7 @@ def formulas(problem: Problem, point: Point, judged: Mapping[str, Estimate]) -> 
     return Formulas(texts, signs, latex, axes, sizes)
 
 
-def sizes_named(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+def name_sizes(texts: Iterable[str], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
     """The sizes in texts that an `n` in an answer is read as, with that letter."""
     usual = rows_named(shapes)
     if usual is None or "n" in map(str.casefold, shapes):
@@ -384,7 +384,7 @@ def _trust(
     texts = {n: t for n, t in texts.items() if n in judged and len(t) <= LONGEST}
     texts = {n: t for n, t in texts.items() if gives(t, here.values, judged[n])}
     if there is not None:
-        due = gradients_of(there)
+        due = compute_gradients(there)
         texts = {n: t for n, t in texts.items() if gives(t, there.values, estimate(due[n], 0.0))}
     return texts, here
 
@@ -416,12 +416,12 @@ def elsewhere(here: RecordedRun) -> RecordedRun | None:
             other = replace(problem, inputs={**inputs, **sized}) if longer else problem
             run = record_run(other, given_point(other) if longer else _beside(here))
             same = [n.op.name for n in run.tape.nodes] == [n.op.name for n in here.tape.nodes]
-            if same and all(np.all(np.isfinite(g)) for g in gradients_of(run).values()):
+            if same and all(np.all(np.isfinite(g)) for g in compute_gradients(run).values()):
                 return run
     return None
 
 
-def gradients_of(run: RecordedRun) -> dict[str, Array]:
+def compute_gradients(run: RecordedRun) -> dict[str, Array]:
     """The gradients by inputs and by the program's own values, in numbers."""
     known = {**run.variables, **run.tape.leaves}
     asked = {n: known[n] for n in run.problem.wrt if isinstance(known.get(n), Tensor)}

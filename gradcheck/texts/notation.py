@@ -363,7 +363,7 @@ def latex(text: str) -> str:
         return ""
 
 
-def of_path(found: PathForm) -> str:
+def write_path(found: PathForm) -> str:
     """A formula with its condition as LaTeX; empty where it has none."""
     text = latex(found.text)
     if not text or not found.where:

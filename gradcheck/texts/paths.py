@@ -56,7 +56,7 @@ def conditions(closed: Opinion) -> str:
             for expr, sign in written
             if expr is not None and not expr.has(sympy.floor, sympy.ceiling)
         ]
-        return ", ".join(_describe_relations([*relations, *of_domain(nodes)], endless(nodes)))
+        return ", ".join(_describe_relations([*relations, *find_domain(nodes)], endless(nodes)))
     except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
         return ""
 
@@ -107,7 +107,7 @@ def _relation(expr: sympy.Expr, sign: str) -> str:
     return f"{spell(left)} {sign} {spell(right)}"
 
 
-def of_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
+def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
     """What has to hold for the value to exist, op by op, as relations to zero."""
     for node in nodes:
         row = node.row

@@ -12,7 +12,7 @@ from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts.entries import Form, NoText, number
-from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, record_run, sizes_named
+from gradcheck.texts.forms import FAULTS, RecordedRun, Writing, gives, name_sizes, record_run
 from gradcheck.texts.notation import PREFIX
 from gradcheck.texts.rules import PullSite, pull_form, value
 from gradcheck.texts.writer import is_condition, write
@@ -173,7 +173,7 @@ def _of_arrays(run: RecordedRun, names: dict[Step, str], varying: set[Step]) -> 
     known = {n: np.shape(v) for n, v in tape.case.inputs.items()}
     known |= {s.name: s.value.shape for s in (*forward, *backward)}
     axes = {before + n: len(shape) for before in ("", PREFIX) for n, shape in known.items()}
-    sizes = sizes_named([step.text for step in backward], known)
+    sizes = name_sizes([step.text for step in backward], known)
     every = tuple(cotangents.values())
     return Steps(tuple(forward), backward, every, True, 0, names[tape.root], axes, sizes)
 

@@ -77,7 +77,7 @@ class ProgramAnswer:
                 yours, due = [*mine], [*theirs]
         what = f"`{self.part.ask.source}`" if self.part.ask else "the answer"
         found = compare_values(yours, due, reference.noise[self.part.name] + room, what=what)
-        return replace(found, remarks=(*found.remarks, *_departure(self.part, found)))
+        return replace(found, remarks=(*found.remarks, *_find_departure(self.part, found)))
 
     def verdict(self, reference: Reference, here: Trace) -> Comparison:
         """Right where the numbers are right at every point."""
@@ -141,7 +141,7 @@ def judge_program(
     return replace(found, understood=f"a program of {lines}")
 
 
-def _departure(part: Part, found: Comparison) -> Iterator[str]:
+def _find_departure(part: Part, found: Comparison) -> Iterator[str]:
     """From which call on a series that was recorded is another one."""
     read: Numbers = part.ask.tree.body[-1] if part.ask else None
     read, index = getattr(read, "value", None), found.index

@@ -49,7 +49,7 @@ def _same(replay: Replay, values: Mapping[str, Output]) -> bool:
 def _find_hidden(reference: Reference, hidden: Sequence[Replay]) -> Iterator[Finding]:
     """Mistakes that leave every answer as it is, one finding each."""
     for replay in hidden:
-        cure = ASK.get(_differing(replay.entries, reference.trace.entries), ANOTHER_STEP)
+        cure = ASK.get(_tell_apart(replay.entries, reference.trace.entries), ANOTHER_STEP)
         place = replay.places[0] if len(replay.places) == 1 else None
         yield Finding("invisible", (replay.mistake,), place, cure)
 
@@ -67,7 +67,7 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
         rows = {replay.mistake.id: replay.mistake for replay in (first, *others)}
         if len(rows) > 1:
             pairs = [
-                _differing(first.entries, other.entries)
+                _tell_apart(first.entries, other.entries)
                 for other in others
                 if other.mistake is not first.mistake
             ]
@@ -76,7 +76,7 @@ def _find_alike(seen: Sequence[Replay]) -> Iterator[Finding]:
             yield Finding("alike", tuple(rows.values()), None, cure or other, len(rows), why)
 
 
-def _differing(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tuple[bool, bool]:
+def _tell_apart(some: Sequence[LedgerEntry], others: Sequence[LedgerEntry]) -> tuple[bool, bool]:
     """Whether two ledgers differ in the gradients, and in the parameters."""
 
     def totals(entries: Sequence[LedgerEntry], verb: str) -> list[Numbers]:

@@ -154,7 +154,7 @@ class Reference:
                 return f"{TWICE}: {run.failed}"
             if not finite(run.values[part.name]):
                 return f"{part.name} reads a number that is not finite"
-        shaken = next(disturbed_runs(self.problem, self.point, SHAKEN)) if asked else {}
+        shaken = next(disturb_runs(self.problem, self.point, SHAKEN)) if asked else {}
         forms = all(flatten(right[p.name]).form == flatten(shaken[p.name]).form for p in asked)
         steady = forms and all(firm(self.noise[p.name], right[p.name]) for p in asked)
         return "" if steady else UNSTEADY
@@ -191,12 +191,12 @@ def reference_at(problem: Problem, point: Point) -> Reference | None:
 
 def _run_reference(problem: Problem, point: Point) -> Reference:
     right = trace(problem, point)
-    runs = [*islice(disturbed_runs(problem, point, UNITS), SAMPLES)]
+    runs = [*islice(disturb_runs(problem, point, UNITS), SAMPLES)]
     noise = {name: spread(value, [r[name] for r in runs]) for name, value in right.values.items()}
     return Reference(problem, point, right, noise)
 
 
-def disturbed_runs(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Output]]:
+def disturb_runs(problem: Problem, point: Point, units: float) -> Iterator[Mapping[str, Output]]:
     """What is asked of runs of which every operation is off by a few units of its last digit."""
     rng = np.random.default_rng(problem.seed)
 

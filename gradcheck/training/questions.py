@@ -90,7 +90,7 @@ class GradientQuestion(Problem):
         place: list[Span] = [None]
         found: GradientRead | GradcheckError
         try:
-            found = gradient_read(self.whole, self.read, point)
+            found = read_gradient(self.whole, self.read, point)
             cotangent = found.summands[0][1] if len(found.summands) == 1 else None
         except GradcheckError as error:
             found, cotangent = error, None
@@ -119,7 +119,7 @@ def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | N
     }
     for whole in (replace(problem, inputs=followed), problem):
         with suppress(GradcheckError):
-            found = gradient_read(whole, part, point)
+            found = read_gradient(whole, part, point)
             leaves = [n for n, entry in problem.inputs.items() if entry.requires_grad]
             others = [name for name in leaves if name in found.leaves and name != found.name]
             own = {each.name: getattr(problem, each.name) for each in fields(Problem)}
@@ -130,7 +130,7 @@ def question(problem: Problem, part: Part, point: Point) -> GradientQuestion | N
     return None
 
 
-def with_written_leaves(problem: Problem, point: Point) -> Problem:
+def add_written_leaves(problem: Problem, point: Point) -> Problem:
     """The problem with the leaves that its text makes out of numbers among its inputs.
 
     `x = tensor(2.0, requires_grad=True)` is a way to say where a function is differentiated.
@@ -141,7 +141,7 @@ def with_written_leaves(problem: Problem, point: Point) -> Problem:
         function = BY_SPELLING.get(name, name) in VOCABULARY.functions
         if name.isidentifier() and not function and name not in (*problem.inputs, *found):
             with suppress(GradcheckError):
-                found[name] = Input(name, exact_array(numbers), numbers.shape, True, k)
+                found[name] = Input(name, read_decimals(numbers), numbers.shape, True, k)
     return replace(problem, inputs={**problem.inputs, **found}) if found else problem
 
 
@@ -154,7 +154,7 @@ def _run(problem: Problem, point: Point) -> RunEnd:
 # -- what a part reads ---------------------------------------------------------------------------
 
 
-def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
+def read_gradient(problem: Problem, part: Part, point: Point) -> GradientRead:
     """Run a program and find the sum whose gradient a part reads; GradcheckError where none is."""
     end = _run(problem, point)
     holder, calls = _find_source(end, _read(part, end))
@@ -166,7 +166,7 @@ def gradient_read(problem: Problem, part: Part, point: Point) -> GradientRead:
     try:
         for record, _ in above:
             exactly(record, "ball")
-        known = [(record, None if g is None else exact_array(g)) for record, g in above]
+        known = [(record, None if g is None else read_decimals(g)) for record, g in above]
     except GradcheckError:
         return GradientRead(holder.name, tuple(above), leaves, exact=False)
     return GradientRead(holder.name, tuple(known), leaves, exact=True)
@@ -264,7 +264,7 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
     if not isinstance(value, kinds) or np.asarray(value).dtype.kind != "f":
         return value
     if np.ndim(value):
-        return kind.lift(exact_array(np.asarray(value)))
+        return kind.lift(read_decimals(np.asarray(value)))
     try:
         return kind.lift(fraction(float(value)))
     except GradcheckError:
@@ -275,7 +275,7 @@ def _lift(value: Numbers, kind: NumberKind) -> Numbers:
         raise
 
 
-def exact_array(value: Array) -> Array:
+def read_decimals(value: Array) -> Array:
     """The decimals that floats were written as; raises GradcheckError where they are none."""
     out = np.empty(value.shape, dtype=object)
     for index, each in np.ndenumerate(value):
@@ -304,14 +304,14 @@ def fraction(value: float) -> Fraction:
 # -- what a program names ------------------------------------------------------------------------
 
 
-def numbers_named(problem: Problem, point: Point) -> dict[str, Array]:
+def read_numbers(problem: Problem, point: Point) -> dict[str, Array]:
     """The tensors and numbers that a program's names hold at its end, as floats."""
     kinds = (Tensor, float, np.floating)
     names = _run(problem, point).names.items()
     return {name: np.array(bare(v), dtype=float) for name, v in names if isinstance(v, kinds)}
 
 
-def balls_named(problem: Problem, point: Point) -> dict[str, Numbers]:
+def read_balls(problem: Problem, point: Point) -> dict[str, Numbers]:
     """The same in balls at the precision that is set.
 
     What follows from the inputs is derived from them anew; anything else is as wide as a float is.
@@ -332,7 +332,7 @@ def balls_named(problem: Problem, point: Point) -> dict[str, Numbers]:
 def _about(value: Array) -> Numbers:
     """Floats as the numbers that they were written as, or else as wide as their rounding."""
     try:
-        return balls(exact_array(value))
+        return balls(read_decimals(value))
     except GradcheckError:
         out = np.empty(value.shape, dtype=object)
         for index, each in np.ndenumerate(value):

@@ -53,11 +53,11 @@ class LoopWords:
         self.written: list[tuple[Tensor, Array]] = []
         makers = {**MAKERS, **self.generator.makers()}
         self.table: dict[str, Routine] = {
-            **{name: self._making(maker) for name, maker in makers.items()},
+            **{name: self._wrap_maker(maker) for name, maker in makers.items()},
             **filling(self.generator),
             **APPLIED,
             **LOSSES,
-            **{name: self._building(make) for name, make in LAYERS.items()},
+            **{name: self._wrap_layer(make) for name, make in LAYERS.items()},
             "Sequential": Sequential,
             "SGD": _with_numbers(SGD),
             "Adam": _with_numbers(Adam),
@@ -115,7 +115,7 @@ class LoopWords:
             self.ledger.spend(1 + np.size(bare(value)) // CHUNK)
             self.recorded.setdefault(name, []).append(_copy(value))
 
-    def _making(self, maker: Maker) -> Routine:
+    def _wrap_maker(self, maker: Maker) -> Routine:
         def make(*args: Numbers, requires_grad: bool = False, **named: Numbers) -> Numbers:
             """`ones(3, requires_grad=True)`: a leaf, or a constant; integers stay an array."""
             made = maker(*map(bare, args), **{name: bare(value) for name, value in named.items()})
@@ -125,7 +125,7 @@ class LoopWords:
 
         return make
 
-    def _building(self, make: Routine) -> Routine:
+    def _wrap_layer(self, make: Routine) -> Routine:
         def build(*args: Numbers, **named: Numbers) -> Numbers:
             """A layer with parameters; of several that are drawn, each is drawn otherwise."""
             if not {"seed", "weight"} & named.keys() and "seed" in signature(make).parameters:
@@ -203,7 +203,7 @@ def trace(
 ) -> Trace:
     """Run the program on the engine; raises TextError or OutOfBudget, as any program does."""
     ledger, notes = GradLedger(verbs, together), list[str]()
-    with _noting(notes):
+    with _note_warnings(notes):
         end = execute(problem, point, ledger)
         values = {part.name: end.read(part) for part in problem.parts}
     ledger.calls[:] = [
@@ -216,7 +216,7 @@ def trace(
 
 
 @contextmanager
-def _noting(notes: list[str]) -> Iterator[None]:
+def _note_warnings(notes: list[str]) -> Iterator[None]:
     """PyTorch's warnings, each once."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
@@ -371,7 +371,7 @@ def run_program(
     answering, budget = replace(problem, program=program), allowance(program, share)
     value: Output = None
     failed, stopped, ended = "", False, False
-    with _noting(notes):
+    with _note_warnings(notes):
         try:
             end = execute(answering, point, ledger, budget, watched=watched)
             ended = True

@@ -12,7 +12,7 @@ from gradcheck.problem.draw import given_point
 from gradcheck.report.gradients import FormulaLine
 from gradcheck.report.prose import to_mathml
 from gradcheck.texts import PathForm
-from gradcheck.texts.notation import of_path
+from gradcheck.texts.notation import write_path
 from gradcheck.texts.paths import path_forms
 from gradcheck.verdict.consult import consult
 
@@ -58,9 +58,9 @@ def test_a_path_is_set_in_every_notation():
     """Signs, LaTeX and MathML, the words among them."""
     root = PathForm("-x/sqrt(1 - x**2)", "-1 < x < 1")
     assert shown(root, signs=True) == "−x/√(1 − x²)  for −1 < x < 1"
-    assert of_path(root).endswith(r"\text{  for }-1 < x < 1")
-    assert "for\xa0</mtext>" in to_mathml(of_path(root))
-    assert "for" not in of_path(PathForm("2*x"))
+    assert write_path(root).endswith(r"\text{  for }-1 < x < 1")
+    assert "for\xa0</mtext>" in to_mathml(write_path(root))
+    assert "for" not in write_path(PathForm("2*x"))
 
 
 @pytest.mark.parametrize("more", ["jacobian: true", "order: 2"])
