@@ -105,12 +105,16 @@ def _apply_share(line: Line, kept: float, points: float | None, note: str | None
 
 
 def distinct(ledger: Ledger) -> Iterator[tuple[dict[str, Any], int, list[str]]]:
-    """Each distinct answer's line, how many students gave it, and (of few) who they are."""
+    """Each distinct answer's line, how many students gave it, and (of few) who they are.
+
+    But for what is right, or missing, and has nothing to be told of it.
+    """
     sql = (
         "SELECT line, COUNT(*), CASE WHEN COUNT(*) <= 500 THEN JSON_GROUP_ARRAY(a.student) END"
         " FROM answers a JOIN questions q ON number = question LEFT JOIN marks m"
         " ON m.student = a.student AND m.problem = a.problem AND m.part = a.part"
         " WHERE line IS NOT NULL AND m.student IS NULL"
+        " AND (verdict NOT IN ('right', 'missing') OR NOT INSTR(line, '\"mistakes\": null'))"
         " GROUP BY number ORDER BY q.problem, q.part, q.answer, q.hash"
     )
     for line, count, students in ledger.db.execute(sql):

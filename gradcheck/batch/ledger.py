@@ -92,8 +92,8 @@ class JudgedAnswer(NamedTuple):
     number: int
     verdict: str
     score: float
+    seconds: float
     line: str
-    seconds: float = 0.0
 
 
 class Ledger:
@@ -286,11 +286,12 @@ class Ledger:
     def number(self, problem: str, fingerprint: str, part: str, answer: str) -> int:
         """The number of a question, which may be new, by the answer as `packed`."""
         row = (question(fingerprint, part, answer), problem, part, answer, fingerprint)
-        known = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1]).fetchone()
-        if known is not None:
-            return int(known[0])
-        sql = "INSERT INTO questions (hash, problem, part, answer, fingerprint) VALUES (?,?,?,?,?)"
-        return self.db.execute(sql, row).lastrowid or 0
+        sql = "INSERT OR IGNORE INTO questions (hash, problem, part, answer, fingerprint)"
+        made = self.db.execute(f"{sql} VALUES (?, ?, ?, ?, ?)", row)
+        if made.rowcount and made.lastrowid:
+            return made.lastrowid
+        found = self.db.execute("SELECT number FROM questions WHERE hash = ?", row[:1])
+        return int(found.fetchone()[0])
 
     # -- judging -------------------------------------------------------------------------------
 

@@ -122,7 +122,11 @@ def item() -> Iterator[None]:
 
 
 def _say(kind: str, what: Any) -> None:
-    _Inside.pipe.send_bytes(json.dumps([kind, what]).encode())
+    """A message; an item that is a tuple ends in a text, which goes as it is."""
+    text = ""
+    if kind == "item" and isinstance(what, tuple):
+        *what, text = what
+    _Inside.pipe.send_bytes(f"{json.dumps([kind, what])}\n{text}".encode())
 
 
 def _alarm(seconds: float) -> None:
@@ -225,7 +229,9 @@ class _Process:
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.child.pid)
             while kind != "end":
-                kind, found = json.loads(self._hear(kind))
+                said, _, text = self._hear(kind).partition(b"\n")
+                kind, found = json.loads(said)
+                found = [*found, text.decode()] if text else found
                 if kind == "fault":
                     raise RuntimeError(found)
                 if kind == "item":

@@ -61,7 +61,7 @@ def prepare_here(asking: Asking) -> str:
     return ""
 
 
-def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, str, float]]:
+def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, float, str]]:
     """Judge every answer within the limits of a worker, and give what `JudgedAnswer` has."""
     known = ready(chunk.asking)
     source = known.problem.program.source
@@ -77,7 +77,7 @@ def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, str, float]]:
             except Exception as error:  # noqa: BLE001 - one answer never stops a batch
                 why = f"{OURS}: {type(error).__name__}: {error}"
                 found = leave_answer(known.problem, name, answer, why)
-        yield found.verdict, found.score, found.line, process_time() - begun
+        yield found.verdict, found.score, process_time() - begun, found.line
 
 
 def leave_answer(problem: Problem, name: str, answer: str, why: str) -> JudgedAnswer:
@@ -93,7 +93,9 @@ def pack(judgement: Judgement, source: str) -> JudgedAnswer:
     """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
     said = line(judgement, source)
     del said["student"]
-    return JudgedAnswer(0, judgement.verdict, judgement.score, json.dumps(said, allow_nan=False))
+    return JudgedAnswer(
+        0, judgement.verdict, judgement.score, 0.0, json.dumps(said, allow_nan=False)
+    )
 
 
 @lru_cache(maxsize=1_000)  # a course has a few dozen sets

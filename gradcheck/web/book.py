@@ -176,8 +176,8 @@ class Book:
 
     def _find(self, problem: Problem, part: Part, packed: str) -> JudgedAnswer | None:
         hash = question(fingerprint(problem), part.name, packed)
-        sql = "SELECT number, verdict, score, line FROM questions WHERE hash = ? AND line NOT NULL"
-        row = self._row(sql, hash)
+        sql = "SELECT number, verdict, score, 0.0, line FROM questions WHERE hash = ?"
+        row = self._row(f"{sql} AND line NOT NULL", hash)
         return JudgedAnswer(*row) if row else None
 
     def _enrol(self, student: str) -> None:

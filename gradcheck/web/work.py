@@ -53,7 +53,7 @@ def compose(mistake: str, seed: int) -> Said:
     return {"text": found.text.decode(), "id": found.problems[0].id} if found else {"text": ""}
 
 
-def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, str, float]:
+def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, str]:
     """The judgement of an answer, as `packed`: what `JudgedAnswer` has."""
     return next(judge_chunk(Chunk(asking, [(0, part, answer)])))
 
