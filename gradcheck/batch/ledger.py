@@ -346,4 +346,4 @@ def trouble(error: Exception, path: Path | None) -> str:
     full = getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "full" in str(error)
     with suppress(OSError):
         full = full or (path is not None and shutil.disk_usage(path.parent).free < ROOM)
-    return FULL_DISK if full else str(error)
+    return FULL_DISK if full else getattr(error, "strerror", None) or str(error)

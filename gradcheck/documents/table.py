@@ -95,7 +95,7 @@ def _of_text(text: str, name: str, delimiter: str) -> Iterator[Row]:
             first = reader.line_num + 1
     except csv.Error as error:
         words = f"not readable as CSV: {error}"
-        raise TextError([Complaint(words, "", name, reader.line_num)]) from None
+        raise TextError([Complaint(words, CURE, name, reader.line_num)]) from None
 
 
 # -- workbooks -------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def open_workbook(content: bytes, name: str, *, readonly: bool = False) -> Any:
 
 
 def _no_workbook(name: str, error: Exception) -> TextError:
-    return TextError([Complaint(f"not readable as a workbook: {error}", "", name, 1)])
+    return TextError([Complaint(f"not readable as a workbook: {error}", CURE, name, 1)])
 
 
 def cell_text(value: Any) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.calls import BASED
+from gradcheck.answers.characters import in_plain
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
@@ -17,9 +18,10 @@ from gradcheck.problem.arrays import exact_array
 from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
 
 ID = "question"
-WORD = re.compile(r"[A-Za-z]\w*")
+WORD = re.compile(r"[^\W\d_]\w*")
 SHAPE = re.compile(r"\d+(x\d+)+|\d+x")
 DERIVED = re.compile(r"\s*[d∂]\s*/\s*[d∂]([A-Za-z]\w*)\s*(?=[\s(\[{|])")  # d/dx in front of it
+BELOW = re.compile(r"_\{(\w+)\}")
 COMMAND = re.compile(r"\\[A-Za-z]+")
 FUNCTIONS = FORMULAS.functions
 LETTERS = frozenset(name for name in VOCABULARY.callables() if len(name) == 1)
@@ -108,7 +110,7 @@ def _formula(text: str, inputs: Mapping[str, Input]) -> Program:
     """Typed mathematics as a program; names that were not given are numbers, from the text."""
     if "\n" in text.strip():
         return _check(text, inputs)
-    free = {name: Input(name, None, (), True) for name in _words(text)}
+    free = {name: Input(name, None, (), True) for name in _words(in_plain(text).text)}
     for known in (inputs, free | dict(inputs)):
         try:
             read = read_formula(text, names=known, functions=FUNCTIONS)
@@ -136,7 +138,7 @@ def _needed_names(tree: ast.Module) -> set[str]:
 
 def _words(text: str) -> set[str]:
     """The names in typed mathematics: `sinx` has x, `log_a` has a, LaTeX's commands have none."""
-    words = WORD.findall(COMMAND.sub(" ", text))
+    words = WORD.findall(BELOW.sub(r"_\1", COMMAND.sub(" ", text)))
     bases = [found[1] for word in words if (found := BASED.fullmatch(word)) and word not in KNOWN]
     return {_argument(word) for word in (*words, *bases) if _is_name(word)}
 

@@ -47,6 +47,8 @@ class Section:
         model = self.model
         inputs = {name: _input(name, each) for name, each in model.inputs.items()}
         program = self.program(("program",), inputs, valued=model.ask is None)
+        if program is not None and not program.tree.body:
+            self.complain(("program",), "the program is empty", "write an expression: x**2")
         wrt, made = self.wrt(inputs, program)
         parts = self.parts(wrt, program, inputs)
         answers = self.answers([part.name for part in parts])
