@@ -116,17 +116,17 @@ def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
 
 def test_arguments_that_are_no_arrays_are_handed_on(torch):
     """The shape that a norm is over, a text, nothing."""
-    assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X), (3,))
+    assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X[:2]), (3,))
     gelu = torch.nn.functional.gelu
-    assert assert_gradient(lambda x, how: gelu(x, approximate=how), torch.tensor(X), "tanh")
+    assert assert_gradient(lambda x, how: gelu(x, approximate=how), torch.tensor(X[0]), "tanh")
 
 
 def test_dropout_is_told_how_to_be_still(torch):
     """A module that draws is no function."""
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5))
     with pytest.raises(GradientError, match=r"\.eval\(\)"):
-        assert_gradient(net, torch.tensor(X))
-    assert assert_gradient(net.eval(), torch.tensor(X))
+        assert_gradient(net, torch.tensor(X[:2]))
+    assert assert_gradient(net.eval(), torch.tensor(X[:2]))
 
 
 def test_what_gradcheck_of_torch_misses(torch):
