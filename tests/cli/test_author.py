@@ -33,5 +33,4 @@ def test_a_wrong_self_test_says_what_is_right(file):
 
 
 def test_labels_have_no_other_values(file):
-    """A class is one row of zeros and a one: nothing else could be written there."""
     assert "use other values" not in run("lint", file(LABELS)).output

@@ -46,7 +46,6 @@ def test_every_fault_of_a_homework_is_named(fault):
 @pytest.mark.parametrize("count", [3, pytest.param(20, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("name", NETS)
 def test_random_arrays_are_not_named(name, count):
-    """Nothing is said of numbers that no fault gave."""
     assert not any(random_arrays(name, count))
 
 
@@ -65,7 +64,6 @@ def test_batch_of_five_shows_every_mistake():
 
 
 def test_entries_in_common():
-    """Of an array it is said which entries are off, and what they share."""
     cases = drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1)
     prepared = prepare(cases)
     answer = np.array(prepared.right[0]["W"])
@@ -76,7 +74,6 @@ def test_entries_in_common():
 
 
 def test_shape_is_said():
-    """A gradient of another shape is remarked on in words."""
     prepared = prepare(drawn("sum(W**2 * V)", {"W": (4, 3), "V": (4, 3)}, ("W",), points=1))
     found = explain(prepared, "W", [np.ones((3, 4))])
     assert found.remarks == (

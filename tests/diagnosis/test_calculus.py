@@ -29,7 +29,6 @@ def diagnosed(text, answer):
 
 @pytest.mark.parametrize(("text", "answer", "ids"), LINES, ids=[f"{a}: {b}" for a, b, _ in LINES])
 def test_textbook_mistake_is_named(text, answer, ids):
-    """The expected ids are among those that fit with a single mistake."""
     found = diagnosed(text, answer)
     told = (*found.hypotheses, *(found.beneath if "function" in ids else ()))
     named = [h.mistake.id for h in told]

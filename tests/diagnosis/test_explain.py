@@ -60,7 +60,6 @@ def test_every_name_has_a_caret_and_no_sentence_is_cut(said):
 
 
 def test_right_answers_are_not_accused(said):
-    """In whatever form they come."""
     assert said.counts["accused"] == 0
 
 
@@ -146,7 +145,6 @@ def test_no_ratio_of_zero_or_one():
 
 
 def test_slack_is_that_of_each_entry():
-    """An entry typed as 0.0 says little; that does not make its neighbours vague."""
     cases = drawn("sum(x**2 * v)", {"x": (3,), "v": (3,)}, ("x",), points=1)
     prepared = prepare(cases)
     wrong = np.array(prepared.right[0]["x"] / 2)

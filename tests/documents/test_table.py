@@ -5,7 +5,7 @@ import io
 import openpyxl
 import pytest
 
-from gradcheck.documents.table import decode, read_table, workbook
+from gradcheck.documents.table import decode, open_workbook, read_table, workbook
 from gradcheck.errors import TextError
 
 
@@ -30,6 +30,16 @@ def test_a_quotation_mark_that_is_never_closed_is_pointed_at(text, line):
     with pytest.raises(TextError, match="never closed") as caught:
         list(read_table(text.encode(), "form.csv").rows)
     assert caught.value.complaints[0].line == line
+
+
+@pytest.mark.parametrize("limit", ["WORKBOOK", "UNPACKED"])
+def test_a_workbook_that_is_too_large_is_refused(monkeypatch, limit):
+    """Itself, or what is packed in it: either alone."""
+    content = workbook([["ada", "2"]])
+    assert open_workbook(content, "form.xlsx").worksheets
+    monkeypatch.setattr(f"gradcheck.documents.table.{limit}", 100)
+    with pytest.raises(TextError, match="it is too large"):
+        open_workbook(content, "form.xlsx")
 
 
 def test_points_go_into_a_workbook_as_numbers():

@@ -22,7 +22,6 @@ def test_what_stays_on_the_tape():
 
 
 def test_refused():
-    """PyTorch's words where a function gives too much."""
     x = gradcheck.tensor(X)
     with pytest.raises(RuntimeError, match="single element"):
         gradcheck.autograd.functional.hessian(lambda a: a * a, x)

@@ -69,7 +69,6 @@ def test_a_leaf_of_its_own_backward_copies_what_was_given():
 
 
 def test_what_a_hook_saw_is_not_written_to():
-    """The gradient that a hook kept stays what it was when more is added."""
     x = tensor(np.ones(3), requires_grad=True)
     seen = []
     x.register_hook(seen.append)

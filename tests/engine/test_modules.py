@@ -34,7 +34,6 @@ def test_a_layer_is_seeded():
 
 
 def test_given_weights_must_fit():
-    """Weights of another shape are refused with both shapes."""
     with pytest.raises(ValueError, match=r"\(2, 3\).*\(1, 3\)"):
         Linear(3, 2, weight=[[1.0, 2.0, 3.0]])
 
@@ -50,7 +49,6 @@ def test_a_step_writes_in_place_and_counts_the_write():
 
 
 def test_optimizers_skip_what_has_no_gradient():
-    """A parameter that backward did not reach stays where it is."""
     w, v = (tensor([1.0], requires_grad=True) for _ in range(2))
     (w * 2).sum().backward()
     descent = Adam([w, v], lr=0.5)

@@ -215,7 +215,6 @@ def test_disturbances_reach_every_forward():
 
 
 def test_threads_have_modes_of_their_own():
-    """no_grad in one thread does not stop another from recording."""
     inside, checked, seen = threading.Event(), threading.Event(), []
 
     def other():

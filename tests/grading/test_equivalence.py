@@ -36,7 +36,6 @@ def test_a_narrower_domain_is_an_outcome_of_its_own():
 
 @pytest.mark.parametrize("answer", ["x + ln(-x^2)", "x/0", "x + sqrt(-1)", "arcsin(2 + x^2)"])
 def test_an_answer_without_any_value_is_wrong(answer):
-    """No value anywhere is not a narrower domain."""
     found = judged(scalar("x**2/2"), answer)
     assert (found.verdict, found.tags, found.score) == ("wrong", (), 0.0)
     assert "has no value at any point" in found.remarks[-1]

@@ -289,7 +289,6 @@ def test_a_strict_chain_has_no_false_link(whole, own):
 
 @pytest.mark.parametrize(("typed", "left"), [("1. 5", "1."), ("a) 2", "a)"), ("2) 3x", "2)")])
 def test_a_marker_of_a_list_is_noted(problem, typed, left):
-    """It is left out, and a note says so."""
     ready, _ = problem
     judged = mark(ready, ready.problem.parts[0], typed)
     assert any(f"`{left}` is left out" in remark for remark in judged.remarks)

@@ -42,7 +42,6 @@ def test_a_wrong_entry_is_pointed_at():
 
 
 def test_notes_on_ambiguous_spellings_come_along():
-    """What the reader decided is told with the verdict."""
     found = judged(scalar("x**2/4", 2), "1/2x")
     assert found.verdict == "right"
     assert found.understood == "1/2*x"
@@ -66,7 +65,6 @@ def test_the_points_of_a_branching_program_are_dealt_among_its_paths():
 
 
 def test_the_same_id_draws_the_same_points():
-    """A key made again is the same key."""
     text = "id: t\ninputs: {x: {shape: [2, 3]}, y: 2.0}\nprogram: sum(exp(x))*y\n"
     one, two = (key(load_text(text).problems[0]) for _ in range(2))
     assert [str(p) for p in one.points] == [str(p) for p in two.points]
@@ -130,7 +128,6 @@ def test_credit_by_id_and_by_kind(credit, sign, coefficient):
 
 
 def test_parts_share_the_points_by_their_weights():
-    """Three points, two to one."""
     ready = keyed(TWO)
     assert judged(ready, "2x y", "x").score == 2.0
     assert judged(ready, "x^2", "y").score == 1.0
@@ -378,7 +375,6 @@ def test_a_set_says_how_brackets_count():
 
 
 def test_credit_for_a_missing_bracket():
-    """A set's table of credit holds for missing brackets too."""
     text = (
         "credit: {brackets-missing: 0.75}\n"
         "problems:\n- {id: t, inputs: {x: 2.0}, program: log(x)/2, points: 4}\n"
@@ -387,7 +383,6 @@ def test_credit_for_a_missing_bracket():
 
 
 def test_the_row_proves_itself():
-    """The example of the row is wrong, and its id is named."""
     row = brackets_missing
     assert row.says.endswith(".")
     assert ids(answered(row.example.program, row.example.answer["x"], "strict")) == [row.id]

@@ -61,7 +61,6 @@ def test_where_everything_hides_something_the_least_is_drawn():
 
 
 def test_a_problem_without_choices_is_itself():
-    """Nothing is drawn."""
     [problem] = load_text("id: p\ninputs: {x: 1.0}\nprogram: x**2").problems
     assert variant_for(problem, "ada") is problem
 

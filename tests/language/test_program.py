@@ -365,5 +365,4 @@ def test_any_tokens_run_or_are_refused(text):
 @settings(deadline=None, derandomize=True, max_examples=200)
 @given(st.text(max_size=40))
 def test_any_text_runs_or_is_refused(text):
-    """Any characters at all."""
     survives(text)

@@ -85,7 +85,6 @@ def test_what_is_said_can_be_read_aloud(row):
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
 def test_right_answer_is_never_diagnosed(row):
-    """Nothing is said of the gradient itself."""
     prepared = prepared_of(row)
     for part in prepared.right[0]:
         found = explain(prepared, part, [r[part] for r in prepared.right])

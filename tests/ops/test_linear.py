@@ -102,7 +102,6 @@ def test_einsum_repeats_what_has_one_entry():
 
 
 def test_three_operands_and_one():
-    """What is no product of two is NumPy's own einsum on the balls."""
     a, b, c = numbers(2, 3), numbers(3, 2), numbers(2)
     both(lambda a, b, c: np.einsum("ij,jk,k->i", a, b, c), a, b, c)
     both(lambda a: np.einsum("ij->j", a), a)

@@ -267,7 +267,6 @@ def test_an_infinite_bound_is_none(kind):
 
 
 def test_floor_divide_is_tracked():
-    """NumPy's name does what `//` does: flat, but on the tape."""
     t = tensor([5.0, 7.5], requires_grad=True)
     y = np.floor_divide(t, 2)
     assert y.requires_grad
@@ -277,7 +276,6 @@ def test_floor_divide_is_tracked():
 
 
 def test_polygamma_in_place():
-    """The order stands where PyTorch has it."""
     t = tensor([1.0, 2.0])
     t.polygamma_(1)
     assert t.tolist() == pytest.approx([math.pi**2 / 6, math.pi**2 / 6 - 1], rel=1e-14)

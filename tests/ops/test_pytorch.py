@@ -250,7 +250,6 @@ def test_corners(name, ours, theirs, values, twice):
     + [(*pair, M) for pair in rows("names: of the matrix")],
 )
 def test_grad_fn_name(ours, theirs, value):
-    """The node carries PyTorch's name for what was called."""
     mine, hers = functions(ours, theirs, 1)
     y = mine(tensor(value, requires_grad=True))
     z = hers(torch.tensor(value, requires_grad=True, dtype=torch.float64))

@@ -122,7 +122,6 @@ def test_slogdet():
 
 
 def test_compounds_are_found_by_function():
-    """NumPy's function leads to its entry: what an array class asks in `__array_function__`."""
     assert {entry.name for entry in BY_COMPOUND.values()} <= set(COMPOUNDS)
     for entry in COMPOUNDS.values():
         assert entry.function is None or BY_COMPOUND[entry.function] is entry

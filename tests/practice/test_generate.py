@@ -90,7 +90,6 @@ def test_the_next_problem_for_missing_brackets():
 @pytest.mark.sweep
 @pytest.mark.parametrize("mistake", [*CALCULUS, "brackets-missing"])
 def test_there_is_a_next_problem_for_every_mistake(mistake):
-    """For every mistake of the calculus family, and of the whole answer, whatever the seed."""
     for seed in range(5):
         found = next_problem(mistake, seed)
         assert found is None if mistake in OF_NO_RULE else self_test(found) == []

@@ -338,7 +338,6 @@ def test_a_right_claim_holds(name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_wrong_claim_is_refused(name):
-    """With words."""
     words, call = REFUSED[name]
     with pytest.raises(GradientError, match=words):
         call()
@@ -419,7 +418,6 @@ def test_no_mistake_is_named_for_a_claim_at_a_kink():
 
 
 def test_no_warning_leaves_a_check():
-    """The user's own at the point, and ours."""
     assert assert_gradient(lambda x: np.sum(np.where(x > 0, np.log(x), x)), np.array([1.0, -1.0]))
     with pytest.raises(GradientError):
         assert_vjp(np.log, lambda c, x: c / (x - 1), np.array([1.0, 2.0]))

@@ -37,7 +37,6 @@ def test_a_hessian():
 
 
 def test_a_table_has_a_row_an_argument(capsys):
-    """The wrong one says both numbers."""
     rows = [
         (np.sin, lambda c, x: c * np.cos(x), X),
         (np.multiply, lambda c, x, y: (c * y, 2 * c * x), X, V),

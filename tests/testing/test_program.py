@@ -8,6 +8,7 @@ import pytest
 
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp
 from gradcheck.testing.program import leaves_of, put
+from tests.support.layers import dense, dense_back
 
 RNG = np.random.default_rng(0)
 X, W, B = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 2)), RNG.normal(size=2)
@@ -19,15 +20,6 @@ class Weights:
     w: np.ndarray
     b: np.ndarray
     name: str = "dense"
-
-
-def dense(x, w, b):
-    return np.tanh(x @ w + b)
-
-
-def dense_back(c, x, w, b):
-    d = c * (1 - dense(x, w, b) ** 2)
-    return d @ w.T, x.T @ d, d.sum(0)
 
 
 def tree_back(arranged):

@@ -11,6 +11,7 @@ import pytest
 
 from gradcheck import Function, check
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp
+from tests.support.layers import softmax
 
 RNG = np.random.default_rng(0)
 X, W, B = RNG.normal(size=(4, 3)), RNG.normal(size=(3, 2)), RNG.normal(size=2)
@@ -41,11 +42,6 @@ def slip_in_one_of_two(g, x, w):
     """Of two gradients one forgets the slope of tanh."""
     y = np.tanh(x @ w)
     return g * (1 - y**2) @ w.T, x.T @ g
-
-
-def softmax(x):
-    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    return e / np.sum(e, axis=-1, keepdims=True)
 
 
 def softmax_back(g, x):
@@ -254,11 +250,19 @@ class Square(Function):
 
 @pytest.mark.parametrize("f", [Square.apply, lambda x: np.sum(np.sin(Square.apply(x)))])
 def test_a_wrong_backward_of_a_function_of_theirs_is_theirs(f):
-    """It is not called a fault of gradcheck."""
+    """It is reverse mode's opinion, alone against the two others, and no fault of gradcheck."""
     found = check(f, X[0])
     assert not found
     assert found.message.startswith("Square.backward is wrong")
     assert "fault of gradcheck" not in found.message
+    assert {entry.lonely for entry in found.verdicts[0].entries} == {"reverse"}
+
+
+def test_a_right_backward_of_a_function_of_theirs_agrees():
+    right = type(
+        "Right", (Square,), {"backward": staticmethod(lambda ctx, g: 2 * g * ctx.saved_tensors[0])}
+    )
+    assert check(lambda x: right.apply(x).sum(), X[0]).ok
 
 
 UNNAMED = """

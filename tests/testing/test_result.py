@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gradcheck import Function, check, tensor
+from gradcheck import check, tensor
 
 
 @pytest.mark.parametrize("x", [3, 3.0, np.int64(3), tensor(3.0, requires_grad=True)])
@@ -39,30 +39,3 @@ def test_the_repr_is_a_report():
     assert lines[2] == "  d/dx = 2*x + cos(x)"
     assert "sign-error" in repr(found)
     assert "d/dx in [-1, 1]" in repr(check(abs, 0.0))
-
-
-class Square(Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**2
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 2 * x * g
-
-
-class HalfSquare(Square):
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return x * g
-
-
-def test_a_function_with_its_own_backward_is_checked():
-    """Its backward is reverse mode's opinion: right, or alone against the two others."""
-    assert check(lambda x: Square.apply(x).sum(), np.array([1.0, 2.0])).ok
-    wrong = check(lambda x: HalfSquare.apply(x).sum(), np.array([1.0, 2.0]))
-    assert not wrong.ok
-    assert {entry.lonely for entry in wrong.verdicts[0].entries} == {"reverse"}

@@ -27,7 +27,6 @@ def test_in_signs(text):
 
 @pytest.mark.parametrize("text", TEX)
 def test_in_latex(text):
-    """The same tree."""
     assert Notation(AXES, SIZES, spelling=IN_TEX).write(text) == TEX[text]
 
 

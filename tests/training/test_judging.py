@@ -112,7 +112,6 @@ def test_a_malformed_ask_is_told_with_its_place(tmp_path, ask, place, words):
 
 
 def test_a_self_test_may_say_that_nothing_can_be_named():
-    """`mistake: unnamed` wants a wrong answer without a name."""
     named = {"answer": {"loop": loop(LOSS, BACK, KEEP, STEP)}, "mistake": "unnamed"}
     nothing = {"answer": {"loop": "record(norm=1.0)\n"}, "mistake": "unnamed"}
     problem = load_text(DESCENT + "wrong: " + json.dumps([named, nothing]) + "\n").problems[0]

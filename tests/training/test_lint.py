@@ -104,7 +104,6 @@ def test_what_could_not_happen_is_not_missed(asked):
 
 
 def test_a_mistake_that_runs_away_is_no_trouble():
-    """Twice the gradient explodes here: it overflows quietly, and is seen."""
     program = steps("SGD([w], lr=0.9)", 12).replace("+ w)", "+ w**8 / 10000)")
     assert ("counted-twice",) not in of(findings(program, "recorded.w"), "invisible")
     made = asking(program, "recorded.w").mistaken
@@ -132,7 +131,6 @@ def test_the_cure_cures(program, asked, more):
 
 
 def test_shipped_problems_have_no_findings():
-    """The shipped set: self-tests come out, nothing is hidden."""
     result = CliRunner().invoke(main, ["lint", str(FILE)])
     assert result.exit_code == 0
     assert f"{len(SHIPPED)} problems, 0 findings" in result.output

@@ -43,7 +43,6 @@ def test_copied_numbers_are_found_out():
 
 
 def test_copied_numbers_among_computed_ones_are_found_out():
-    """The norms are computed, the parameters stated."""
     w = flat(ready(DESCENT).run.trace.values["loop"][1])
     found = judged(DESCENT, loop(LOSS, BACK, KEEP, STEP, CLEAR) + f"w = tensor({w!r})\n")
     assert (found.verdict, found.tags, found.witness.index[0]) == ("wrong", ("one-point",), 1)

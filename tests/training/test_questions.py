@@ -35,7 +35,6 @@ ANSWERED = [id for id, problem in expressions().items() if problem.right or prob
 
 
 def test_there_are_programs_enough():
-    """Sixty programs in backward() form are asked of below."""
     assert len(ANSWERED) >= 60
 
 

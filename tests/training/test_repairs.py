@@ -43,7 +43,6 @@ def test_a_mistake_written_by_hand_is_named_and_pointed_at(name):
 
 
 def test_every_mistake_of_the_training_loop_is_written_by_hand():
-    """The eight of the contract."""
     assert {row["mistake"] for row in MISTAKES.values()} == {
         *("missing-zero-grad", "overwritten-grad", "unscaled-accumulation", "scaled-twice"),
         *("partial-window", "step-before-backward", "zeroed-before-step", "counted-twice"),
@@ -170,7 +169,6 @@ GRADIENTS = {
 
 
 def test_what_is_right_is_right():
-    """Both by themselves."""
     assert judged(REGRESSION, LOOP).verdict == judged(GRADIENT, HAND).verdict == "right"
 
 
@@ -196,6 +194,5 @@ def test_gradients_by_hand_are_named_at_their_line(name):
 
 
 def test_what_no_change_mends_is_not_named():
-    """Two slips at once."""
     program = LOOP.replace("**2", "**4").replace("b -= 0.1", "b -= 0.3")
     assert ids(judged(REGRESSION, program)) == []

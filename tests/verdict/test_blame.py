@@ -126,7 +126,6 @@ def named(name, trial):
 
 @pytest.mark.parametrize("name", TABLE)
 def test_the_example_agrees(name):
-    """The program that shows a row at work is sound, by at least two opinions of it."""
     found = consult(program(TABLE[name]), write=False)
     assert found.verdict == "agree", (found.entries, found.notes)
     silent = {name for name, opinion in found.opinions.items() if opinion.abstains}
@@ -213,7 +212,6 @@ def engine_with(verb, wrong):
 
 @pytest.mark.parametrize("how", BROKEN_SUMS)
 def test_a_broken_unbroadcast_is_named(layered, monkeypatch, how):
-    """A cotangent that is not summed back rightly is a dissent, and fitting is the suspect."""
     assert consult(layered).verdict == "agree"
     right = RIGHT.fit
 
