@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.help import SECTIONS, TOPICS, read_page
 from gradcheck.problem import load_text
+from tests.support.grading import self_test
 from tests.support.readme import HELP, README, rendered
-from tests.support.selftests import self_test
 
 BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 

@@ -14,7 +14,7 @@ from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.texts.forms import matrix_forms
 from gradcheck.verdict.consult import consult
-from tests.support.selftests import self_test
+from tests.support.grading import self_test
 from tests.support.shipped import PROBLEMS, SETS, prepared
 
 

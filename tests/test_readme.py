@@ -5,8 +5,8 @@ import re
 import pytest
 
 from gradcheck.problem import load_text
+from tests.support.grading import self_test
 from tests.support.readme import README, rendered
-from tests.support.selftests import self_test
 
 TEXT = README.read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)

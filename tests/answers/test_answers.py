@@ -14,7 +14,7 @@ from gradcheck.grading.marking import mark
 from gradcheck.problem.question import question
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
-from tests.support.typed_tables import fresh_answers, typed_answers
+from tests.support.typed import fresh_answers, typed_answers
 
 POINTS = (0.37, 0.71, 0.83, 0.59)
 

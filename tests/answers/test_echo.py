@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from gradcheck.answers import FUNCTIONS, echo, read_answer
 from gradcheck.errors import TextError
 from tests.support.sweeping import at_most
-from tests.support.typed import NAMES, read
-from tests.support.typed_tables import spellings, typed_answers
+from tests.support.typed import NAMES, read, spellings, typed_answers
 
 
 def name(word):

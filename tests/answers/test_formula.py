@@ -7,8 +7,7 @@ import pytest
 from gradcheck.answers import ALIASES, FUNCTIONS, misfit, other_readings, read_formula
 from gradcheck.answers.echo import echo
 from gradcheck.errors import TextError
-from tests.support.typed import complaint, read
-from tests.support.typed_tables import lines, named, refused, spellings
+from tests.support.typed import complaint, lines, named, read, refused, spellings
 
 TWO = {"true_divide", "atan2", "pow", "sub", "mul", "div", "mod", "mm", "mv", "bmm", "ger"}
 

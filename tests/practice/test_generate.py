@@ -13,7 +13,7 @@ from gradcheck.practice import exercises, next_problem
 from gradcheck.practice.drawing import LONGEST_ANSWER, LONGEST_FUNCTION, operations, tidy, to_set
 from gradcheck.practice.rules import LEVELS, RULES
 from gradcheck.problem import load_text
-from tests.support.selftests import self_test
+from tests.support.grading import self_test
 
 CALCULUS = sorted({row.id for row in CATALOGUE if row.family in ("calculus", "whole")})
 OF_NO_RULE = {

@@ -10,7 +10,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.domain import check_value
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.load import find_set, list_sets, load_text, shipped_problems
-from tests.support.selftests import self_test
+from tests.support.grading import self_test
 
 RIDGE = """
 id: ridge

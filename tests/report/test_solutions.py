@@ -34,16 +34,18 @@ def test_it_is_right_where_it_is_typed_as_an_answer(text):
         assert mark(key(asked), asked.part(part), form).verdict == "right"
 
 
-def test_the_chain_rule_ends_in_the_derivative():
-    """sin(x^2) at 0.9: 2x cos(x^2) = 1.8 cos(0.81)."""
-    found = solve_again(about(problem("{x: 0.9}\nprogram: sin(x**2)\n")), {})
-    assert float(found.backward[-1][2]) == pytest.approx(1.8 * math.cos(0.81), rel=1e-9)
-
-
-def test_a_student_sees_their_own_numbers():
-    text = "{x: 0.9, a: {choose: [2, 5], requires_grad: false}}\nprogram: exp(a*x)\n"
-    found = solve_again(about(problem(text)), {"a": 5})
-    assert float(found.backward[-1][2]) == pytest.approx(5 * math.exp(4.5), rel=1e-9)
+@pytest.mark.parametrize(
+    ("text", "given", "due"),
+    [
+        ("{x: 0.9}\nprogram: sin(x**2)\n", {}, 1.8 * math.cos(0.81)),
+        ("{x: 0.9, a: {choose: [2, 5], requires_grad: false}}\nprogram: exp(a*x)\n", {"a": 5},
+         5 * math.exp(4.5)),
+    ],
+)  # fmt: skip
+def test_the_chain_rule_ends_in_the_derivative(text, given, due):
+    """A student's own numbers included."""
+    found = solve_again(about(problem(text)), given)
+    assert float(found.backward[-1][2]) == pytest.approx(due, rel=1e-9)
 
 
 @pytest.mark.parametrize(

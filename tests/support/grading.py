@@ -2,10 +2,13 @@
 
 from functools import cache
 
+from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key, key
-from gradcheck.problem import load_text
+from gradcheck.grading.selftest import Fault, faults
+from gradcheck.grading.variants import variant_for
+from gradcheck.problem import Problem, ProblemSet, load_text
 
 
 @cache
@@ -23,3 +26,19 @@ def judged(ready: Key, answer: object, part: str | None = None, **how: bool) -> 
     named = parts[0] if part is None else ready.problem.part(part)
     assert named is not None
     return judge(ready, named, answer, **how)
+
+
+# -- the self-tests of a whole set, as `gradcheck lint` runs them problem by problem ---------------
+
+
+def self_test(problem_set: ProblemSet) -> list[Fault]:
+    return [fault for problem in problem_set.problems for fault in _of(problem)]
+
+
+def _of(problem: Problem) -> list[Fault]:
+    if not problem.right and not problem.wrong:
+        return []
+    try:
+        return faults(key(variant_for(problem, "")))
+    except (GradcheckError, ValueError) as error:
+        return [Fault(problem.id, "", None, "a key to judge by", str(error))]

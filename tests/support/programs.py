@@ -49,6 +49,11 @@ program: |
           w.grad = None
 ask: {loop: {form: program, read: "[recorded.g, w]"}}
 """
+EIGHT = {
+    *("missing-zero-grad", "overwritten-grad", "unscaled-accumulation", "scaled-twice"),
+    *("partial-window", "step-before-backward", "zeroed-before-step", "counted-twice"),
+}
+"""The mistakes of the training loop that the contract names."""
 
 
 @cache
@@ -77,7 +82,7 @@ def loop(*body: str, head: str = "", turns: str = "for step in range(4):") -> st
 
 
 LOSS, BACK, KEEP = "loss = (w**4 + w**2).sum()", "loss.backward()", "record(norm=norm(w.grad))"
-STEP, CLEAR, ZERO = "with no_grad():\n    w -= 0.01 * w.grad", "w.grad = None", "w.grad.zero_()"
+STEP, CLEAR = "with no_grad():\n    w -= 0.01 * w.grad", "w.grad = None"
 SGD = "opt = SGD([w], lr=0.01)"
 
 

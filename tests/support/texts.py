@@ -1,6 +1,8 @@
 """Problems at given numbers, and what a closed form's text comes to there."""
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -30,3 +32,39 @@ def at(text: str, given: Problem) -> Any:
 def derived(given: Problem, point: Point) -> dict[str, str]:
     """The texts as they are derived, before they are read again."""
     return write_texts(record_run(given, point))
+
+
+# -- the losses of `losses.yaml`, and numbers for their inputs -------------------------------------
+
+
+class Loss(NamedTuple):
+    """A program, its inputs' shapes (`n d`), what is differentiated, and a book's gradients."""
+
+    program: str
+    inputs: Mapping[str, str | int | None]
+    wrt: str
+    book: Mapping[str, str] = {}
+
+
+FILE = yaml.safe_load(Path(__file__).with_name("losses.yaml").read_text())
+EVERYDAY = {name: Loss(**words) for name, words in FILE["everyday"].items()}
+"""Losses whose words PyTorch has also."""
+LOSSES = EVERYDAY | {name: Loss(**words) for name, words in FILE["further"].items()}
+FIXED = {digit: int(digit) for digit in "236"}
+SIZES = (
+    FIXED | {"n": 5, "d": 3, "k": 2, "h": 4, "m": 6},
+    FIXED | {"n": 4, "d": 2, "k": 3, "h": 5, "m": 7},
+)
+
+
+def drawn(loss: Loss, sizes: Mapping[str, int], seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name, sized in loss.inputs.items():
+        letters = str(sized or "")
+        shape = tuple(sizes[letter] for letter in letters.strip("+!").split())
+        if letters.startswith("!"):
+            found[name] = np.eye(*shape * 2) * 2 + 0.3 * rng.uniform(-1, 1, shape * 2)
+        else:
+            found[name] = rng.uniform(*((0.1, 0.9) if "+" in letters else (-1, 1)), shape)
+    return found

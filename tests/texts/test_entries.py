@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.problem.draw import given_point
-from tests.support.losses import EVERYDAY, SIZES, drawn
-from tests.support.texts import at, derived, problem
+from tests.support.texts import EVERYDAY, SIZES, at, derived, drawn, problem
 
 torch = pytest.importorskip("torch")
 

@@ -13,8 +13,7 @@ from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.texts import rules
 from gradcheck.texts.forms import formulas, matrix_forms
-from tests.support.losses import EVERYDAY, LOSSES, SIZES, drawn
-from tests.support.texts import at, derived, problem
+from tests.support.texts import EVERYDAY, LOSSES, SIZES, at, derived, drawn, problem
 
 SHARE, RATIO = 0.95, 1.3
 WITHOUT = {

@@ -107,25 +107,7 @@ def test_the_graph_is_that_of_the_run():
 # -- what strangers type stays text: in every field, on every page, in every report ----------------
 
 
-CORPUS = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'><svg onload=alert(1)>",
-    "</textarea><script>alert(1)</script>",
-    "</title><script>alert(1)</script>",
-    "{{ 7 * 7 }}{% print(1) %}${7*7}",
-    "javascript:alert(1)",
-    "x' OR '1'='1'; DROP TABLE answers; --",
-    "<math><mtext></math><img src=x onerror=alert(1)>",
-    "`<img src=x onerror=alert(1)>` $<script>alert(1)</script>$",
-    "__import__('os').system('echo PWNED')",
-    "().__class__.__base__.__subclasses__()",
-    "f\"{print('PWNED')}\"",
-    "\\text{<img src=x onerror=alert(1)>}",
-    "=cmd|' /C calc'!A0",
-    "../../etc/passwd",
-    "x\u202e\u0000\u200b",
-]
+CORPUS = yaml.safe_load(Path(__file__).with_name("injection.yaml").read_text())
 TAGS = """
 a b bdi body button caption code details div em figcaption figure form h1 h2 h3 head header html
 input label li link main mark meta nav ol p path polygon pre progress rect script section span
