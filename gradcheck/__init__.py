@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
         return import_module("numpy").dtype(_DTYPES[name])
     if name in _ASKED:
         return getattr(import_module("numpy"), name)
-    found = _factories().get(name) or import_module("gradcheck.ops.pytorch").pytorchs(name)
+    found = _factories().get(name) or import_module("gradcheck.ops.pytorch").find_pytorchs(name)
     if found is None:
         close = get_close_matches(name, dir(import_module("gradcheck")), n=1)
         meant = f"did you mean `{close[0]}`? " if close else ""

@@ -71,7 +71,7 @@ SCALAR_TYPES = {
 }  # fmt: skip
 
 
-def changed(value: Value, origin: str, now: int, version: int) -> str:
+def explain_change(value: Value, origin: str, now: int, version: int) -> str:
     """PyTorch's words for a saved tensor that was overwritten, made by the node named `origin`."""
     bare_name = re.sub(r"Backward\d*$", "", origin)
     maker = "torch::autograd::CopySlices" if origin == "CopySlices" else bare_name
@@ -95,25 +95,25 @@ def scalar_type(value: Value) -> str:
     return SCALAR_TYPES.get(str(value.dtype), str(value.dtype))
 
 
-def without_defaults(kwargs: Params) -> dict[str, Value]:
+def drop_defaults(kwargs: Params) -> dict[str, Value]:
     """Keywords that say more than NumPy's defaults."""
     said = {k: v for k, v in kwargs.items() if not (v is None or v is np._NoValue)}
     return {k: v for k, v in said.items() if not (k == "where" and v is True)}
 
 
-def refused(ufunc: np.ufunc, method: str, kwargs: Params, no_row: bool) -> str:
+def explain_refusal(ufunc: np.ufunc, method: str, kwargs: Params, no_row: bool) -> str:
     """Why a ufunc call cannot be followed, and what to write instead."""
     if no_row:
-        return unknown(ufunc)
+        return explain_unknown(ufunc)
     form = f"np.{ufunc.__name__}" + (f".{method}" if method != "__call__" else "")
-    words = ", ".join(f"{key}=" for key in without_defaults(kwargs))
+    words = ", ".join(f"{key}=" for key in drop_defaults(kwargs))
     return (
         f"{form}{' with ' + words if words else ''} cannot be followed by the tape; "
         f"give the result of np.{ufunc.__name__}(...) a name instead, and choose with np.where"
     )
 
 
-def unknown(function: Routine) -> str:
+def explain_unknown(function: Routine) -> str:
     """No row for this function; where to see those that there are."""
     name = getattr(function, "__name__", str(function))
     theirs = "np." if hasattr(np, name) else ""
@@ -123,7 +123,7 @@ def unknown(function: Routine) -> str:
     )
 
 
-def index_error(error: IndexError, ndim: int) -> str:
+def explain_index(error: IndexError, ndim: int) -> str:
     """PyTorch's words for NumPy's complaint about an index."""
     text = str(error)
     if ndim == 0:
@@ -136,7 +136,7 @@ def index_error(error: IndexError, ndim: int) -> str:
     return text.replace("for axis", "for dimension")
 
 
-def not_numbers(data: Value, value: Value) -> Exception:
+def explain_data(data: Value, value: Value) -> Exception:
     """The complaint about data that is no array of real numbers."""
     if value.dtype.kind == "c":
         return TypeError(f"a tensor holds real numbers; numpy dtype {value.dtype} came")

@@ -46,7 +46,7 @@ def tensor(data: Value, dtype: Value = None, requires_grad: bool = False) -> Ten
         raise TypeError(advice.NO_COPY)
     value: Value = np.array(bare(data) if isinstance(data, Tensor) else data, dtype=dtype)
     if value.dtype.kind not in "fiub":
-        raise advice.not_numbers(data, value)
+        raise advice.explain_data(data, value)
     if requires_grad and value.dtype.kind != "f":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(value[()], bool(requires_grad))

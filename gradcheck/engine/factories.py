@@ -20,7 +20,7 @@ Maker = Callable[..., Array]
 Shape = tuple[int, ...]
 
 
-def shape_from(size: tuple[Value, ...], named: Value = None) -> Shape:
+def read_shape(size: tuple[Value, ...], named: Value = None) -> Shape:
     """`(2, 3)` for `ones(2, 3)`, `ones((2, 3))`, `ones([2, 3])` and `ones(size=(2, 3))`."""
     if named is not None and size:
         raise TypeError("a shape is given once: by position or as `size=`")
@@ -29,24 +29,24 @@ def shape_from(size: tuple[Value, ...], named: Value = None) -> Shape:
     return tuple(map(index, sizes if named is None else named))
 
 
-def _filled(number: float, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
+def _fill(number: float, *shape: Value, size: Value = None, dtype: Value = np.float64) -> Array:
     if shape and isinstance(shape[-1], type):
         *shape, dtype = shape  # type: ignore[assignment]  # NumPy's `zeros(3, float)`
-    return np.full(shape_from(tuple(shape), size), number, dtype)
+    return np.full(read_shape(tuple(shape), size), number, dtype)
 
 
-def _linspace(*bounds: Value, **named: Value) -> Array:
+def _space(*bounds: Value, **named: Value) -> Array:
     ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
     made: Array = np.linspace(*ends, *bounds[2:], **respell(named, BOUNDS))
     return made
 
 
 MAKERS: Mapping[str, Maker] = {
-    "zeros": partial(_filled, 0.0), "ones": partial(_filled, 1.0), "empty": partial(_filled, 0.0),
+    "zeros": partial(_fill, 0.0), "ones": partial(_fill, 1.0), "empty": partial(_fill, 0.0),
     "full": lambda size, fill_value, dtype=np.float64: np.full(
-        shape_from((size,)), fill_value, dtype
+        read_shape((size,)), fill_value, dtype
     ),
-    "eye": np.eye, "linspace": _linspace,
+    "eye": np.eye, "linspace": _space,
     "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
     "zeros_like": np.zeros_like, "ones_like": np.ones_like, "empty_like": np.zeros_like,
     "full_like": np.full_like,
@@ -93,10 +93,10 @@ class Generator:
         return np.asarray(getattr(self.rng, name)(*how, size=size)).astype(dtype)
 
     def rand(self, *shape: Value, size: Value = None, **how: Value) -> Array:
-        return self._draw("random", shape_from(shape, size), **how)
+        return self._draw("random", read_shape(shape, size), **how)
 
     def randn(self, *shape: Value, size: Value = None, **how: Value) -> Array:
-        return self._draw("standard_normal", shape_from(shape, size), **how)
+        return self._draw("standard_normal", read_shape(shape, size), **how)
 
     def randint(self, *bounds: Value, dtype: Value = np.int64, **named: Value) -> Array:
         """`randint(high, size)`, `randint(low, high, size)`: whole numbers below `high`."""
@@ -105,9 +105,9 @@ class Generator:
         if given.keys() != set(words):
             raise TypeError("randint takes `low`, which may be left out, `high` and `size`")
         ends = index(given.get("low", 0)), index(given["high"])
-        return self._draw("integers", shape_from((given["size"],)), *ends, dtype=dtype)
+        return self._draw("integers", read_shape((given["size"],)), *ends, dtype=dtype)
 
-    def seed_of_layer(self) -> int:
+    def seed_layer(self) -> int:
         """A seed for the weights of a layer: another one for each."""
         self.used = self.used or self.seeded
         self.layers += 1
@@ -156,7 +156,7 @@ def manual_seed(seed: int) -> Generator:
     return GENERATOR
 
 
-def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
+def _make_factory(name: str, maker: Maker) -> Callable[..., Tensor]:
     def make(*args: Value, requires_grad: bool = False, **kwargs: Value) -> Tensor:
         return tensor(maker(*map(bare, args), **kwargs), requires_grad=requires_grad)
 
@@ -165,15 +165,15 @@ def _boxed(name: str, maker: Maker) -> Callable[..., Tensor]:
     return make
 
 
-FACTORIES = {n: _boxed(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
+FACTORIES = {n: _make_factory(n, maker) for n, maker in {**MAKERS, **GENERATOR.makers()}.items()}
 """The same as functions that make tensors; `requires_grad=True` makes leaves."""
-one_hot = _boxed("one_hot", one_hot_array)
+one_hot = _make_factory("one_hot", one_hot_array)
 
 # -- how parameters begin: `torch.nn.init` ---------------------------------------------------------
 # The bounds are those of Glorot and Bengio 2010 (`xavier`) and He et al. 2015 (`kaiming`).
 
 
-def fans(shape: Shape) -> tuple[int, int]:
+def count_fans(shape: Shape) -> tuple[int, int]:
     """How many numbers an output is made of, and how many outputs a number goes to."""
     if len(shape) < 2:
         raise ValueError("fans need at least two axes: (out, in, ...)")
@@ -181,7 +181,7 @@ def fans(shape: Shape) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-def gain_of(nonlinearity: str, a: float) -> float:
+def find_gain(nonlinearity: str, a: float) -> float:
     """What keeps the variance through a nonlinearity, by PyTorch's table."""
     gains = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": sqrt(2),
              "leaky_relu": sqrt(2 / (1 + a * a))}  # fmt: skip
@@ -191,33 +191,33 @@ def gain_of(nonlinearity: str, a: float) -> float:
 
 
 def _glorot(shape: Shape, gain: float = 1.0) -> float:
-    return gain * sqrt(2 / sum(fans(shape)))
+    return gain * sqrt(2 / sum(count_fans(shape)))
 
 
 def _he(
     shape: Shape, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> float:
     """The standard deviation of equal variance forward, or "fan_out" back."""
-    return gain_of(nonlinearity, a) / sqrt(fans(shape)[mode == "fan_out"])
+    return find_gain(nonlinearity, a) / sqrt(count_fans(shape)[mode == "fan_out"])
 
 
-def filling(generator: Generator) -> dict[str, Routine]:
+def make_fillers(generator: Generator) -> dict[str, Routine]:
     """PyTorch's functions: each writes into the parameter that it is given, and returns it."""
 
-    def evenly(spread: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
-        bound = sqrt(3) * spread(shape, *args, **named)
+    def spread(bound_of: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
+        bound = sqrt(3) * bound_of(shape, *args, **named)
         return -bound + 2 * bound * generator.rand(shape)
 
-    def normally(spread: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
-        return spread(shape, *args, **named) * generator.randn(shape)
+    def scatter(width_of: Routine, shape: Shape, *args: Value, **named: Value) -> Value:
+        return width_of(shape, *args, **named) * generator.randn(shape)
 
     fillers: dict[str, Routine] = {
         "constant_": lambda shape, val: np.full(shape, float(val)),
         "zeros_": np.zeros, "ones_": np.ones, "eye_": lambda shape: np.eye(*shape),
         "uniform_": lambda shape, a=0.0, b=1.0: a + (b - a) * generator.rand(shape),
         "normal_": lambda shape, mean=0.0, std=1.0: mean + std * generator.randn(shape),
-        "xavier_uniform_": partial(evenly, _glorot), "xavier_normal_": partial(normally, _glorot),
-        "kaiming_uniform_": partial(evenly, _he), "kaiming_normal_": partial(normally, _he),
+        "xavier_uniform_": partial(spread, _glorot), "xavier_normal_": partial(scatter, _glorot),
+        "kaiming_uniform_": partial(spread, _he), "kaiming_normal_": partial(scatter, _he),
     }  # fmt: skip
 
     def fill(make: Routine, t: Value, *args: Value, **kwargs: Value) -> Value:

@@ -68,7 +68,7 @@ def _make_reader(t: Tensor | None, is_output: bool) -> Callable[[], Tensor | Non
         if cell[0] != version:
             written = "" if is_output else cell[1]
             name = written or (node.name() if node else "")
-            raise RuntimeError(advice.changed(value, name, cell[0], version))
+            raise RuntimeError(advice.explain_change(value, name, cell[0], version))
         twin = held
         if twin is None:
             twin = Tensor(value, tracked, node)

@@ -61,7 +61,7 @@ class Layer(Module):
         held = self.holds(**self.chosen)
         vars(self).update({k: v for k, v in self.chosen.items() if k not in held})
         seed = bound.arguments.get("seed", 0)
-        rng = np.random.default_rng(GENERATOR.seed_of_layer() if seed is None else seed)
+        rng = np.random.default_rng(GENERATOR.seed_layer() if seed is None else seed)
         for name, plan in held.items():
             box = Tensor if name.startswith("running") else Parameter
             if plan is None:
@@ -117,7 +117,7 @@ def _say_all(**chosen: Value) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in chosen.items())
 
 
-def _each(setting: Value, axes: int) -> Value:
+def _repeat(setting: Value, axes: int) -> Value:
     return setting if isinstance(setting, str | tuple) else (setting,) * axes
 
 
@@ -157,14 +157,14 @@ ONES: Draw = lambda rng, shape: np.ones(shape)
 ZEROS: Draw = lambda rng, shape: np.zeros(shape)
 
 
-def _evenly(count: int) -> Draw:
+def _draw_evenly(count: int) -> Draw:
     """Between minus and plus the root of 1 / count."""
     bound = 1 / math.sqrt(count) if count else 0.0
     return lambda rng, shape: rng.uniform(-bound, bound, shape)
 
 
 def _hold_linear(in_features: int, out_features: int, bias: Value, weight: Value) -> Held:
-    draw, biased = _evenly(in_features), bias is not False and bias is not None
+    draw, biased = _draw_evenly(in_features), bias is not False and bias is not None
     held: Held = {"weight": ((out_features, in_features), draw)}
     return held | {"bias": ((out_features,), draw) if biased else None}
 
@@ -181,20 +181,20 @@ def _feed_linear(layer: Layer, x: Value) -> tuple[Value, ...]:
 
 def _hold_kernels(axes: int, kernel_size: Value, bias: bool, **sizes: Value) -> Held:
     channels, inside = sizes["out_channels"], sizes["in_channels"] // sizes["groups"]
-    shape = (channels, inside, *_each(kernel_size, axes))
-    draw = _evenly(math.prod(shape[1:]))
+    shape = (channels, inside, *_repeat(kernel_size, axes))
+    draw = _draw_evenly(math.prod(shape[1:]))
     return {"weight": (shape, draw), "bias": ((channels,), draw) if bias else None}
 
 
 def _say_kernels(axes: int, in_channels: int, out_channels: int, **rest: Value) -> str:
-    usual = {"padding": _each(0, axes), "dilation": _each(1, axes), "groups": 1, "bias": True}
-    said = {k: v if k in ("groups", "bias") else _each(v, axes) for k, v in rest.items()}
+    usual = {"padding": _repeat(0, axes), "dilation": _repeat(1, axes), "groups": 1, "bias": True}
+    said = {k: v if k in ("groups", "bias") else _repeat(v, axes) for k, v in rest.items()}
     shown = [f"{k}={v}" for k, v in said.items() if v != usual.get(k)]
     return ", ".join([f"{in_channels}, {out_channels}", *shown])
 
 
 def _hold_scale(shape: Value, weight: bool, bias: bool) -> Held:
-    shape = _each(shape, 1)
+    shape = _repeat(shape, 1)
     return {"weight": (shape, ONES) if weight else None, "bias": (shape, ZEROS) if bias else None}
 
 
@@ -222,7 +222,7 @@ def _feed_batch_norm(ranks: tuple[int, ...], layer: Layer, x: Value) -> tuple[Va
 
 
 def _hold_cell(gates: int, input_size: int, hidden_size: int, bias: bool) -> Held:
-    draw, rows = _evenly(hidden_size), gates * hidden_size
+    draw, rows = _draw_evenly(hidden_size), gates * hidden_size
     held: Held = {"weight_ih": ((rows, input_size), draw), "weight_hh": ((rows, hidden_size), draw)}
     return held | dict.fromkeys(("bias_ih", "bias_hh"), ((rows,), draw) if bias else None)
 
@@ -264,7 +264,7 @@ holding(
     holds=lambda normalized_shape, eps, elementwise_affine, bias: _hold_scale(
         normalized_shape, elementwise_affine, elementwise_affine and bias
     ),
-    printed=lambda normalized_shape, **rest: f"{_each(normalized_shape, 1)}, {_say_all(**rest)}",
+    printed=lambda normalized_shape, **rest: f"{_repeat(normalized_shape, 1)}, {_say_all(**rest)}",
     normalized_shape=..., eps=1e-5, elementwise_affine=True, bias=True,
 )  # fmt: skip
 for cell, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
@@ -288,8 +288,8 @@ applied("Softmax", "softmax", dim=...)
 applied("LogSoftmax", "log_softmax", dim=...)
 applied("Flatten", "flatten", start_dim=1, end_dim=-1)
 WINDOWS: Params = {"kernel_size": ..., "stride": None, "padding": 0}
-applied("AvgPool1d", "avg_pool1d", **WINDOWS,
-        printed=lambda **how: ", ".join(f"{k}={_each(v, 1)}" for k, v in how.items()))  # fmt: skip
+_say_each = lambda **how: ", ".join(f"{k}={_repeat(v, 1)}" for k, v in how.items())
+applied("AvgPool1d", "avg_pool1d", **WINDOWS, printed=_say_each)
 applied("AvgPool2d", "avg_pool2d", **WINDOWS)
 applied("MaxPool1d", "max_pool1d", **WINDOWS, dilation=1, ceil_mode=False)
 applied("MaxPool2d", "max_pool2d", **WINDOWS, dilation=1, ceil_mode=False)

@@ -42,7 +42,7 @@ class Module:
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
 
-    def _members(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Value]]:
+    def _walk(self, prefix: str, seen: set[int]) -> Iterator[tuple[str, Value]]:
         """The parameters and modules inside, each once, with the attributes that lead there."""
         for name, value in vars(self).items():
             inner = isinstance(value, Module)
@@ -51,11 +51,11 @@ class Module:
                 path = f"{prefix}.{name}" if prefix else name
                 yield path, value
                 if inner:
-                    yield from value._members(path, seen)
+                    yield from value._walk(path, seen)
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
         """Every parameter once, with the path of attributes that leads to it."""
-        return ((p, t) for p, t in self._members(prefix, {id(self)}) if isinstance(t, Tensor))
+        return ((p, t) for p, t in self._walk(prefix, {id(self)}) if isinstance(t, Tensor))
 
     def parameters(self) -> list[Tensor]:
         return [value for _, value in self.named_parameters()]
@@ -64,7 +64,7 @@ class Module:
         return [value for value in vars(self).values() if isinstance(value, Module)]
 
     def modules(self) -> list["Module"]:
-        return [self, *(m for _, m in self._members("", {id(self)}) if isinstance(m, Module))]
+        return [self, *(m for _, m in self._walk("", {id(self)}) if isinstance(m, Module))]
 
     def requires_grad_(self, requires_grad: bool = True) -> "Module":
         """Itself, its parameters learning from now on or no longer."""
@@ -99,12 +99,12 @@ class Module:
     def eval(self) -> "Module":
         return self.train(False)
 
-    def _lines(self) -> list[str]:
+    def _print_members(self) -> list[str]:
         inner = ((name, v) for name, v in vars(self).items() if isinstance(v, Module))
         return [f"({name}): {value!r}\n" for name, value in inner]
 
     def __repr__(self) -> str:
-        lines = self._lines()
+        lines = self._print_members()
         return f"{type(self).__name__}({chr(10) * bool(lines)}{indent(''.join(lines), '  ')})"
 
 
@@ -141,7 +141,7 @@ class ModuleList(Sequential):
     def __init__(self, modules: Iterable[Value] = ()) -> None:
         super().__init__(*modules)
 
-    def _lines(self) -> list[str]:
+    def _print_members(self) -> list[str]:
         lines, k = [], 0
         for text, same in groupby(map(repr, self)):
             n = len(list(same))

@@ -52,9 +52,9 @@ class Optimizer:
             if p._grad is not None:
                 g = p._grad._value
                 slope = g + self.weight_decay * p._value if self.weight_decay else g
-                move(p, self.lr * self._direction(slope, index))
+                move(p, self.lr * self._find_direction(slope, index))
 
-    def _direction(self, g: Value, index: int) -> Value:
+    def _find_direction(self, g: Value, index: int) -> Value:
         """Where to, in units of the learning rate; `state[index]` is the parameter's memory."""
         raise NotImplementedError
 
@@ -86,7 +86,7 @@ class SGD(Optimizer):
         else:
             descend(self.params, self.lr)
 
-    def _direction(self, g: Value, index: int) -> Value:
+    def _find_direction(self, g: Value, index: int) -> Value:
         if not self.momentum:
             return g
         v = self.state[index].get("velocity")
@@ -115,7 +115,7 @@ class Adam(Optimizer):
             _expect(0 <= beta < 1, f"Invalid beta parameter at index {index}: {beta}")
         self.betas, self.eps = betas, eps
 
-    def _direction(self, g: Value, index: int) -> Value:
+    def _find_direction(self, g: Value, index: int) -> Value:
         (first, second), state = self.betas, self.state[index]
         state["step"] = n = state.get("step", 0) + 1
         state["m"] = m = first * state.get("m", 0.0) + (1 - first) * g
@@ -132,11 +132,11 @@ def clip_grad_norm_(parameters: Value, max_norm: float, norm_type: float = 2.0) 
     The norm is that of all entries together.
     """
     with no_grad():
-        lines = [TABLE["reshape"](g, -1) for g in _grads(parameters)]
+        lines = [TABLE["reshape"](g, -1) for g in _collect_grads(parameters)]
         entries = TABLE["concatenate"](lines) if lines else np.zeros(1)
         total = TABLE["norm"](entries, float(norm_type))
         scale = TABLE["minimum"](max_norm / (total + SAFE), 1.0)
-        for g in _grads(parameters):
+        for g in _collect_grads(parameters):
             g.mul_(scale)
     return total
 
@@ -144,10 +144,10 @@ def clip_grad_norm_(parameters: Value, max_norm: float, norm_type: float = 2.0) 
 def clip_grad_value_(parameters: Value, clip_value: float) -> None:
     """Bring each entry of the gradients into [-clip_value, clip_value]."""
     with no_grad():
-        for g in _grads(parameters):
+        for g in _collect_grads(parameters):
             g.copy_(TABLE["clip"](g, -clip_value, clip_value))
 
 
-def _grads(parameters: Value) -> list[Value]:
+def _collect_grads(parameters: Value) -> list[Value]:
     given: Iterable[Value] = [parameters] if hasattr(parameters, "grad") else parameters
     return [p.grad for p in given if p.grad is not None]

@@ -53,7 +53,7 @@ def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    text = f"tensor({_entries(array)}"
+    text = f"tensor({_print_entries(array)}"
     column = len(text) - (text.rfind("\n") + 1)
     for suffix in suffixes:  # on a new line where the old one is full
         if column + len(suffix) + 3 > WIDTH:
@@ -65,31 +65,33 @@ def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
     return f"{text})"
 
 
-def _entries(array: Value) -> str:
+def _print_entries(array: Value) -> str:
     if array.size == 0:
         return "[]"
     short = array.size > THRESHOLD
-    shown = array[np.ix_(*map(_corners, array.shape))] if short else array
+    shown = array[np.ix_(*map(_pick_corners, array.shape))] if short else array
     form: Callable[[Value], str] = str
     deciding = shown  # zeros, nan and inf have no say in the width
     if array.dtype.kind == "f":
-        form, deciding = _float_form(shown), shown[np.isfinite(shown) & (shown != 0)]
+        form, deciding = _choose_form(shown), shown[np.isfinite(shown) & (shown != 0)]
     width = max((len(form(v)) for v in deciding.ravel()), default=1) if array.ndim else 0
-    return _body(array, lambda entry: form(entry).rjust(width), width, INDENT, short)
+    return _print_rows(array, lambda entry: form(entry).rjust(width), width, INDENT, short)
 
 
-def _corners(length: int) -> list[int]:
+def _pick_corners(length: int) -> list[int]:
     if length <= 2 * EDGE:
         return list(range(length))
     return [*range(EDGE), *range(length - EDGE, length)]
 
 
-def _body(array: Value, write: Callable[[Value], str], width: int, indent: int, short: bool) -> str:
+def _print_rows(
+    array: Value, write: Callable[[Value], str], width: int, indent: int, short: bool
+) -> str:
     """Nested rows; long axes of a large tensor abbreviated to three entries on each side."""
     if array.ndim == 0:
         return write(array[()])
-    positions = _corners(len(array)) if short else range(len(array))
-    texts = [_body(array[i], write, width, indent + 1, short) for i in positions]
+    positions = _pick_corners(len(array)) if short else range(len(array))
+    texts = [_print_rows(array[i], write, width, indent + 1, short) for i in positions]
     if len(positions) < len(array):
         texts.insert(EDGE, " ..." if array.ndim == 1 else "...")
     margin = " " * (indent + 1)
@@ -101,7 +103,7 @@ def _body(array: Value, write: Callable[[Value], str], width: int, indent: int, 
     return f"[{(',' + chr(10) + margin).join(lines)}]"
 
 
-def _float_form(array: Value) -> Callable[[Value], str]:
+def _choose_form(array: Value) -> Callable[[Value], str]:
     """The choice between `1.`, `1.5000` and `1.0000e+10`."""
     finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
     form = "{:.0f}."
@@ -146,12 +148,12 @@ def _is_number(operand: Value) -> bool:
     return operand is None or type(operand) in (int, float)
 
 
-def _power(operands: Operands, params: Params) -> str:
+def _name_power(operands: Operands, params: Params) -> str:
     number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
     return f"PowBackward{number}"
 
 
-def _index(operands: Operands, params: Params) -> str:
+def _name_index(operands: Operands, params: Params) -> str:
     """PyTorch takes an index apart from left to right; arrays and masks come last of all."""
     index = params["index"]
     parts = index if isinstance(index, tuple) else (index,)
@@ -165,13 +167,13 @@ def _index(operands: Operands, params: Params) -> str:
     return {type(None): "Unsqueeze", slice: "Slice"}.get(type(said[-1]), "Select") + "Backward0"
 
 
-def _product(operands: Operands, params: Params) -> str:
+def _name_product(operands: Operands, params: Params) -> str:
     names = {"12": "Squeeze", "11": "Dot", "21": "Mv", "22": "Mm", "33": "Bmm"}
     ranks = "".join(str(np.ndim(each)) for each in operands)
     return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == '12' else 0}"
 
 
-def _classes(operands: Operands, params: Params) -> str:
+def _name_classes(operands: Operands, params: Params) -> str:
     if params["labels"] is None:
         return "DivBackward1" if params["reduction"] == "mean" else "NegBackward0"
     return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
@@ -186,15 +188,15 @@ VARYING: dict[str, Name] = {
     "remainder": lambda ab, _: f"RemainderBackward{int(not _is_number(ab[1]))}",
     "fmod": lambda ab, _: f"FmodBackward{int(not _is_number(ab[1]))}",
     "subtract": lambda ab, _: "RsubBackward1" if _is_number(ab[0]) else "SubBackward0",
-    "power": _power,
-    "float_power": _power,
-    "getitem": _index,
+    "power": _name_power,
+    "float_power": _name_power,
+    "getitem": _name_index,
     "setitem": lambda _, p: "CopySlices" if is_basic(p["index"]) else "IndexPutBackward0",
     "diag": lambda x, _: "DiagonalBackward0_copy" if np.ndim(x[0]) == 2 else "DiagEmbedBackward0",
-    "matmul": _product,
+    "matmul": _name_product,
     "replace": lambda _, p: p["node"],
     "clip": lambda _, p: f"ClampBackward{int(not p['sides'])}",
-    "nll_loss": _classes,
+    "nll_loss": _name_classes,
     "squeeze": lambda _, p: (
         "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(p.get("axis")), "0")
     ),
@@ -202,7 +204,7 @@ VARYING: dict[str, Name] = {
 """The rows that have several nodes in PyTorch, by their operands and parameters."""
 
 
-def node_name(row: Op, operands: Operands, params: Params) -> str:
+def name_node(row: Op, operands: Operands, params: Params) -> str:
     if row.grad_fn:
         return row.grad_fn
     if row.name in VARYING:

@@ -45,7 +45,7 @@ cpdef tuple read_saved(Node node)
 cpdef tuple stand_in(object value)
 
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
-cdef object _rules(Node node, object y, tuple operands)
+cdef object _make_rules(Node node, object y, tuple operands)
 cdef _copy_known(dict landed)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
 cpdef list cell_of(State t)

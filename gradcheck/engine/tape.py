@@ -18,7 +18,7 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.printing import node_name
+from gradcheck.engine.printing import name_node
 from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.values import Params, Value
@@ -63,9 +63,9 @@ class Node:
     def name(self) -> str:
         """PyTorch's name of the node, `MulBackward0`."""
         known = self.operands or tuple(
-            None if form is None else _blank(*form) for form in self.forms
+            None if form is None else _make_blank(*form) for form in self.forms
         )
-        return node_name(self.op, known, self.params)
+        return name_node(self.op, known, self.params)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -73,7 +73,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
         """The nodes that backward visits next, one pair an operand; (None, 0) for a constant."""
-        return tuple([(None, 0) if e is None else outer_step(e) for e in self.edges])
+        return tuple([(None, 0) if e is None else find_outer(e) for e in self.edges])
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""
@@ -104,7 +104,7 @@ OUTPUT = "output"
 """The row of one output of an op that has several; outside, only the op itself is seen."""
 
 
-def outer_step(step: Step) -> tuple[Step, int]:
+def find_outer(step: Step) -> tuple[Step, int]:
     """The op that made a value, and which of its outputs the value is."""
     if type(step) is Node and step.op.name == OUTPUT and step.edges[0] is not None:
         return step.edges[0], step.params["index"]
@@ -228,7 +228,7 @@ def _describe_change(node: Node, i: Value, cell: list[Value], version: int) -> s
     origin = maker.name() if isinstance(maker, Node) else ""
     if i >= 0 and cell[1]:  # the write has given the operand another node
         origin = "AsStrided" if isinstance(maker, Node) and maker.op.name in MOVES else cell[1]
-    return advice.changed(value, origin, cell[0], version)
+    return advice.explain_change(value, origin, cell[0], version)
 
 
 # -- recording -----------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def stand_in(value: Value) -> tuple[Form, Value]:
         spot = native.spot(value)
         known: tuple[Value, Value] | None = RECENT[spot]
         if known is None or not native.has_form(value, known[0]):
-            known = RECENT[spot] = (value.shape, value.dtype), _blank(value.shape, value.dtype)
+            known = RECENT[spot] = (value.shape, value.dtype), _make_blank(value.shape, value.dtype)
         return known
     if type(value) is float64:
         return NUMBER, value
@@ -284,7 +284,7 @@ def stand_in(value: Value) -> tuple[Form, Value]:
     return (value.shape, value.dtype) if hasattr(value, "dtype") else None, value
 
 
-def _blank(shape: Shape, dtype: np.dtype[Any]) -> Value:
+def _make_blank(shape: Shape, dtype: np.dtype[Any]) -> Value:
     return np.broadcast_to(np.zeros((), dtype), shape)
 
 
@@ -419,7 +419,7 @@ def walk(
     waiting = Waiting()
     for root, g in roots:
         _arrive(root, verbs.seed(root, g), arrived, waiting, verbs)
-    above = set() if only is None else _above(only, arrived)
+    above = set() if only is None else _find_above(only, arrived)
     wanted = None if only is None else above | only
     while (taken := waiting.take()) is not None:
         node: Node = taken
@@ -432,7 +432,7 @@ def walk(
             if node not in above:
                 continue
         y, operands = read_saved(node) if read is None or node.watch is None else read(node)
-        rules: Value = _rules(node, y, operands) if verbs is RIGHT else None
+        rules: Value = _make_rules(node, y, operands) if verbs is RIGHT else None
         for i, edge in enumerate(node.edges):
             if edge is None or not (wanted is None or edge in wanted):
                 continue
@@ -467,7 +467,7 @@ def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value
         waiting.put(step)
 
 
-def _rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
+def _make_rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
     """The rules of a node: one an operand, or one for all, made for this value."""
     rules: Value = node.op.vjps
     return rules if type(rules) is tuple else rules(y, *operands, **node.params)
@@ -514,7 +514,7 @@ def reachable(roots: Iterable[Step]) -> list[Step]:
     return sorted(seen, key=lambda step: step.order, reverse=True)
 
 
-def _above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
+def _find_above(targets: set[Step], roots: Iterable[Step]) -> set[Step]:
     """The steps from which some target can be reached along at least one edge."""
     found: set[Step] = set()
     for step in reversed(reachable(roots)):

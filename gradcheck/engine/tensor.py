@@ -31,8 +31,8 @@ from gradcheck.engine.tape import (
     bare,
     by_ledger,
     cell_of,
+    find_outer,
     make_node,
-    outer_step,
     record,
     stand_in,
     step_of,
@@ -42,7 +42,7 @@ from gradcheck.engine.tape import (
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
-from gradcheck.ops.pytorch import METHODS, OWN, in_pytorchs_order
+from gradcheck.ops.pytorch import METHODS, OWN, accept_spellings
 from gradcheck.ops.row import Op, handler_of, pass_on
 from gradcheck.values import FLOAT, Params, Routine, Value
 
@@ -51,19 +51,19 @@ __all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
 # -- forward values -------------------------------------------------------------------------------
 
 
-def solid(y: Value) -> Value:
+def solidify(y: Value) -> Value:
     """A forward value as an array or a NumPy number."""
     return y if hasattr(y, "dtype") else np.asarray(y)[()]
 
 
-def in_floats(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
+def widen(forward: Routine, values: tuple[Value, ...], params: Params, y: Value) -> Value:
     """A forward value; float64 also where NumPy makes float16 of small integers."""
-    y = solid(y)
+    y = solidify(y)
     if y.dtype.kind != "f" or y.dtype.itemsize == 8 or not values:
         return y
     if any(np.result_type(v).kind not in "iub" for v in values):
         return y
-    return solid(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
+    return solidify(forward(*(np.asarray(v, np.float64)[()] for v in values), **params))
 
 
 def constant(value: Value) -> Value:
@@ -99,7 +99,7 @@ QUICK_UFUNCS: dict[Value, Callable[..., "Tensor"]] = {}
 
 def box(value: Value) -> "Tensor":
     """A tensor around a bare value; a tensor as it is."""
-    return value if type(value) is Tensor else Tensor(solid(value))
+    return value if type(value) is Tensor else Tensor(solidify(value))
 
 
 def apply(row: Op, operands: tuple[Value, ...], params: Params) -> "Tensor":
@@ -123,7 +123,7 @@ def apply_to_any(row: Op, operands: tuple[Value, ...], params: Params) -> "Tenso
         y = row.forward(*values, **params)
     if MODE.disturb is not None:
         y = MODE.disturb(row, y)
-    out = Tensor(in_floats(row.forward, tuple(values), params, y))
+    out = Tensor(widen(row.forward, tuple(values), params, y))
     if not row.elementwise:
         writing.link(out, operands, row, params)
     if MODE.recording:
@@ -142,7 +142,7 @@ WANTED = [(True, False), (False, True), (True, True)], [(True,)]
 A_NUMBER, TWO_NUMBERS, NUMBER_FIRST = (NUMBER,), (NUMBER, NUMBER), (NUMBER, None)
 
 
-def _quickly(row: Op) -> Callable[..., "Tensor"]:
+def _make_quick(row: Op) -> Callable[..., "Tensor"]:
     """`apply_to_any` for a row of one operand, or of two, that gives no view."""
     named, swift = row.forward, OPERATOR.get(row.forward, row.forward)
     alone, may_look = row.operands == 1, not row.elementwise
@@ -168,7 +168,7 @@ def _quickly(row: Op) -> Callable[..., "Tensor"]:
         else:
             y = forward(u) if alone else forward(u, v)
         if type(y) is not float64 and not native.of_type(y, FLOAT):
-            y = in_floats(forward, (u,) if alone else (u, v), params, y)
+            y = widen(forward, (u,) if alone else (u, v), params, y)
         if may_look and (_looks(y, u) or _looks(y, v)):
             return apply_to_any(row, (a,) if alone else (a, b), params)
         return _record(row, left, right, u, v, y, keeps, params)
@@ -225,7 +225,7 @@ def _looks(y: Value, u: Value) -> bool:
 
 
 QUICKLY.update(
-    (row, _quickly(row))
+    (row, _make_quick(row))
     for row in TABLE.values()
     if row.arrange is None and row not in writing.MOVING and row.operands in (1, 2)
 )
@@ -270,7 +270,7 @@ def to(t: "Tensor", dtype: Value) -> "Tensor":
     return apply(CAST, (t,), {"dtype": kind}) if kind.kind == "f" else Tensor(t._value.astype(kind))
 
 
-def _of_row(row: Op) -> Routine:
+def _make_method(row: Op) -> Routine:
     """The op of this tensor and the further arguments, quickly where it has one operand alone."""
     quick = QUICKLY.get(row) if row.operands == 1 else None
     if quick is None:
@@ -285,7 +285,7 @@ def _of_row(row: Op) -> Routine:
     return method
 
 
-def _in_place(row: Op) -> Routine:
+def _make_in_place(row: Op) -> Routine:
     def method(self: "Tensor", *args: Value, **kwargs: Value) -> Value:
         operands, params = row.normal((self, *args), kwargs)
         return writing.write(self, row, operands[1:], params)
@@ -293,41 +293,41 @@ def _in_place(row: Op) -> Routine:
     return method
 
 
-def _calling(function: Routine, read: Routine = lambda t: t) -> Routine:
+def _make_call(function: Routine, read: Routine = lambda t: t) -> Routine:
     return lambda self, *args, **kwargs: function(read(self), *args, **kwargs)
 
 
-def _methods() -> dict[str, Value]:
+def _make_methods() -> dict[str, Value]:
     """Methods and operators; of two meanings of a name the one that is entered later stays."""
-    made: dict[str, Routine] = {f.__name__: _calling(f, bare) for f in PLAIN}
+    made: dict[str, Routine] = {f.__name__: _make_call(f, bare) for f in PLAIN}
     for name in COMPARISONS:
         plain = getattr(operator, name)
         made[f"__{name}__"] = lambda self, other, plain=plain: plain(self._value, bare(other))
         made[name] = lambda self, other, plain=plain: box(plain(self._value, bare(other)))
     for name, dtype in CASTS.items():
         made[name] = lambda self, dtype=dtype: to(self, dtype)
-    made |= {name: _calling(compound) for name, compound in COMPOUNDS.items()}
+    made |= {name: _make_call(compound) for name, compound in COMPOUNDS.items()}
     for name, row in TABLE.items():
         for each in (name, *row.school):
-            made[each] = _of_row(row)
+            made[each] = _make_method(row)
             if row.elementwise or name == "clip":
-                made[f"{each}_"] = _in_place(row)
-    made |= {name: differing.around(made[name], name) for name, differing in METHODS.items()}
+                made[f"{each}_"] = _make_in_place(row)
+    made |= {name: differing.wrap_around(made[name], name) for name, differing in METHODS.items()}
     inverse = made["reciprocal"]  # of integers in floats, where np.reciprocal says 0
     made["reciprocal"] = lambda self: inverse(self if self.dtype.kind == "f" else self.double())
     for name, own in OWN.items():
         spelled = () if name == "transpose" else TABLE[name].school  # `permute` is NumPy's
-        made |= dict.fromkeys((name, *spelled), in_pytorchs_order(own))
+        made |= dict.fromkeys((name, *spelled), accept_spellings(own))
     for symbol, name in OPERATIONS.items():
         made[f"__{symbol}__"] = quick = QUICKLY[TABLE[name]]
         made[f"__r{symbol}__"] = lambda self, other, quick=quick: quick(other, self)
-        made[f"__i{symbol}__"] = _in_place(TABLE[name])
+        made[f"__i{symbol}__"] = _make_in_place(TABLE[name])
     for kind in (float, int, complex):
-        made[f"__{kind.__name__}__"] = lambda self, kind=kind: kind(self._number())
+        made[f"__{kind.__name__}__"] = lambda self, kind=kind: kind(self._read_number())
     return made | {"__slots__": (), "__neg__": made["negative"], "__abs__": made["absolute"]}
 
 
-Methods: Value = type("Methods", (), _methods())
+Methods: Value = type("Methods", (), _make_methods())
 
 
 class Tensor(State, Methods):  # type: ignore[misc]
@@ -344,7 +344,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     to = astype = to
     retain_grad, register_hook = retain, register
     retains_grad = property(retains)
-    numel, dim = _calling(np.size, bare), _calling(np.ndim, bare)
+    numel, dim = _make_call(np.size, bare), _make_call(np.ndim, bare)
 
     def __init_subclass__(cls, **kwargs: Value) -> None:
         raise TypeError(
@@ -375,7 +375,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         try:
             return apply(TABLE["getitem"], (self,), {"index": bare(index)})
         except IndexError as error:
-            raise IndexError(advice.index_error(error, self.ndim)) from None
+            raise IndexError(advice.explain_index(error, self.ndim)) from None
 
     def __iter__(self) -> Iterator["Tensor"]:
         if self.ndim == 0:
@@ -390,7 +390,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         quick = known.get(ufunc)
         if quick is not None and not kwargs and method == "__call__":
             return quick(*inputs)
-        row, said = row_of(ufunc), advice.without_defaults(kwargs)
+        row, said = row_of(ufunc), advice.drop_defaults(kwargs)
         if ufunc in BY_COMPOUND and method == "__call__":
             return BY_COMPOUND[ufunc](*inputs)
         if row is not None and method == "outer":  # each of a with all of b
@@ -401,7 +401,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         if row is None and ufunc in BARE and not kwargs.get("out"):
             return getattr(ufunc, method)(*map(bare, inputs), **kwargs)
         if row is None or method != "__call__" or said:
-            raise TypeError(advice.refused(ufunc, method, kwargs, row is None))
+            raise TypeError(advice.explain_refusal(ufunc, method, kwargs, row is None))
         return apply(row, inputs, {})
 
     def __array_function__(
@@ -416,7 +416,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
             return BY_COMPOUND[function](*args, **kwargs)
         row = BY_FUNCTION.get(function)
         if row is None:
-            raise TypeError(advice.unknown(function))
+            raise TypeError(advice.explain_unknown(function))
         operands, params = row.normal(args, kwargs)
         if handler_of(operands) is None:  # NumPy came here for a parameter: it would come for ever
             raise TypeError(advice.PLAIN_PARAMETER.format(name=row.name))
@@ -454,7 +454,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
         self._share()
         return np.array(self._value, dtype=dtype, copy=copy)
 
-    def _number(self) -> Value:
+    def _read_number(self) -> Value:
         if self.requires_grad:
             raise TypeError(advice.NO_FLOAT)
         if self._value.size != 1:
@@ -487,17 +487,17 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
 
     def __deepcopy__(self, memo: dict[int, Value]) -> Self:
-        twin: Self = memo.setdefault(id(self), self._copy_of(np.array(self._value)[()]))
+        twin: Self = memo.setdefault(id(self), self._copy_leaf(np.array(self._value)[()]))
         MODE.taken += self._tracked
         if self._grad is not None:
             twin._grad = self._grad.__deepcopy__(memo)
         return twin
 
     def __reduce__(self) -> Value:
-        self._copy_of(self._value)
+        self._copy_leaf(self._value)
         return type(self), (self._value, self._tracked, None, self._parameter)
 
-    def _copy_of(self, value: Value) -> Self:
+    def _copy_leaf(self, value: Value) -> Self:
         """A leaf like this one, around another value; refused for what is not a leaf."""
         if not self.is_leaf:
             raise RuntimeError(advice.NO_DEEPCOPY)
@@ -567,7 +567,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
     @property
     def grad_fn(self) -> Node | None:
         self._settle()
-        return self._node and outer_step(self._node)[0]  # type: ignore[return-value]
+        return self._node and find_outer(self._node)[0]  # type: ignore[return-value]
 
     @property
     def is_leaf(self) -> bool:

@@ -40,7 +40,7 @@ KINDS = "buif"
 # -- two rows of the engine itself: entries by their places in the base ----------------------------
 
 
-def _places(shape: tuple[int, ...], path: Path) -> Value:
+def _find_places(shape: tuple[int, ...], path: Path) -> Value:
     """The numbers (from 0) of the entries that a path shows of an array of that shape."""
     steps = []
     while path is not None:
@@ -53,21 +53,21 @@ def _places(shape: tuple[int, ...], path: Path) -> Value:
 
 
 def _look_at(x: Numbers, path: Path) -> Numbers:
-    return x if path is None else np.reshape(x, -1)[_places(x.shape, path)]
+    return x if path is None else np.reshape(x, -1)[_find_places(x.shape, path)]
 
 
 def _put_into(x: Numbers, value: Numbers, path: Path, node: str = "") -> Numbers:
     """A copy of x with the value where the path looks: everywhere without one."""
     if path is None:
         return np.broadcast_to(np.asarray(value), x.shape).astype(x.dtype)
-    entries = TABLE["setitem"](np.reshape(x, -1), value, index=_places(x.shape, path))
+    entries = TABLE["setitem"](np.reshape(x, -1), value, index=_find_places(x.shape, path))
     return np.reshape(entries, x.shape)
 
 
 _of_places = partial(Op, elementwise=False, rounds=False)
 LOOK = _of_places(
     name="as_strided", forward=_look_at, function=_look_at, params=("path",),
-    vjps=(lambda y, x, path: lambda g, shape=x.shape: add_back(g, shape, _places(shape, path)),),
+    vjps=(lambda y, x, path: lambda g, s=x.shape: add_back(g, s, _find_places(s, path)),),
     grad_fn="AsStridedBackward0",
 )  # fmt: skip
 PUT = _of_places(
@@ -167,7 +167,7 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         _refuse_if_leaf(t)
     if not assigns:
         _refuse_overlap(t._value, others)
-    before = _as_it_was(t, row, others) if recorded else t.detach()
+    before = _restore(t, row, others) if recorded else t.detach()
     result = before.__apply_op__(row, (before, *others), params)
     if result.shape != t.shape:
         raise RuntimeError(
@@ -188,7 +188,7 @@ def _write(t: Value, row: Op, others: tuple[Value, ...], params: Params, assigns
         _take_over(t, result)
 
 
-def _as_it_was(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
+def _restore(t: Value, row: Op, others: tuple[Value, ...]) -> Value:
     """The tensor before the write, for its node: with a copy of the value if a VJP will read it.
 
     What a write through a view sends back goes past the hooks of the view.
@@ -235,7 +235,7 @@ def _refuse_overlap(region: Value, others: tuple[Value, ...]) -> None:
     """What is read must not lie partly where is written; raises RuntimeError."""
     for other in map(bare, others):
         arrays = isinstance(other, np.ndarray) and isinstance(region, np.ndarray)
-        if arrays and np.shares_memory(region, other) and not _same_place(region, other):
+        if arrays and np.shares_memory(region, other) and not _is_same_place(region, other):
             raise RuntimeError(advice.OVERLAP)
 
 
@@ -246,7 +246,7 @@ def _overlaps_itself(a: Value) -> bool:
     return any(n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True))
 
 
-def _same_place(*arrays: Value) -> bool:
+def _is_same_place(*arrays: Value) -> bool:
     if not all(isinstance(each, np.ndarray) for each in arrays):
         return False
     a, b = ((x.__array_interface__["data"], x.shape, x.strides, x.dtype) for x in arrays)
@@ -265,7 +265,7 @@ def set_item(t: Value, index: Value, value: Value) -> None:
         t._share()
         region = t._value[index]
         bases = [each if each._view is None else each._view.base for each in (t, value)]
-        if _same_place(region, value._value) and bases[0] is bases[1]:
+        if _is_same_place(region, value._value) and bases[0] is bases[1]:
             t._cell[0] += 1  # PyTorch counts the copy of what lies there already
             return
         _refuse_overlap(region, (value,))
@@ -307,14 +307,14 @@ def copy_(t: Value, source: Value) -> Value:
     return put(t, source, "CopyBackwards")
 
 
-def _scaled(name: str) -> Routine:
+def _make_scaled(name: str) -> Routine:
     """`t += alpha * other`, `t -= alpha * other`."""
     return lambda t, other, *, alpha=1: write(
         t, TABLE[name], (other if alpha == 1 else other * alpha,), {}
     )
 
 
-add_, sub_ = map(_scaled, ("add", "subtract"))
+add_, sub_ = map(_make_scaled, ("add", "subtract"))
 NTH = TABLE["polygamma"]
 nth_: Routine = lambda t, n: write(t, NTH, (), NTH.normal((n, t), {})[1])
 

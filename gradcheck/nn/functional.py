@@ -6,7 +6,7 @@ from gradcheck.engine.factories import one_hot
 from gradcheck.engine.layers import IN_PLACE
 from gradcheck.engine.tensor import Tensor
 from gradcheck.ops import everything
-from gradcheck.ops.pytorch import FUNCTIONALS, pytorchs
+from gradcheck.ops.pytorch import FUNCTIONALS, find_pytorchs
 from gradcheck.values import Value
 
 __all__ = ["one_hot"]
@@ -17,7 +17,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Value:
-    found = pytorchs(FUNCTIONALS.get(name, name))
+    found = find_pytorchs(FUNCTIONALS.get(name, name))
     if found is None:
         raise AttributeError(
             f"gradcheck.nn.functional has no {name!r}: `gradcheck ops` lists the ops"

@@ -1,5 +1,5 @@
 """PyTorch's `torch.nn.init`: parameters filled with a number, or from the seeded generator."""
 
-from gradcheck.engine.factories import GENERATOR, filling
+from gradcheck.engine.factories import GENERATOR, make_fillers
 
-globals().update(filling(GENERATOR))
+globals().update(make_fillers(GENERATOR))

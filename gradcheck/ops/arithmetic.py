@@ -81,15 +81,15 @@ _power(np.float_power, closed=lambda m, a, b: m.exp(b * m.log(a)))
 _dividing = partial(_by_divisor, kinks="multiples of b")
 
 
-def _leaving(function: Numbers, rounded: Numbers, **cells: Numbers) -> Op:
+def _enter_remainder(function: Numbers, rounded: Numbers, **cells: Numbers) -> Op:
     """Enter what is left of a division by the rounded quotient (a / b may be rounded up)."""
     by_divisor = lambda y, a, b: lambda g: -g * np.rint((a - function(a, b)) / b)
     defined = Composed(lambda a, b: a - b * rounded(a / b))
     return _dividing(function, (pass_on, by_divisor), exact=defined, **cells)
 
 
-_leaving(np.remainder, np.floor, also=(np.mod,), school=("mod",))
-_leaving(np.fmod, np.trunc)
+_enter_remainder(np.remainder, np.floor, also=(np.mod,), school=("mod",))
+_enter_remainder(np.fmod, np.trunc)
 _dividing(np.floor_divide, (flat, flat), exact=Composed(lambda a, b: np.floor(a / b)), rounds=False)
 
 # -- smooth functions of two numbers -------------------------------------------------------------
@@ -113,7 +113,7 @@ def x_log_y(a: Numbers, b: Numbers) -> Numbers:
     return np.where(flat, 0.0, a * np.log(np.where(flat, 1.0, b)))
 
 
-def _log_of_sum(function: Numbers, scale: float, **cells: Numbers) -> Op:
+def _enter_log_of_sum(function: Numbers, scale: float, **cells: Numbers) -> Op:
     """Enter log(exp(a) + exp(b)) in some base; y is rounded where a and b are large.
 
     The row's slope of sigmoid is right also where the formula `logistic` has a bend.
@@ -135,11 +135,11 @@ op(
      lambda y, a, b: lambda g: -g * a * _inverse_square(a, b)),
     closed="atan2", domain=BY_POSITIVE, school=("atan2",),
 )  # fmt: skip
-_log_of_sum(
+_enter_log_of_sum(
     np.logaddexp, 1.0, closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
     ball=lambda a, b: a + (b - a).exp().log1p(), unseen=lambda a, b: domains.is_saturated(a - b),
 )  # fmt: skip
-_log_of_sum(
+_enter_log_of_sum(
     np.logaddexp2, float(np.log(2)),
     closed=lambda m, a, b: m.log(m.Integer(2) ** a + m.Integer(2) ** b) / m.log(2),
     ball=lambda a, b: a + (arb(2) ** (b - a)).log1p() / arb(2).log(),
@@ -176,7 +176,7 @@ _bent(
 _bent(np.sign, (flat,), exact=Composed(lambda x: (x > 0) - (x < 0)), kinks=(0.0,), school=("sgn",))
 
 
-def _choosing(function: Numbers, stays: Routine, won: Routine) -> Op:
+def _enter_choice(function: Numbers, stays: Routine, won: Routine) -> Op:
     """Enter a choice of one of two: of a where it `stays` before b; `won` is a's part of g."""
     parts = (
         lambda y, a, b: lambda g: won(g, a, b, True),
@@ -187,7 +187,7 @@ def _choosing(function: Numbers, stays: Routine, won: Routine) -> Op:
     )
 
 
-def _halved(wins: Routine) -> Routine:
+def _halve_ties(wins: Routine) -> Routine:
     """All of g to what wins, half of it where both tie: PyTorch's convention."""
 
     def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
@@ -197,7 +197,7 @@ def _halved(wins: Routine) -> Routine:
     return won
 
 
-def _but_nan(wins: Routine) -> Routine:
+def _pass_nan(wins: Routine) -> Routine:
     """What is not a number never wins; of equal numbers the first does."""
 
     def won(g: Numbers, a: Numbers, b: Numbers, first: bool) -> Numbers:
@@ -207,10 +207,10 @@ def _but_nan(wins: Routine) -> Routine:
     return won
 
 
-maximum = _choosing(np.maximum, operator.ge, _halved(np.greater))
-minimum = _choosing(np.minimum, operator.le, _halved(np.less))
-_choosing(np.fmax, operator.ge, _but_nan(np.greater_equal))
-_choosing(np.fmin, operator.le, _but_nan(np.less_equal))
+maximum = _enter_choice(np.maximum, operator.ge, _halve_ties(np.greater))
+minimum = _enter_choice(np.minimum, operator.le, _halve_ties(np.less))
+_enter_choice(np.fmax, operator.ge, _pass_nan(np.greater_equal))
+_enter_choice(np.fmin, operator.le, _pass_nan(np.less_equal))
 _bent(
     np.copysign,
     (lambda y, a, b: lambda g: g * np.sign(a) * np.where(np.signbit(b), -1.0, 1.0), flat),
@@ -245,7 +245,7 @@ def _arrange_bounds(
     return (x, *(bounds[side] for side in sides)), fixed | {"sides": sides}
 
 
-def _ends(
+def _find_ends(
     bounds: tuple[Numbers, ...], sides: tuple[str, ...], fixed: dict[str, Numbers]
 ) -> list[Numbers]:
     """The lower and the upper bound, wherever they stand; None where there is none."""
@@ -259,7 +259,7 @@ def _clip_rule(
     """1 inside and on the bounds; a bound has the gradient where it is taken."""
 
     def pull(i: int, g: Numbers) -> Numbers:
-        low, high = _ends(bounds, sides, fixed)
+        low, high = _find_ends(bounds, sides, fixed)
         low = -np.inf if low is None else low
         high = np.inf if high is None else high
         if i == 0:
@@ -275,7 +275,7 @@ def _clip_defined(
     x: Numbers, *bounds: Numbers, sides: tuple[str, ...], **fixed: Numbers
 ) -> Numbers:
     """The bound where x is beyond it; where they cross, the upper one."""
-    ends = _ends(bounds, sides, fixed)
+    ends = _find_ends(bounds, sides, fixed)
     low, high = (None if isinstance(end, float) and np.isinf(end) else end for end in ends)
     x = x if low is None else np.where(x < low, low, x)
     return x if high is None else np.where(x > high, high, x)
@@ -283,6 +283,6 @@ def _clip_defined(
 
 _bent(
     np.clip, _clip_rule, exact=Composed(_clip_defined), kinks="the bounds",
-    forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_ends(bounds, sides, fixed)),
+    forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_find_ends(bounds, sides, fixed)),
     elementwise=False, operands=None, arrange=_arrange_bounds, school=("clamp",),
 )  # fmt: skip

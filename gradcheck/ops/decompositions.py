@@ -45,7 +45,7 @@ def _cofactors(a: Numbers) -> Numbers:
     return np.stack(rows, axis=-2)
 
 
-def _over_stack(rule: Routine, signature: str) -> Routine:
+def _map_stack(rule: Routine, signature: str) -> Routine:
     """A rule for one matrix, applied to each of a stack."""
     apply = np.vectorize(rule, otypes=[object], signature=signature)
 
@@ -75,7 +75,7 @@ def _log_of_square(determinant: Numbers) -> Numbers:
     return np.log(determinant * determinant) / 2
 
 
-_det_by_minors = _over_stack(_det_of_one, "(n,n)->()")
+_det_by_minors = _map_stack(_det_of_one, "(n,n)->()")
 _whole(  # the inverse, turned and times det(a); the cofactors themselves where det(a) is 0
     np.linalg.det,
     (lambda y, a: lambda g: (
@@ -149,7 +149,7 @@ def _solve_in_balls(a: Numbers, b: Numbers) -> Numbers:
     return np.asarray(cell(a, np.asarray(b, dtype=object)[:, None]))[..., 0]
 
 
-_inverse_by_elimination = _over_stack(_invert_one, "(n,n)->(n,n)")
+_inverse_by_elimination = _map_stack(_invert_one, "(n,n)->(n,n)")
 _whole(
     np.linalg.inv, (lambda y, a: lambda g: -(y.mT @ g @ y.mT),),
     symbolic=Composed(_inverse_by_elimination),

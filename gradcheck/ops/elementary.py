@@ -141,7 +141,7 @@ HIGHEST = 100  # order of a polygamma
 GAUSS = 2 / math.sqrt(math.pi)
 
 
-def _each(
+def _map_entries(
     function: Callable[..., float], pole: Callable[..., float] = lambda x: math.nan
 ) -> Routine:
     """A function of one number, applied to each entry; `pole` says what is where it has none."""
@@ -161,7 +161,7 @@ def _each(
     return forward
 
 
-def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
+def _map_by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
     """The same of a function of balls."""
 
     def middle(x: float, **params: Numbers) -> float:
@@ -170,7 +170,7 @@ def _by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routi
             raise ValueError("no number there")
         return float(y.mid()) if math.isfinite(x) else math.nan
 
-    return _each(middle, pole)
+    return _map_entries(middle, pole)
 
 
 def _pole_of_psi(x: float, n: int = 0) -> float:
@@ -191,7 +191,7 @@ def psi(x: arb, n: int = 0) -> Numbers:
     return (-1) ** (n + 1) * arb(n).fac() * arb(n + 1).zeta(x)
 
 
-def _order(n: Numbers) -> int:
+def _check_order(n: Numbers) -> int:
     """A whole number that is no hostile amount of work."""
     if not 0 <= int(n) <= HIGHEST:
         raise ValueError(f"polygamma takes an order from 0 to {HIGHEST} - {int(n)} came")
@@ -202,31 +202,31 @@ _of_gauss = partial(unary, unseen=is_saturated)
 _of_gamma = partial(
     unary, domain=POSITIVE, undefined=lambda x: x <= 0 and x.is_exact() and x.is_integer()
 )
-_of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_each(math.erf))
-erfc = _of_gauss("erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_each(math.erfc))
+_of_gauss("erf", lambda x: GAUSS * np.exp(-x * x), "erf", forward=_map_entries(math.erf))
+erfc = _of_gauss("erfc", lambda x: -GAUSS * np.exp(-x * x), "erfc", forward=_map_entries(math.erfc))
 unary(
     "erfinv", lambda y: np.exp(y * y) / GAUSS, "erfinv", domain=WITHIN_ONE,
-    forward=_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
+    forward=_map_by_flint(arb.erfinv, lambda x: x * math.inf if abs(x) == 1 else math.nan),
 )  # fmt: skip
-_of_gamma("gamma", lambda y, x: y * digamma(x), "gamma", forward=_each(math.gamma))
+_of_gamma("gamma", lambda y, x: y * digamma(x), "gamma", forward=_map_entries(math.gamma))
 _of_gamma(
     "loggamma", lambda x: 1.0 * digamma(x), "loggamma", ball=arb.lgamma,
-    forward=_each(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
+    forward=_map_entries(math.lgamma, lambda x: math.inf), school=("lgamma", "gammaln"),
 )  # fmt: skip
 digamma: Op = _of_gamma(
     "digamma", lambda x: polygamma(1, x), "digamma",
-    forward=_by_flint(psi, _pole_of_psi), school=("psi",),
+    forward=_map_by_flint(psi, _pole_of_psi), school=("psi",),
 )  # fmt: skip
 polygamma: Op = op(
     "polygamma", (lambda y, x, n: lambda g: g * polygamma(n + 1, x),),
-    forward=_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
-    domain=POSITIVE, arrange=lambda n, x: ((x,), {"n": _order(n)}),
+    forward=_map_by_flint(psi, _pole_of_psi), symbolic=lambda x, n: sympy.polygamma(n, x), ball=psi,
+    domain=POSITIVE, arrange=lambda n, x: ((x,), {"n": _check_order(n)}),
 )  # fmt: skip
 
 # -- rounding: flat between the jumps ------------------------------------------------------------
 
 
-def _flat(name: str) -> Routine:
+def _flatten(name: str) -> Routine:
     """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
 
     @cache
@@ -247,8 +247,8 @@ def _nearest(x: Numbers, decimals: int = 0) -> Numbers:
 
 _rounding = partial(op, vjps=(flat,), rounds=False)
 _whole, _half = (partial(_rounding, kinks=kinks) for kinks in ("integers", "half-integers"))
-_whole(np.floor, symbolic=_flat("floor"), ball=arb.floor)
-_whole(np.ceil, symbolic=_flat("ceiling"), ball=arb.ceil)
+_whole(np.floor, symbolic=_flatten("floor"), ball=arb.floor)
+_whole(np.ceil, symbolic=_flatten("ceiling"), ball=arb.ceil)
 _whole(
     np.trunc, also=(np.fix,), exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
     school=("fix",),

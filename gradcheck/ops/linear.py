@@ -165,7 +165,7 @@ def _einsum_rule(y: Numbers, *operands: Numbers, subscripts: str) -> Numbers:
     return pull
 
 
-def _subscript(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
+def _arrange_subscripts(subscripts: Numbers, *operands: Numbers, optimize: Numbers = False) -> Call:
     """The text and the operands, from NumPy's other form too: numbers for letters after each."""
     if not isinstance(subscripts, str):
         given = (subscripts, *operands)
@@ -185,7 +185,7 @@ op(
     np.einsum, _einsum_rule,
     forward=lambda *operands, subscripts: np.einsum(subscripts, *operands),
     ball=Composed(lambda *operands, subscripts: sum_products(subscripts, *operands)),
-    elementwise=False, operands=None, arrange=_subscript,
+    elementwise=False, operands=None, arrange=_arrange_subscripts,
 )  # fmt: skip
 
 # -- formulas of these ---------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def kron(a: Numbers, b: Numbers) -> Numbers:
     return np.reshape(left * right, [p * q for p, q in zip(*shapes, strict=True)])
 
 
-def _cross(
+def _arrange_cross(
     a: Numbers, b: Numbers, axisa: int = -1, axisb: int = -1, axisc: int = -1,
     axis: int | None = None,
 ) -> Call:  # fmt: skip
@@ -254,7 +254,7 @@ op(
         lambda y, a, b, axis=-1: lambda g: np.cross(b, g, axis=axis),
         lambda y, a, b, axis=-1: lambda g: np.cross(g, a, axis=axis),
     ),
-    also=(np.linalg.cross,), elementwise=False, arrange=_cross, operands=2,
+    also=(np.linalg.cross,), elementwise=False, arrange=_arrange_cross, operands=2,
 )  # fmt: skip
 
 

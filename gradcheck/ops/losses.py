@@ -25,14 +25,12 @@ def reduce_loss(losses: Numbers, reduction: str) -> Numbers:
     return REDUCTIONS[reduction](losses)
 
 
-def _read_words(weight: Numbers, reduction: str, *old: Numbers) -> tuple[Numbers, str]:
-    """The weight and the reduction; the word of it may stand first. TypeError for the old words."""
-    if any(word is not None for word in old):
-        raise TypeError("size_average= and reduce= are PyTorch's old words: write reduction=")
+def _read_words(weight: Numbers, reduction: str) -> tuple[Numbers, str]:
+    """The weight and the reduction; the word of it may stand first."""
     return (None, weight) if isinstance(weight, str) else (weight, str(reduction))
 
 
-def _plain(weights: Numbers) -> Numbers:
+def _refuse_tracked(weights: Numbers) -> Numbers:
     """Weights as an array: no derivative goes through them. Raises TypeError where one would."""
     if getattr(weights, "requires_grad", False):
         raise TypeError("the weights of a loss are plain numbers: write weight.detach()")
@@ -42,7 +40,7 @@ def _plain(weights: Numbers) -> Numbers:
 # -- losses of entries ---------------------------------------------------------------------------
 
 
-def _pair(
+def _enter(
     name: str, loss: Routine, slopes: tuple[Routine, Routine], defined: Routine | None = None,
     **cells: Numbers,
 ) -> Numbers:  # fmt: skip
@@ -67,7 +65,7 @@ def _pair(
     )  # fmt: skip
 
 
-_pair("mse_loss", lambda a, b: (a - b) ** 2, (lambda a, b: 2 * (a - b), lambda a, b: 2 * (b - a)))
+_enter("mse_loss", lambda a, b: (a - b) ** 2, (lambda a, b: 2 * (a - b), lambda a, b: 2 * (b - a)))
 
 
 @formula()
@@ -88,25 +86,25 @@ def smooth_l1_loss(a: Numbers, b: Numbers, reduction: str = "mean", beta: float 
     return huber_loss(a, b, reduction, beta) / beta if beta else l1_loss(a, b, reduction)
 
 
-def _alike(
-    a: Numbers, b: Numbers, weight: Numbers = None, size_average: Numbers = None,
-    reduce: Numbers = None, reduction: str = "mean", pos_weight: Numbers = None,
+def _arrange_alike(
+    a: Numbers, b: Numbers, weight: Numbers = None, *, reduction: str = "mean",
+    pos_weight: Numbers = None,
 ) -> Call:  # fmt: skip
     """Input and target of one shape (or a number): PyTorch refuses here what it would broadcast.
 
     A weight for each entry multiplies its loss, `pos_weight` its part of the target.
     """
-    weight, reduction = _read_words(weight, reduction, size_average, reduce)
+    weight, reduction = _read_words(weight, reduction)
     if np.ndim(a) and np.ndim(b) and np.shape(a) != np.shape(b):
         raise ValueError(
             f"Target size ({np.shape(b)}) must be the same as input size ({np.shape(a)})"
         )
     weights = {"weight": weight, "pos_weight": pos_weight}
-    given = {k: _plain(v) for k, v in weights.items() if v is not None}
+    given = {k: _refuse_tracked(v) for k, v in weights.items() if v is not None}
     return (a, b), {"reduction": reduction, **given}
 
 
-_pair(
+_enter(
     "binary_cross_entropy",
     lambda p, t, weight=1.0: -weight * (
         t * np.log(np.maximum(p, LEAST)) + (1 - t) * np.log(np.maximum(1 - p, LEAST))
@@ -116,9 +114,9 @@ _pair(
         lambda p, t, weight=1.0: weight * (np.log(1 - p) - np.log(p)),
     ),
     lambda p, t, weight=1: weight * (t * np.log(1 / p - 1) - np.log(1 - p)),
-    domain=(Interval(0, 1), REAL_LINE), school=("bce_loss",), arrange=_alike, operands=2,
+    domain=(Interval(0, 1), REAL_LINE), school=("bce_loss",), arrange=_arrange_alike, operands=2,
 )  # fmt: skip
-_pair(  # with p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + exp(z))
+_enter(  # with p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + exp(z))
     "binary_cross_entropy_with_logits",
     lambda z, t, weight=1.0, pos_weight=1.0: weight * (
         pos_weight * t * np.logaddexp(0.0, -z) + (1 - t) * np.logaddexp(0.0, z)
@@ -131,27 +129,26 @@ _pair(  # with p weighting the target: p t log(1 + exp(-z)) + (1 - t) log(1 + ex
             pos_weight * np.logaddexp(0.0, -z) - np.logaddexp(0.0, z)
         ),
     ),
-    arrange=_alike, operands=2,
+    arrange=_arrange_alike, operands=2,
 )  # fmt: skip
 
 
 # -- losses of classes: minus the logarithms, weighted by the probabilities of the classes ---------
 
 
-def _class_weights(
-    x: Numbers, target: Numbers, weight: Numbers = None, size_average: Numbers = None,
-    ignore_index: int = -100, reduce: Numbers = None, reduction: str = "mean",
-    label_smoothing: float = 0.0,
+def _arrange_classes(
+    x: Numbers, target: Numbers, weight: Numbers = None, *, ignore_index: int = -100,
+    reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Call:  # fmt: skip
     """Numbers of classes, class weights, smoothed labels and labels to ignore as weights.
 
     Whole numbers are probabilities where there is one for each entry, which PyTorch refuses.
     Raises ValueError or IndexError where a target is missing, too many, or no class.
     """
-    weight, reduction = _read_words(weight, reduction, size_average, reduce)
+    weight, reduction = _read_words(weight, reduction)
     target = target if hasattr(target, "dtype") else np.asarray(target)
     shape, given = np.shape(x), np.shape(target)
-    axis = _classes(x)
+    axis = _find_classes(x)
     labelled = target.dtype.kind in "iu" and given != shape
     if given != (shape[:axis] + shape[axis + 1 :] if labelled else shape):
         raise ValueError(
@@ -159,7 +156,7 @@ def _class_weights(
             f"{shape[:axis] + shape[axis + 1 :] if labelled else shape} was expected: class "
             "numbers (integers) for each sample, or a probability for each entry"
         )
-    by_class = 1.0 if weight is None else lay_along(_plain(weight), len(shape), axis)
+    by_class = 1.0 if weight is None else lay_along(_refuse_tracked(weight), len(shape), axis)
     if labelled:
         labels = np.asarray(target)
         for label in labels[(labels != ignore_index) & ((labels < 0) | (labels >= shape[axis]))]:
@@ -178,7 +175,7 @@ def _class_weights(
     return (x, target.astype(np.float32) if single else target), how
 
 
-def _classes(x: Numbers) -> int:
+def _find_classes(x: Numbers) -> int:
     """The axis of the classes: the second, or the only one."""
     return 0 if np.ndim(x) == 1 else 1
 
@@ -186,11 +183,11 @@ def _classes(x: Numbers) -> int:
 def _by_class(times: Routine) -> Routine:
     """The loss of logarithms and weights, whose products are these."""
     return lambda x, w, *, reduction, labels: reduce_loss(
-        -np.sum(times(x, w), axis=_classes(x)), reduction
+        -np.sum(times(x, w), axis=_find_classes(x)), reduction
     )
 
 
-def _share(g: Numbers, shape: tuple[int, ...], reduction: str) -> Numbers:
+def _share_out(g: Numbers, shape: tuple[int, ...], reduction: str) -> Numbers:
     """The cotangent of each sample, laid along its classes."""
     axis = 0 if len(shape) == 1 else 1
     if reduction == "none":
@@ -202,16 +199,16 @@ nll_loss = op(
     _by_class(lambda logs, w: w * np.where(np.equal(w, 0), 0.0, logs)),  # 0 times a log of 0 is 0
     (
         lambda y, x, w, reduction, labels: (
-            lambda g, shape=x.shape: -_share(g, shape, reduction) * w
+            lambda g, shape=x.shape: -_share_out(g, shape, reduction) * w
         ),
-        lambda y, x, w, reduction, labels: lambda g: -_share(g, x.shape, reduction) * x,
+        lambda y, x, w, reduction, labels: lambda g: -_share_out(g, x.shape, reduction) * x,
     ),
     name="nll_loss", exact=Composed(_by_class(lambda x, w: w * x)), elementwise=False, operands=2,
-    arrange=_class_weights,
+    arrange=_arrange_classes,
 )  # fmt: skip
 
 
 @formula()
 def cross_entropy(x: Numbers, target: Numbers, *how: Numbers, **named: Numbers) -> Numbers:
     """`nll_loss`, with its arguments, of the logarithms of softmax."""
-    return nll_loss(log_softmax(x, axis=_classes(x)), target, *how, **named)
+    return nll_loss(log_softmax(x, axis=_find_classes(x)), target, *how, **named)

@@ -27,13 +27,13 @@ def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
 # -- windows along the last axes -----------------------------------------------------------------
 
 
-def _each(value: Numbers, count: int) -> tuple[int, ...]:
+def _repeat(value: Numbers, count: int) -> tuple[int, ...]:
     """A setting for each of so many axes: one number, or one an axis."""
     given = as_tuple(value)
     return tuple(map(index, given * count if len(given) == 1 else given))
 
 
-def _windows(
+def _cut_windows(
     x: Numbers, sizes: Sequence[int], stride: Numbers, padding: Numbers = 0, dilation: Numbers = 1,
     ceil: bool = False,
 ) -> Numbers:  # fmt: skip
@@ -43,7 +43,7 @@ def _windows(
     """
     count = len(sizes)
     axis = np.ndim(x) - count
-    settings = (sizes, *(_each(setting, count) for setting in (stride, padding, dilation)))
+    settings = (sizes, *(_repeat(setting, count) for setting in (stride, padding, dilation)))
     for size, step, pad, spread in zip(*settings, strict=True):
         length = np.shape(x)[axis]
         room = length + 2 * pad - spread * (size - 1) - 1
@@ -69,10 +69,10 @@ def _convolve(
     x = x[None] if single else x
     (filters, inner), kernel = np.shape(weight)[:2], np.shape(weight)[2:]
     if padding == "same":  # the length stays
-        lost = [d * (k - 1) for k, d in zip(kernel, _each(dilation, count), strict=True)]
+        lost = [d * (k - 1) for k, d in zip(kernel, _repeat(dilation, count), strict=True)]
         around = [(n // 2, n - n // 2) for n in lost]
     else:
-        around = [(p, p) for p in _each(0 if padding == "valid" else padding, count)]
+        around = [(p, p) for p in _repeat(0 if padding == "valid" else padding, count)]
     if any(map(any, around)):
         x = np.pad(x, [(0, 0), (0, 0), *around])
     n, channels = np.shape(x)[:2]
@@ -81,7 +81,7 @@ def _convolve(
             f"a weight of shape {list(np.shape(weight))} and {groups} groups expect "
             f"{groups * inner} channels, the input has {channels}"
         )
-    columns = _windows(x, kernel, stride, 0, dilation)
+    columns = _cut_windows(x, kernel, stride, 0, dilation)
     spots, places = range(2, 2 + 2 * count, 2), range(3, 3 + 2 * count, 2)
     found = tuple(np.shape(columns)[k] for k in spots)
     columns = np.transpose(columns, (0, 1, *places, *spots))
@@ -97,14 +97,14 @@ def _pool(
     dilation: Numbers = 1, ceil_mode: bool = False, *, count: int, of: Routine,
 ) -> Numbers:  # fmt: skip
     """The largest of each window, or the mean of what lies in the array and its padding."""
-    kernel, pads, spread = (_each(v, count) for v in (kernel_size, padding, dilation))
+    kernel, pads, spread = (_repeat(v, count) for v in (kernel_size, padding, dilation))
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(pads, kernel, spread, strict=True)):
         raise RuntimeError("pad should be at most half of effective kernel size")
     if of is np.mean and any(pads):
         x = np.pad(x, [(0, 0)] * (np.ndim(x) - count) + [(p, p) for p in pads])
         padding = 0
     steps = kernel if stride is None or stride == [] else stride
-    windows = _windows(x, kernel, steps, padding, dilation, ceil_mode)
+    windows = _cut_windows(x, kernel, steps, padding, dilation, ceil_mode)
     return of(windows, axis=tuple(range(1 - 2 * count, 0, 2)))
 
 
@@ -122,7 +122,7 @@ for _n in (1, 2):
 # -- normalisation -------------------------------------------------------------------------------
 
 
-def _standard(x: Numbers, axis: tuple[int, ...], eps: Numbers) -> Numbers:
+def _standardise(x: Numbers, axis: tuple[int, ...], eps: Numbers) -> Numbers:
     """The entries less their mean, over the root of their variance plus eps."""
     centred = x - np.mean(x, axis=axis, keepdims=True)
     return centred / np.sqrt(np.mean(centred * centred, axis=axis, keepdims=True) + eps)
@@ -134,7 +134,7 @@ def layer_norm(
     eps: Numbers = 1e-5,
 ) -> Numbers:  # fmt: skip
     axes = np.size(normalized_shape) if isinstance(normalized_shape, tuple | list) else 1
-    return _scale(_standard(x, tuple(range(-axes, 0)), eps), weight, bias)
+    return _scale(_standardise(x, tuple(range(-axes, 0)), eps), weight, bias)
 
 
 @formula()
@@ -155,12 +155,12 @@ def batch_norm(
         return _scale((x - mean) / np.sqrt(var + eps), weight, bias)
     axes = tuple(k for k in range(np.ndim(x)) if k != 1)
     bare = x.detach() if hasattr(x, "detach") else x
-    _keep(running_mean, np.mean(bare, axis=axes), momentum)
-    _keep(running_var, np.var(bare, axis=axes, ddof=1), momentum)
-    return _scale(_standard(x, axes, eps), weight, bias)
+    _move_running(running_mean, np.mean(bare, axis=axes), momentum)
+    _move_running(running_var, np.var(bare, axis=axes, ddof=1), momentum)
+    return _scale(_standardise(x, axes, eps), weight, bias)
 
 
-def _keep(running: Numbers, new: Numbers, momentum: float) -> None:
+def _move_running(running: Numbers, new: Numbers, momentum: float) -> None:
     """A running number moved towards a new one, where it lies."""
     if running is not None:
         running[...] = (1 - momentum) * running + momentum * new
@@ -220,7 +220,7 @@ def dropout(
 # -- one step of a recurrent network, with PyTorch's order of the gates --------------------------
 
 
-def _gates(x: Numbers, h: Numbers, weights: Sequence[Numbers], count: int) -> Numbers:
+def _split_gates(x: Numbers, h: Numbers, weights: Sequence[Numbers], count: int) -> Numbers:
     """What the input and the state say at each gate."""
     w_ih, w_hh, b_ih, b_hh = weights
     parts = (np.split(linear(*of), count, axis=-1) for of in ((x, w_ih, b_ih), (h, w_hh, b_hh)))
@@ -241,7 +241,7 @@ def lstm_cell(
 ) -> tuple[Numbers, Numbers]:  # fmt: skip
     """The next (h, c): c' = f c + i tanh(g), h' = o tanh(c'); the gates are i, f, g, o."""
     h, c = state
-    i, f, g, o = (a + b for a, b in _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 4))
+    i, f, g, o = (a + b for a, b in _split_gates(x, h, (w_ih, w_hh, b_ih, b_hh), 4))
     c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
     return sigmoid(o) * np.tanh(c), c
 
@@ -251,6 +251,6 @@ def gru_cell(
     x: Numbers, h: Numbers, w_ih: Numbers, w_hh: Numbers, b_ih: Numbers = None, b_hh: Numbers = None
 ) -> Numbers:
     """The next h: (1 - z) n + z h, with n = tanh(in + r hn); the gates are r, z, n."""
-    (r, hr), (z, hz), (n, hn) = _gates(x, h, (w_ih, w_hh, b_ih, b_hh), 3)
+    (r, hr), (z, hz), (n, hn) = _split_gates(x, h, (w_ih, w_hh, b_ih, b_hh), 3)
     z = sigmoid(z + hz)
     return (1 - z) * np.tanh(n + sigmoid(r + hr) * hn) + z * h

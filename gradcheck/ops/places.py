@@ -67,7 +67,7 @@ def _pick(x: Numbers, places: Numbers, axis: int, lost: bool = False) -> Picked:
     return Picked(*(np.squeeze(each, axis) for each in found)) if lost else Picked(*found)
 
 
-def _extreme(
+def _pick_extreme(
     x: Numbers, axis: Numbers, keepdims: bool = False, *, of_two: Routine, place: Routine
 ) -> Numbers:
     if handler_of((axis,)) or np.ndim(axis):
@@ -76,8 +76,8 @@ def _extreme(
     return _pick(x, places, axis, not keepdims)
 
 
-formula(name="max_along")(partial(_extreme, of_two=maximum, place=np.argmax))
-formula(name="min_along")(partial(_extreme, of_two=minimum, place=np.argmin))
+formula(name="max_along")(partial(_pick_extreme, of_two=maximum, place=np.argmax))
+formula(name="min_along")(partial(_pick_extreme, of_two=minimum, place=np.argmin))
 
 
 def _order(x: Numbers, axis: int, descending: bool = False) -> Numbers:

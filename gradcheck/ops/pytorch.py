@@ -37,7 +37,7 @@ class Differing(NamedTuple):
     cure: str
     here: str = ""
 
-    def around(self, found: Routine, name: str) -> Routine:
+    def wrap_around(self, found: Routine, name: str) -> Routine:
         """NumPy's function, but for calls that PyTorch reads otherwise: its own, or TypeError."""
 
         def careful(x: Numbers, *args: Numbers, **named: Numbers) -> Numbers:
@@ -50,7 +50,7 @@ class Differing(NamedTuple):
         return careful
 
 
-def _of_all_entries(args: Sequence[Numbers], named: Params) -> bool:
+def _takes_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     """A norm with an order by which NumPy would mean the norm of a matrix."""
     orders = [*args[:1], *(v for k, v in named.items() if k == "ord")]
     axes = [*args[1:2], *(v for k, v in named.items() if k in AXES)]
@@ -81,7 +81,7 @@ FUNCTIONS: Mapping[str, Differing] = {
     "softmax": SOFTMAX, "log_softmax": SOFTMAX,
     "transpose": Differing(WITH_MORE, SWAP),
     "norm": Differing(
-        _of_all_entries,
+        _takes_all_entries,
         "PyTorch takes all entries, NumPy rows or columns: say `p=...`, or `np.linalg.norm`",
     ),
     "cross": Differing(
@@ -174,7 +174,7 @@ def squeeze(x: Numbers, axis: Numbers = None) -> Numbers:
     return TABLE["squeeze"](x, axis=single if isinstance(axis, tuple | list) else single[0])
 
 
-def _scaled(name: str) -> Routine:
+def _make_scaled(name: str) -> Routine:
     """`x.add(other, alpha=2)`: x + alpha other; likewise `x.sub`."""
     return lambda x, other, *, alpha=1: TABLE[name](x, other if alpha == 1 else alpha * other)
 
@@ -182,7 +182,7 @@ def _scaled(name: str) -> Routine:
 OF_METHODS = "method_"
 """Before the name of a function, where a program of the checked language calls it as a method."""
 OWN: Mapping[str, Routine] = {
-    "add": _scaled("add"), "subtract": _scaled("subtract"), "divide": divide,
+    "add": _make_scaled("add"), "subtract": _make_scaled("subtract"), "divide": divide,
     "transpose": transpose, "norm": norm, "cross": cross, "squeeze": squeeze,
     "where": lambda x, condition, other: TABLE["where"](condition, x, other),
     "polygamma": lambda x, n: TABLE["polygamma"](n, x),
@@ -192,21 +192,21 @@ AS_FUNCTIONS = frozenset(OWN) - {"where", "polygamma"}
 """Those that PyTorch has as functions of the same meaning."""
 
 
-def pytorchs(name: str) -> Routine | None:
+def find_pytorchs(name: str) -> Routine | None:
     """What PyTorch's function of that name is here, None where there is none.
 
     Where NumPy's means another thing, a call that PyTorch would read otherwise raises TypeError;
     `axis=` says that NumPy's is meant.
     """
     if BY_SPELLING.get(name, name) in AS_FUNCTIONS:
-        return in_pytorchs_order(OWN[BY_SPELLING.get(name, name)])
+        return accept_spellings(OWN[BY_SPELLING.get(name, name)])
     found, differing = everything().get(name), FUNCTIONS.get(name)
     if found is None or differing is None:
         return found
-    careful = differing.around(found, name)
+    careful = differing.wrap_around(found, name)
     return lambda x, *args, **named: (found if "axis" in named else careful)(x, *args, **named)
 
 
-def in_pytorchs_order(own: Routine) -> Routine:
+def accept_spellings(own: Routine) -> Routine:
     """A function of OWN, in any spelling of its keywords."""
     return lambda x, *args, **named: own(x, *args, **respell(named))

@@ -91,7 +91,7 @@ def others(x: Numbers) -> Numbers:
 _along = partial(op, elementwise=False, params=("axis", "keepdims"))
 
 
-def _reducing(function: Routine, slope: Routine, **cells: Numbers) -> Op:
+def _enter_reduction(function: Routine, slope: Routine, **cells: Numbers) -> Op:
     """Enter a row that takes axes away: of `y`, laid along them again, `x` and `axis` its slope."""
 
     def rule(
@@ -139,7 +139,7 @@ def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Nu
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 
-_extreme = partial(_reducing, slope=_shares, kinks="ties", rounds=False)
+_extreme = partial(_enter_reduction, slope=_shares, kinks="ties", rounds=False)
 _along(
     np.sum,
     (lambda y, x, axis=None, keepdims=False: lambda g, shape=x.shape: (
@@ -154,8 +154,8 @@ _along(
 )  # fmt: skip
 max = _extreme(np.max, name="max", also=(np.amax,), school=("amax",))
 min = _extreme(np.min, name="min", also=(np.amin,), school=("amin",))
-_reducing(np.prod, _without_each, neutral=1.0)
-_reducing(
+_enter_reduction(np.prod, _without_each, neutral=1.0)
+_enter_reduction(
     shifted_logsumexp, lambda y, x, axis: np.exp(x - y), name="logsumexp",
     exact=Composed(plain_logsumexp),
 )  # fmt: skip
@@ -188,7 +188,7 @@ _along(
         spread(g, x.shape, axis, keepdims) * 2 * _share_of_centred(x, axis, ddof)),),
     exact=Composed(_var_defined), params=VARYING,
 )  # fmt: skip
-_reducing(
+_enter_reduction(
     np.std, _std_slope, exact=Composed(lambda x, **where: np.sqrt(_var_defined(x, **where))),
     kinks="all entries equal", params=VARYING,
 )  # fmt: skip
@@ -215,7 +215,7 @@ def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbe
     return np.moveaxis(_before_each(x) * np.stack(later[::-1], axis=-1), -1, axis)
 
 
-def _differences(
+def _arrange_diff(
     x: Numbers, n: int = 1, axis: int = -1, prepend: Numbers = None, append: Numbers = None
 ) -> Call:
     """With what stands before and behind, joined to x."""
@@ -258,7 +258,7 @@ _running(
     np.cumprod,
     (lambda y, x, axis=None: lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape),),
 )
-op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_differences)
+op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_arrange_diff)
 _running(
     np.sort, (lambda y, x, axis=-1: lambda g: _unsort(g, x, axis),), kinks="ties", rounds=False
 )
@@ -274,7 +274,7 @@ SPECTRAL: dict[Numbers, float] = {2: np.inf, -2: -np.inf, "nuc": 1}
 """A norm of matrices: the norm of a vector, of the singular values."""
 
 
-def _lengths(
+def _arrange_norm(
     x: Numbers, ord: Numbers = None, axis: Axis = None, keepdims: bool = False, *, p: Numbers = None
 ) -> Call:
     """The call with its defaults: over one axis a vector's norm, over two a matrix's.
@@ -332,10 +332,10 @@ def _norm_defined(x: Numbers, ord: Numbers, axis: Axis, keepdims: bool) -> Numbe
     return total if ord == 1 else total ** (1 / Fraction(ord))
 
 
-_reducing(
+_enter_reduction(
     np.linalg.norm, _slope, exact=Composed(_norm_defined), kinks="x = 0; ties",
     forward=lambda x, ord, **where: np.linalg.vector_norm(
         x, ord=2 if ord in EUCLID else ord, **where
     ),
-    operands=1, arrange=_lengths, params=(),
+    operands=1, arrange=_arrange_norm, params=(),
 )  # fmt: skip

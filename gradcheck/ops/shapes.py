@@ -39,42 +39,42 @@ def as_tuple(value: Numbers) -> tuple[Numbers, ...]:
 # -- other shapes and orders -----------------------------------------------------------------------
 
 
-def _numbers(args: tuple[Numbers, ...]) -> tuple[Numbers, ...]:
+def _unpack(args: tuple[Numbers, ...]) -> tuple[Numbers, ...]:
     """`reshape(2, 3)` and `reshape((2, 3))` mean the same."""
     return as_tuple(args[0]) if len(args) == 1 else args
 
 
-def _reshape(
+def _arrange_shape(
     x: Numbers, *sizes: Numbers, shape: Numbers = None, newshape: Numbers = None, order: str = "C"
 ) -> Call:
     if order != "C":
         raise TypeError(f"reshape follows rows only - transpose first instead of order='{order}'")
-    return (x,), {"shape": _numbers(sizes or (newshape if shape is None else shape,))}
+    return (x,), {"shape": _unpack(sizes or (newshape if shape is None else shape,))}
 
 
-def _order(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
+def _arrange_axes(x: Numbers, *order: Numbers, axes: Numbers = None, axis: Numbers = None) -> Call:
     order = order or (axis if axes is None else axes,)
-    return (x,), {"axes": None if order == (None,) else _numbers(order)}
+    return (x,), {"axes": None if order == (None,) else _unpack(order)}
 
 
 _in_own_shape = lambda y, x, **how: lambda g, shape=x.shape: np.reshape(g, shape)
 """The rule of what gives all entries in their order another shape."""
 moving(
-    np.reshape, _in_own_shape, arrange=_reshape, school=("view",),
+    np.reshape, _in_own_shape, arrange=_arrange_shape, school=("view",),
     forward=lambda x, shape: np.reshape(x, shape),  # noqa: PLW0108 - NumPy 2.0 says newshape=
 )  # fmt: skip
 for _same in (np.ravel, np.atleast_1d, np.atleast_2d, np.atleast_3d):
     moving(_same, _in_own_shape)
 moving(np.expand_dims, _in_own_shape, params=("axis",), school=("unsqueeze",))
 moving(np.squeeze, _in_own_shape, params=("axis",))
-moving(np.broadcast_to, pass_on, arrange=_reshape)
+moving(np.broadcast_to, pass_on, arrange=_arrange_shape)
 moving(np.copy, pass_on, school=("clone",))
 moving(
     np.transpose,
     lambda y, x, axes=None: lambda g: np.transpose(
         g, axes and tuple(np.argsort(np.mod(axes, len(axes))).tolist())
     ),
-    arrange=_order, school=("permute", "t"),
+    arrange=_arrange_axes, school=("permute", "t"),
 )  # fmt: skip
 moving(
     np.swapaxes, lambda y, x, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2),
@@ -115,7 +115,7 @@ def flatten(x: Numbers, start_dim: int = 0, end_dim: int = -1) -> Numbers:
 @formula()
 def expand(x: Numbers, *sizes: Numbers, size: Numbers = None, implicit: bool = False) -> Numbers:
     """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
-    given = _numbers(sizes if size is None else (size,))
+    given = _unpack(sizes if size is None else (size,))
     own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
     wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
     if -1 in wanted:
@@ -191,7 +191,7 @@ def _send_to_last(g: Numbers, index: Numbers) -> Numbers:
     return g[index] if np.all(stays) else np.where(stays, g[index], 0.0)
 
 
-def _by_indices(usual: int | None) -> Routine:
+def _arrange_indices(usual: int | None) -> Routine:
     return lambda x, indices, axis=usual: ((x,), {"indices": np.asarray(indices), "axis": axis})
 
 
@@ -212,8 +212,8 @@ setitem: Op = op(
     ),
     name="setitem", elementwise=False, rounds=False, params=("index",),
 )  # fmt: skip
-moving(np.take, arrange=_by_indices(None))
-moving(np.take_along_axis, arrange=_by_indices(-1))
+moving(np.take, arrange=_arrange_indices(None))
+moving(np.take_along_axis, arrange=_arrange_indices(-1))
 moving(np.diagonal, params=("offset", "axis1", "axis2"))
 for _triangle in (np.diag, np.tril, np.triu):
     moving(_triangle, params=("k",))
@@ -250,7 +250,7 @@ def sliding_window_view(
 # -- put together, repeated, padded --------------------------------------------------------------
 
 
-def _as_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
+def _arrange_arrays(arrays: Numbers, axis: int = 0, **how: Numbers) -> Call:
     """The arrays, and the axis; another dtype than float64 is refused."""
     given = [name for name, v in how.items() if v not in (None, "same_kind", np.float64)]
     if given or how.keys() - {"dtype", "casting", "out"}:
@@ -267,19 +267,19 @@ def _concatenate_rule(y: Numbers, *arrays: Numbers, axis: int | None = 0) -> Pul
     )  # fmt: skip
 
 
-def _joining(function: Routine, vjp: Routine, **cells: Numbers) -> Op:
+def _enter_joining(function: Routine, vjp: Routine, **cells: Numbers) -> Op:
     def forward(*arrays: Numbers, axis: int | None = 0) -> Numbers:
         y = function(arrays, axis=axis)  # laid row by row, as PyTorch does
         return np.ascontiguousarray(y) if type(y) is np.ndarray else y
 
     return op(
         function, vjp, forward=forward, elementwise=False, rounds=False, operands=None,
-        arrange=_as_arrays, **cells,
+        arrange=_arrange_arrays, **cells,
     )  # fmt: skip
 
 
-_joining(np.concatenate, _concatenate_rule, school=("cat", "concat"))
-_joining(np.stack, lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i])
+_enter_joining(np.concatenate, _concatenate_rule, school=("cat", "concat"))
+_enter_joining(np.stack, lambda y, *arrays, axis=0: lambda i, g: np.moveaxis(g, axis, 0)[i])
 
 
 def _join_laid(arrays: Numbers, lay: Routine, axis: int, **how: Numbers) -> Numbers:
@@ -304,7 +304,7 @@ REPEATING = ("edge", "reflect", "symmetric", "wrap")
 """The modes of `pad` that put entries of x around x."""
 
 
-def _padding(
+def _arrange_padding(
     x: Numbers, pad_width: Numbers, mode: str = "constant", constant_values: float = 0.0
 ) -> Call:
     if mode in REPEATING:
@@ -330,7 +330,7 @@ def _pad_rule(
 
 
 moving(
-    np.pad, _pad_rule, operands=1, arrange=_padding,
+    np.pad, _pad_rule, operands=1, arrange=_arrange_padding,
     forward=lambda x, **how: np.pad(x, **how),  # noqa: PLW0108 - by name
 )  # fmt: skip
 PYTORCHS_MODES: dict[str, Numbers] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -376,7 +376,7 @@ for _cuts in (np.split, np.array_split):
     )
 
 
-def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
+def _freeze_all(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
     """Views that one function gives; a number that remembers is told so."""
     return tuple(part._freeze() if hasattr(part, "_freeze") else part for part in parts)
 
@@ -384,7 +384,7 @@ def _outputs(parts: Iterable[Numbers]) -> tuple[Numbers, ...]:
 @formula(also=(np.unstack,) if hasattr(np, "unstack") else (), school=("unstack",))
 def unbind(x: Numbers, axis: int = 0) -> tuple[Numbers, ...]:
     """`unbind(x, dim)`: the slices along an axis, one by one."""
-    return _outputs(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
+    return _freeze_all(x[along(x, axis, i)] for i in range(np.shape(x)[axis]))
 
 
 @formula()
@@ -398,7 +398,7 @@ def split_along(x: Numbers, split_size_or_sections: Numbers, axis: int = 0) -> t
     if sum(lengths) != n:
         raise RuntimeError(f"split expects lengths that sum exactly to {n}, got {list(lengths)}")
     ends = np.cumsum([0, *lengths]).tolist()
-    return _outputs(x[along(x, axis, slice(*part))] for part in pairwise(ends))
+    return _freeze_all(x[along(x, axis, slice(*part))] for part in pairwise(ends))
 
 
 @formula()

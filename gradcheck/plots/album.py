@@ -38,7 +38,7 @@ class Album:
         with _writing(directory):
             directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
-        self.stems = iter(distinct(ids))
+        self.stems = iter(tell_apart(ids))
         self.files: list[Path] = []
         self.notes: dict[str, None] = {}
 
@@ -78,7 +78,7 @@ def of_case(problem: Problem, case: Case, verdict: Verdict, name: str = "") -> I
     if has_matplotlib():
         from gradcheck.plots.curves import differences_of, differences_svg  # noqa: PLC0415
 
-        for part, safe in zip(case.wrt, distinct(case.wrt), strict=True):
+        for part, safe in zip(case.wrt, tell_apart(case.wrt), strict=True):
             draw = lambda part=part: differences_svg(title, differences_of(case, verdict, part))
             yield f"differences-{safe}.svg", draw
 
@@ -89,7 +89,7 @@ def of_training(problem: Problem, reference: Reference) -> Iterator[Draft]:
         from gradcheck.plots.curves import series_of, trace_svg  # noqa: PLC0415
 
         found = list(series_of(reference))
-        for one, safe in zip(found, distinct(one.name for one in found), strict=True):
+        for one, safe in zip(found, tell_apart(one.name for one in found), strict=True):
             yield f"trace-{safe}.svg", partial(trace_svg, problem.id, one)
     event = next((event for event in reference.events if event.case is not None), None)
     if event is None or event.case is None:
@@ -102,7 +102,7 @@ def _refuse() -> str:
     raise NothingToDraw("no backward call, or none that can be followed")
 
 
-def distinct(names: Iterable[str]) -> list[str]:
+def tell_apart(names: Iterable[str]) -> list[str]:
     """Names of files in the same order, not too long, with an underscore for what is not safe.
 
     Later ones get a number where they would look alike.

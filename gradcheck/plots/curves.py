@@ -43,7 +43,7 @@ LOOK: dict[Value, Value] = {
 
 
 @contextmanager
-def _figure(heading: str) -> Iterator[Figure]:
+def _open_figure(heading: str) -> Iterator[Figure]:
     """An empty figure with a heading, whatever a program has set for its own plots."""
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -54,7 +54,7 @@ def _figure(heading: str) -> Iterator[Figure]:
         yield figure
 
 
-def _svg(figure: Figure, title: str, *description: str) -> str:
+def _write_svg(figure: Figure, title: str, *description: str) -> str:
     """The figure as SVG: the same bytes for the same figure, with words for those who listen."""
     told = ". ".join([title, *description]) + "."
     words = {"Title": title, "Description": told, "Creator": "gradcheck", "Date": None}
@@ -101,13 +101,13 @@ class Differences:
 
 def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
     """The picture of a part's largest entry; raises NothingToDraw where no slope is known."""
-    index = _steepest(verdict, part)
+    index = _find_steepest(verdict, part)
     f, x = on_entry(case, part, index)
-    sides = _sides(verdict, part, index)
+    sides = _find_sides(verdict, part, index)
     steps = max(1.0, abs(x)) * 10.0 ** np.linspace(-DECADES, 0, DECADES * PER_DECADE + 1)
-    found = [_curve(hand, f, x, slope, steps) for hand, slope in sides.items()]
+    found = [_follow_curve(hand, f, x, slope, steps) for hand, slope in sides.items()]
     if not found[0].steps.size:  # an end of the domain has one side
-        found = [_curve(hand, f, x, sides["central"], steps) for hand in ("left", "right")]
+        found = [_follow_curve(hand, f, x, sides["central"], steps) for hand in ("left", "right")]
     curves = tuple(curve for curve in found if curve.steps.size)
     if not curves:
         raise NothingToDraw("the program has no finite value around the point")
@@ -117,7 +117,7 @@ def differences_of(case: Case, verdict: Verdict, part: str) -> Differences:
     return Differences(label, entries, float(slope.mid()), float(slope.rad()), curves)
 
 
-def _steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
+def _find_steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
     """The entry with the steepest slope; where no entry has a slope, the first."""
     found = verdict.parts.get(part)
     if found is None or found.gradient is None:
@@ -129,7 +129,7 @@ def _steepest(verdict: Verdict, part: str) -> tuple[int, ...]:
     return tuple(int(k) for k in np.unravel_index(np.argmax(known), known.shape))
 
 
-def _sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:
+def _find_sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb]:
     """Which quotients have a slope to tend to, and that slope."""
     seen = verdict.opinions["differences"]
     slope = seen.slopes.get((part, index), Slope("smooth", math.nan, math.nan))
@@ -143,7 +143,7 @@ def _sides(verdict: Verdict, part: str, index: tuple[int, ...]) -> dict[str, arb
     return {"central": ball}
 
 
-def _curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
+def _follow_curve(hand: str, f: Function, x: float, slope: arb, steps: Floats) -> Curve:
     """The error at every step; the steps that leave the domain are left out."""
     quotient = QUOTIENTS[hand][1]
 
@@ -170,7 +170,7 @@ def differences_svg(problem: str, found: Differences) -> str:
     heading = f"{problem}: difference quotients for d/d{found.label}{which}"
     said = [f"The slope is {number(found.slope)}"]
     floor = floor_of(found)
-    with _figure(heading) as figure:
+    with _open_figure(heading) as figure:
         axes = figure.subplots()
         axes.set(xlabel="step h", ylabel="error of the slope, |quotient − slope|")
         for curve, colour, mark in zip(found.curves, COLOURS, MARKS, strict=False):
@@ -181,7 +181,7 @@ def differences_svg(problem: str, found: Differences) -> str:
             said.append(f"{curve.hand} difference {words}")
         axes.set_ylim(floor / 2, None)
         figure.legend(loc="outside lower left")
-        return _svg(figure, heading, *said)
+        return _write_svg(figure, heading, *said)
 
 
 # -- recorded series -------------------------------------------------------------------------------
@@ -216,13 +216,13 @@ def trace_svg(problem: str, series: Series) -> str:
     Raises NothingToDraw where its entries are not alike numbers.
     """
     heading = f"{problem}: the recorded series {series.name}"
-    right, parting = _lines(series.name, series.right), departs(series.wrong, series.right)
+    right, parting = _split_lines(series.name, series.right), departs(series.wrong, series.right)
     runs = {"the program as it is" + f"\n{UNCHANGED}" * (series.mistake is None): right}
     if series.mistake is not None:
         at = "" if parting is None else f"parts at call {parting} "
         title = f"with the mistake {series.mistake.id}\n{at}(dotted: as it is)"
-        runs[title] = _lines(series.name, series.wrong)
-    with _figure(heading) as figure:
+        runs[title] = _split_lines(series.name, series.wrong)
+    with _open_figure(heading) as figure:
         rows: Value = figure.subplots(1, len(runs), sharex=True, sharey=True, squeeze=False)
         for axes, (title, lines) in zip(rows[0], runs.items(), strict=True):
             axes.set(title=title, xlabel=CALLS)
@@ -241,10 +241,10 @@ def trace_svg(problem: str, series: Series) -> str:
             rows[0][0].set_yscale("log")
         if several:
             figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center")
-        return _svg(figure, heading, *(title.replace("\n", ". ") for title in runs))
+        return _write_svg(figure, heading, *(title.replace("\n", ". ") for title in runs))
 
 
-def _lines(name: str, value: Output) -> dict[str, Floats]:
+def _split_lines(name: str, value: Output) -> dict[str, Floats]:
     """The values of each entry by its label; of many entries their 2-norm, without one."""
     if not isinstance(value, np.ndarray) or not value.ndim or not value.size:
         raise NothingToDraw(f"{name} is not a number, or an array of one shape, each time")

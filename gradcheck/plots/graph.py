@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.documents.passage import where_is
-from gradcheck.engine.tape import Leaf, Node, Step, outer_step, pull, reachable, read_saved
+from gradcheck.engine.tape import Leaf, Node, Step, find_outer, pull, reachable, read_saved
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Program
@@ -78,7 +78,7 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
     if tape is None:
         raise NothingToDraw("the value depends on nothing that requires a gradient")
     below = reversed(reachable([tape.root]))
-    steps = [step for step in below if step in (tape.root, outer_step(step)[0])]
+    steps = [step for step in below if step in (tape.root, find_outer(step)[0])]
     try:
         with np.errstate(all="ignore"):
             gradients = tape.back(only=set(steps))

@@ -82,7 +82,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
         level |= {(key, lane): lane for lane in range(height - k + 1, lowest)}
     room = {p: widths[p] if isinstance(p, str) else LANE for p in level}
     layout = Layout([], level, {}, room, 0.0)
-    levels = _order(graph, layout, height + 1)
+    levels = _order_levels(graph, layout, height + 1)
     wide = [sum(room[p] + GAP for p in places) - GAP for places in levels]
     across: dict[Place, float] = {}
     for places, own in zip(levels, wide, strict=True):
@@ -93,7 +93,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
     return replace(layout, levels=levels, across=across, width=max(wide))
 
 
-def _order(graph: Graph, layout: Layout, height: int) -> list[list[Place]]:
+def _order_levels(graph: Graph, layout: Layout, height: int) -> list[list[Place]]:
     """Each level in the order in which a walk from the value up, operand by operand, meets it."""
     operands: dict[Place, list[Place]] = {}
     for edge in graph.edges:
@@ -118,7 +118,7 @@ def _order(graph: Graph, layout: Layout, height: int) -> list[list[Place]]:
 def graph_markup(graph: Graph) -> str:
     """The picture as an `svg` element of a page, with its words for those who listen."""
     body, width, height = _draw(graph)
-    words = escape(description(graph).removeprefix(". "), quote=True)
+    words = escape(describe(graph).removeprefix(". "), quote=True)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width * SCALE:.0f}"'
     return f'<svg class="graph" {size} role="img" aria-label="{words}">{body}</svg>'
 
@@ -127,12 +127,12 @@ def graph_svg(graph: Graph) -> str:
     """The picture as a file of its own, with its title, words and look."""
     body, width, height = _draw(graph)
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}pt"'
-    told = f"<title>{escape(graph.heading)}</title><desc>{escape(description(graph))}</desc>"
+    told = f"<title>{escape(graph.heading)}</title><desc>{escape(describe(graph))}</desc>"
     xmlns = 'xmlns="http://www.w3.org/2000/svg"'
     return f"<svg {xmlns} {size}>{told}<style>{STYLE}</style>{body}</svg>\n"
 
 
-def description(graph: Graph) -> str:
+def describe(graph: Graph) -> str:
     nodes = ["; ".join([*heading_lines(v), *lines_of(graph, v)]) for v in graph.vertices]
     return ". ".join([graph.heading, *nodes])
 
@@ -142,14 +142,14 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
 
     A page around it tells how it is to be read; where it has a heading, it does so itself.
     """
-    sizes = {vertex.key: _size(graph, vertex) for vertex in graph.vertices}
+    sizes = {vertex.key: _measure(graph, vertex) for vertex in graph.vertices}
     layout = lay_out(graph, {key: wide for key, (wide, _) in sizes.items()}, PAGE - 2 * MARGIN)
     told = [graph.heading, *textwrap.wrap(" ".join(remarks_of(graph)), LETTERS)]
     told = told if graph.heading else []
     width = max([layout.width, *(len(line) * HEAD_LETTER for line in told)]) + 2 * MARGIN
     body, top = list[str](), MARGIN
     for line in told:
-        body.append(_text(MARGIN, top + HEAD / 2, line, "note" if body else "head", "start"))
+        body.append(_draw_text(MARGIN, top + HEAD / 2, line, "note" if body else "head", "start"))
         top += HEAD
     middle = {p: (width - layout.width) / 2 + x for p, x in layout.across.items()}
     bands = []
@@ -157,15 +157,15 @@ def _draw(graph: Graph) -> tuple[str, float, float]:
         height = max((sizes[p][1] for p in places if isinstance(p, str)), default=0.0)
         bands.append((top, top + height))
         top += height + DOWN
-    body += _edges(graph, layout, middle, bands, sizes)
+    body += _draw_edges(graph, layout, middle, bands, sizes)
     for vertex in graph.vertices:
         wide, high = sizes[vertex.key]
         corner = middle[vertex.key] - wide / 2, bands[layout.level[vertex.key]][0]
-        body += _box(graph, vertex, corner, (wide, high))
+        body += _draw_box(graph, vertex, corner, (wide, high))
     return "".join(body), width, top - DOWN + MARGIN
 
 
-def _size(graph: Graph, vertex: Vertex) -> tuple[float, float]:
+def _measure(graph: Graph, vertex: Vertex) -> tuple[float, float]:
     """Room for every line, and for what stands side by side above the box."""
     lines = [*heading_lines(vertex), *lines_of(graph, vertex)]
     coming = [len(label_of(graph, edge)) for edge in graph.edges if edge.end == vertex.key]
@@ -173,7 +173,7 @@ def _size(graph: Graph, vertex: Vertex) -> tuple[float, float]:
     return max(abreast, *map(len, lines)) * LETTER + 2 * PAD, len(lines) * LINE + 2 * PAD
 
 
-def _edges(
+def _draw_edges(
     graph: Graph,
     layout: Layout,
     middle: Mapping[Place, float],
@@ -199,10 +199,10 @@ def _edges(
             tip = ((x, y), (x - ARROW / 2, y - ARROW), (x + ARROW / 2, y - ARROW))
             yield f'<polygon class="tip" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in tip)}"/>'
             if words := label_of(graph, edge):
-                yield _text(x, y - ARROW - 8, words, "factor")
+                yield _draw_text(x, y - ARROW - 8, words, "factor")
 
 
-def _box(
+def _draw_box(
     graph: Graph, vertex: Vertex, corner: tuple[float, float], size: tuple[float, float]
 ) -> Iterator[str]:
     """A leaf with corners, a node without; the value's frame is thick."""
@@ -214,9 +214,9 @@ def _box(
     bold = heading_lines(vertex)
     for k, line in enumerate([*bold, *lines_of(graph, vertex)]):
         kind = "name" if k < len(bold) else "said"
-        yield _text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
+        yield _draw_text(x + width / 2, y + PAD + (k + 0.5) * LINE, line, kind)
 
 
-def _text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:
+def _draw_text(x: float, y: float, words: str, kind: str, anchor: str = "middle") -> str:
     place = f'x="{x:.1f}" y="{y + 0.32 * LINE:.1f}" text-anchor="{anchor}"'
     return f'<text class="{kind}" {place}>{escape(words)}</text>'

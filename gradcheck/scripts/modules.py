@@ -187,7 +187,7 @@ class RMSprop(Optimizer):
         super().__init__(params, lr, weight_decay)
         self.alpha, self.eps = alpha, eps
 
-    def _direction(self, g: Value, index: int) -> Value:
+    def _find_direction(self, g: Value, index: int) -> Value:
         state = self.state[index]
         state["v"] = v = self.alpha * state.get("v", 0.0) + (1 - self.alpha) * g * g
         return g / (np.sqrt(v) + self.eps)

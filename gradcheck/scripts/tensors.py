@@ -16,7 +16,7 @@ from gradcheck.engine.tensor import to as cast
 from gradcheck.engine.writing import copy_
 from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
-from gradcheck.ops.pytorch import pytorchs
+from gradcheck.ops.pytorch import find_pytorchs
 from gradcheck.ops.row import respell
 from gradcheck.values import FLOAT, Params, Routine, Value
 
@@ -165,7 +165,7 @@ def _box_places(name: str) -> Routine:
     """`x.max(1)`, `x.sort()`: values, and their places as a tensor."""
 
     def pick(x: Value, *args: Value, **named: Value) -> Value:
-        found: Value = pytorchs(name)(x, *args, **named)  # type: ignore[misc]
+        found: Value = find_pytorchs(name)(x, *args, **named)  # type: ignore[misc]
         several = isinstance(found, tuple)
         return found._replace(indices=box(found.indices)) if several else found
 

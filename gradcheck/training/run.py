@@ -18,7 +18,7 @@ import numpy as np
 from gradcheck.documents.passage import Passage
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
-from gradcheck.engine.factories import MAKERS, Generator, Maker, filling
+from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
 from gradcheck.engine.modules import Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
@@ -54,7 +54,7 @@ class LoopWords:
         makers = {**MAKERS, **self.generator.makers()}
         self.table: dict[str, Routine] = {
             **{name: self._wrap_maker(maker) for name, maker in makers.items()},
-            **filling(self.generator),
+            **make_fillers(self.generator),
             **APPLIED,
             **LOSSES,
             **{name: self._wrap_layer(make) for name, make in LAYERS.items()},
@@ -129,7 +129,7 @@ class LoopWords:
         def build(*args: Numbers, **named: Numbers) -> Numbers:
             """A layer with parameters; of several that are drawn, each is drawn otherwise."""
             if not {"seed", "weight"} & named.keys() and "seed" in signature(make).parameters:
-                named["seed"] = self.generator.seed_of_layer()
+                named["seed"] = self.generator.seed_layer()
             made = _with_numbers(make)(*args, **named)
             for parameter in made.parameters():
                 self.ledger.enter(parameter)

@@ -5,7 +5,7 @@ import pytest
 
 import gradcheck
 from gradcheck import nn
-from gradcheck.engine.factories import fans, gain_of
+from gradcheck.engine.factories import count_fans, find_gain
 
 DRAWS = ("uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_",
          "kaiming_normal_")  # fmt: skip
@@ -14,9 +14,9 @@ DRAWS = ("uniform_", "normal_", "xavier_uniform_", "xavier_normal_", "kaiming_un
 @pytest.mark.parametrize("shape", [(3, 5), (4, 2, 3, 3)])
 def test_fans_and_gains_are_pytorchs(shape):
     torch = pytest.importorskip("torch")
-    assert fans(shape) == torch.nn.init._calculate_fan_in_and_fan_out(torch.empty(shape))
+    assert count_fans(shape) == torch.nn.init._calculate_fan_in_and_fan_out(torch.empty(shape))
     for name in ("linear", "sigmoid", "tanh", "relu", "leaky_relu"):
-        assert gain_of(name, 0.1) == pytest.approx(torch.nn.init.calculate_gain(name, 0.1))
+        assert find_gain(name, 0.1) == pytest.approx(torch.nn.init.calculate_gain(name, 0.1))
 
 
 @pytest.mark.parametrize("name", DRAWS)

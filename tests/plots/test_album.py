@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gradcheck.plots.album import distinct
+from gradcheck.plots.album import tell_apart
 from tests.support.commands import CHAIN, run
 from tests.support.plotting import FIVE_STEPS, SVG
 
@@ -16,7 +16,7 @@ from tests.support.plotting import FIVE_STEPS, SVG
 def test_names_of_files_are_safe_and_never_alike():
     """Brackets and blanks become underscores; W and w would be one file on some disks."""
     names = ["W", "w", "W[0]", "W 0 ", "model.weight", "../up", "", "w-2", "x" * 300]
-    found = distinct(names)
+    found = tell_apart(names)
     assert found[:5] == ["W", "w-2", "W_0_", "W_0_-2", "model.weight"]
     assert len({name.casefold() for name in found}) == len(names)
     assert not any("/" in name or len(name) > 90 for name in found)
