@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy
 
-from gradcheck.engine.tape import Leaf, Node, Step
+from gradcheck.engine.tape import Node, Step
 from gradcheck.engine.tensor import Tensor
 from gradcheck.numbers.closed import spell
 from gradcheck.opinions.opinion import estimate
@@ -105,22 +105,23 @@ def _of_numbers(run: RecordedRun, names: dict[Step, str], varying: set[Step]) ->
         for n in tail
     ]
     backward = []
-    for step, g in landed.items():
-        if step in varying and (step in tail or isinstance(step, Leaf)):
+    for step in (*reversed(tail), *_leaves(run)):
+        if step in landed and step in varying:
             text = " + ".join(_term(writing, user, i, end) for user, i in _users(nodes, step))
-            backward.append(ChainStep(f"d{end}/d{names[step]}", text, g))
+            backward.append(ChainStep(f"d{end}/d{names[step]}", text, landed[step]))
     return Steps(tuple(forward), tuple(backward), left_out=len(nodes) - len(tail))
 
 
 def _pass_back(run: RecordedRun) -> tuple[dict[Step, Array], list[Node]]:
     """What lands at each step but the end, from there down; the nodes of the way, as they ran."""
     tape = run.tape
-    leaves = [leaf._step() for leaf in tape.leaves.values()]
-    landed = tape.back(only={*tape.nodes, *leaves})
+    landed = tape.back(only={*tape.nodes, *_leaves(run)})
     nodes = [node for node in tape.nodes if node in landed or node is tape.root]
-    down = (*reversed(nodes), *leaves)
-    found = {s: np.array(landed[s]) for s in down if s in landed and s is not tape.root}
-    return found, nodes
+    return {s: np.array(g) for s, g in landed.items() if s is not tape.root}, nodes
+
+
+def _leaves(run: RecordedRun) -> list[Step]:
+    return [leaf._step() for leaf in run.tape.leaves.values()]
 
 
 def _users(nodes: list[Node], step: Step) -> list[tuple[Node, int]]:
