@@ -281,7 +281,8 @@ def execute(
         outcome = run(
             problem.program, inputs, KINDS["tensor"], budget, context=words.table, keep_error=ends
         )
-    _name_holders(ledger, outcome.names, problem.program.tree)
+    if watched:
+        _name_holders(ledger, outcome.names, problem.program.tree)
     error = None if outcome.error is None else outcome.error.complaints[0].message
     series = SimpleNamespace(**words.recorded)
     return RunEnd({ERROR: error, **outcome.names, "recorded": series}, words, outcome.error)
