@@ -14,7 +14,7 @@ LEAST = 3  # letters that a rewriting saves: for fewer, the terms stay as they w
 LARGEST = 60  # operations of a formula that is rewritten: a hundredth of a second each
 TERMS, DEGREE = 300, 60  # of numerator and denominator when multiplied out
 ROOT = 6  # the highest root that is taken for a polynomial's
-DIGITS_OF_NUMBERS = 40
+LONGEST_NUMBER = 10**40
 PLACES = tuple(sympy.Rational(p, q) for p, q in ((3, 7), (8, 5), (9, 4), (5, 11), (12, 7), (6, 13)))
 DIGITS, CLOSE = 30, sympy.Float("1e-25")
 UNREADY = (sympy.PolynomialError, NotImplementedError, RecursionError, ArithmeticError, ValueError)
@@ -50,7 +50,9 @@ WAYS: tuple[Way, ...] = (
 
 def shortest(form: sympy.Expr) -> sympy.Expr:
     """The formula, or a rewriting with fewer letters that has the same value at a few places."""
-    if form.is_number or form.count_ops() > LARGEST or _has_long_numbers(form):
+    numbers = form.atoms(sympy.Rational)
+    too_long = any(max(abs(n.p), n.q) > LONGEST_NUMBER for n in numbers)
+    if form.is_number or form.count_ops() > LARGEST or too_long:
         return form
     found = form
     for way in WAYS:
@@ -61,11 +63,6 @@ def shortest(form: sympy.Expr) -> sympy.Expr:
         if len(str(other)) + LEAST <= len(str(found)) and is_same(form, other):
             found = other
     return found
-
-
-def _has_long_numbers(form: sympy.Expr) -> bool:
-    most = 10**DIGITS_OF_NUMBERS
-    return any(abs(n.p) > most or n.q > most for n in form.atoms(sympy.Rational))
 
 
 def _with_names(expr: sympy.Expr, named: dict[sympy.Expr, sympy.Symbol]) -> sympy.Expr:
