@@ -1,17 +1,23 @@
-"""What a ledger knows of students, their answers and the class: the source of all results."""
+"""A graded batch: what its ledger knows of students and of the class, and the files of that."""
 
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations, groupby
+from pathlib import Path
 from statistics import correlation, fmean
-from typing import Any
+from typing import IO, Any
 
-from gradcheck.batch.ledger import Ledger
-from gradcheck.report.judgements import together
+from markupsafe import Markup
+
+from gradcheck.batch.ledger import FULL, Ledger
+from gradcheck.batch.pool import Pool
+from gradcheck.report.gradebooks import cells, figure
+from gradcheck.report.judgements import restrict, together
 
 OFTEN = 5  # wrong answers that are shown of each problem
 FEWEST = 5  # students, below whom a correlation says nothing
@@ -22,6 +28,9 @@ UNNAMED = 20  # unnamed answers that are shown, and answers left to a person
 Line = Mapping[str, Any]
 Counted = list[tuple[int, dict[str, Any]]]  # lines, and how many students gave each
 BY_HAND = "marked by a person:"
+SECTIONS = 2_000  # problems with their answers that are remembered: students give the same ones
+GROUP = 100  # students whose pages are one task: about 100 ms of work
+PATTERNS = (f"*-{'?' * 16}.html", ".*.html.new")  # of pages, and of what was killed at one
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +207,7 @@ class ClassFacts:
     problems: dict[str, ProblemFacts]
     anonymous: bool = False
     totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
+    points: list[tuple[float, ...]] = field(default_factory=list)  # of each of them, by problem
     unnamed: Counted = field(default_factory=list)
     review: Counted = field(default_factory=list)
     alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
@@ -235,7 +245,9 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
     for student in read_students(ledger):
         if tell:
             tell(student)
-        total = sum(student.points.values())
+        own = student.points
+        total = sum(own.values())
+        found.points.append(tuple(own.get(id, 0.0) for id in problems))
         found.totals.append((student.name, student.called, total, student.review))
         for each in student.answered:
             problems[each.problem].count(each, total)
@@ -263,3 +275,146 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
     pairs = ((*pair, answers) for pair, answers in shared.items() if len(answers) >= ODD)
     found.alike = sorted(pairs, key=lambda each: (-len(each[2]), each[:2]))[:UNNAMED]
     return found
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def json_lines(student: Student, feedback: str) -> Iterator[str]:
+    """The lines of `--json`, in the order of problems and parts."""
+    return (json.dumps(restrict(line, feedback)) for line in student.lines)
+
+
+def grades(facts: ClassFacts) -> Iterator[list[str | float]]:
+    """A header, then a row a student: points by problem, and how many answers need review."""
+    yield ["student", *facts.problems, "total", "possible", "needs_review"]
+    for (name, _, total, review), points in zip(facts.totals, facts.points, strict=True):
+        yield [name, *points, total, facts.possible, review]
+
+
+def write_grades(facts: ClassFacts, path: Path) -> None:
+    """`grades.csv`."""
+    with replace_file(path) as file:
+        for row in grades(facts):
+            named = sum(isinstance(each, str) for each in row)
+            written = [each if isinstance(each, str) else figure(each) for each in row]
+            file.write(f"{cells(written, texts=named)}\r\n")
+
+
+def write_results(ledger: Ledger, out: Path, printers: Pool | None = None) -> ClassFacts:
+    """`results.jsonl`, `grades.csv` and the pages; what is told of the class."""
+    feedback = ledger.feedback()
+
+    def write(ledger: Ledger) -> ClassFacts:
+        with replace_file(out / "results.jsonl") as file:
+            facts = class_facts(
+                ledger,
+                lambda student: file.writelines(f"{s}\n" for s in json_lines(student, feedback)),
+            )
+        write_grades(facts, out / "grades.csv")
+        return facts
+
+    return write_pages(ledger, out, printers, write)
+
+
+def write_pages(
+    ledger: Ledger,
+    out: Path,
+    printers: Pool | None = None,
+    gather: Callable[[Ledger], ClassFacts] = class_facts,
+) -> ClassFacts:
+    """`index.html` and a page a student, written here, or by a pool without limits meanwhile.
+
+    The pages of students who are gone are taken away.
+    """
+    from gradcheck.report.pages import class_page, page_name  # noqa: PLC0415 - Jinja2 is slow
+
+    folder = out / "students"
+    folder.mkdir(parents=True, exist_ok=True)
+    asked = []
+    if printers is None:
+        _write_students(ledger, folder)
+    else:
+        names = sorted(ledger.order())
+        groups = (names[k : k + GROUP] for k in range(0, len(names), GROUP))
+        submit = partial(printers.submit, _write_group, ledger.path, folder)
+        asked = [submit(group[0], group[-1]) for group in groups]
+    facts = gather(ledger)
+    for each in asked:
+        if failed := each.result():
+            raise OSError(*failed)
+    written = {page_name(name) for name, *_ in facts.totals}
+    for path in (path for pattern in PATTERNS for path in folder.glob(pattern)):
+        if path.name not in written:
+            path.unlink()
+    update_file(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
+    return facts
+
+
+def _write_group(path: Path, folder: Path, first: str, last: str) -> Sequence[Any]:
+    """The pages of some students, by another process; why they cannot be written."""
+    try:
+        _write_students(_open_beside(path), folder, (first, last))
+    except OSError as error:
+        return error.errno, error.strerror, str(error.filename)
+    return ()
+
+
+@cache
+def _open_beside(path: Path) -> Ledger:
+    """A ledger that another process has opened, and checked."""
+    return Ledger(path, readonly=True, known=True)
+
+
+def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str] | None = None) -> None:
+    """A page a student."""
+    from gradcheck.report.pages import page_name, student_page  # noqa: PLC0415
+
+    worth, title, section = _page_facts(ledger)
+    for student in read_students(ledger, between=between):
+        sections = [section(each) for each in student.answered]
+        score = sum(student.points.values())
+        possible = sum(worth[each.problem] for each in student.answered)
+        page = student_page(student.name, student.called, title, sections, score, possible)
+        update_file(folder / page_name(student.name), page)
+
+
+@lru_cache(maxsize=1)
+def _page_facts(ledger: Ledger) -> tuple[Mapping[str, float], str, Callable[[Answered], Markup]]:
+    """Points by problem, the title, and what makes a section of a page of a student's answers."""
+    from gradcheck.report.pages import problem_section  # noqa: PLC0415
+    from gradcheck.report.solutions import solve_again  # noqa: PLC0415
+
+    about, feedback = ledger.problems(), ledger.feedback()
+
+    @lru_cache(maxsize=SECTIONS)
+    def section(answered: Answered) -> Markup:
+        own = about[answered.problem]
+        lines = [restrict(line, feedback) for line in answered.lines]
+        wrong = feedback == FULL and any(line["verdict"] != "right" for line in lines)
+        solution = solve_again(own, lines[0].get("variant") or {}) if wrong else None
+        return problem_section(answered.problem, own, lines, solution)
+
+    worth = {id: sum(part["points"] for part in each["parts"]) for id, each in about.items()}
+    return worth, ledger.fact("title"), section
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[IO[str]]:
+    """A file that appears whole, or stays as it was."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        with new.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def update_file(path: Path, text: str) -> None:
+    """Have a file say a text; one that does already is left alone: replacing takes its time."""
+    with suppress(OSError, ValueError):
+        if path.stat().st_size == len(text.encode()) and path.read_text("utf-8") == text:
+            return
+    with replace_file(path) as file:
+        file.write(text)

@@ -1,23 +1,40 @@
 """The ledger of a batch: who answered what, and each judgement, in SQLite with one writer."""
 
+import ast
 import errno
 import hashlib
 import json
+import os
 import shutil
+import socket
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gradcheck.batch.questions import pack_answer, question
-from gradcheck.errors import GradcheckError
+import numpy as np
 
-NAME = "results.sqlite"
+from gradcheck.documents import WrittenFloat
+from gradcheck.errors import GradcheckError
+from gradcheck.grading.follow import Among
+from gradcheck.language import Program
+from gradcheck.problem import Problem
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be replaced either
+    fcntl = None  # type: ignore[assignment]
+
+NAME, LOCK = "results.sqlite", "results.lock"
 FULL = "full"
 SECONDS, MANY = 1.0, 100  # between commits: a killed run loses no more
-MISSING = pack_answer(None)
+MISSING = "null"  # as it is packed
 VERSION = 4
 ROOM = 1 << 16  # bytes: less is a full disk, whatever SQLite calls it
 SEALED = ("students", "problems", "questions", "answers", "marks")  # what grades are made of
@@ -69,8 +86,16 @@ CREATE TABLE notices (number INTEGER PRIMARY KEY, grave INTEGER NOT NULL, text T
 """
 
 
+# What may change without changing a judgement. A new field of a problem counts until it is here.
+WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices", "variant"})
+
+
 class Unusable(GradcheckError):
     """A ledger that cannot be opened or written."""
+
+
+class Taken(GradcheckError):
+    """Another process works on the batch, or nobody can."""
 
 
 class PendingAnswer(NamedTuple):
@@ -347,3 +372,105 @@ def trouble(error: Exception, path: Path | None) -> str:
     with suppress(OSError):
         full = full or (path is not None and shutil.disk_usage(path.parent).free < ROOM)
     return FULL_DISK if full else getattr(error, "strerror", None) or str(error)
+
+
+@contextmanager
+def only_writer(directory: Path) -> Iterator[None]:
+    """Make the directory if need be, and hold its lock; Taken names the process that does already.
+
+    A record lock belongs to the process alone: children do not inherit it, and the system drops it
+    when the process dies, however that happens.
+    """
+    try:
+        directory.mkdir(0o700, parents=True, exist_ok=True)
+        opened = (directory / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise Taken(f"{directory}: cannot be written: {error.strerror}") from None
+    with opened as file:
+        if fcntl is not None:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                owner = file.read(500).strip() or "another process"
+                raise Taken(f"{directory}: {owner} is grading here - wait for it to end") from None
+        file.truncate(0)
+        since = datetime.now().astimezone().strftime("%H:%M:%S")
+        file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since},")
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+# -- what decides a judgement: the problem and its rubric, the answer, the version ----------------
+
+
+@lru_cache(maxsize=2_000)
+def fingerprint(problem: Problem) -> str:
+    """A hash of all that the judge knows of a problem, and of gradcheck's version."""
+    known = {f.name: getattr(problem, f.name) for f in fields(problem) if f.name not in WORDS}
+    text = json.dumps([_version(), _bare(known)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def question(problem: str, part: str, answer: str) -> bytes:
+    """The key of an answer, as `packed`, to a part of the problem with a fingerprint."""
+    text = "\0".join((problem, part, answer))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def pack_answer(answer: Any) -> str:
+    """An answer as ASCII that `unpacked` reads again: 0.30 stays another answer than 0.3."""
+    return json.dumps(_tag(answer), separators=(",", ":"))
+
+
+def unpack_answer(text: str) -> Any:
+    """The answer that was packed."""
+    return _untag(json.loads(text))
+
+
+def _tag(value: Any) -> Any:
+    """Numbers as they were written, mappings, and answers among others are told by a tag."""
+    if isinstance(value, WrittenFloat):
+        return {"written": value.written}
+    if isinstance(value, Among):
+        return {"among": [_tag(value.answer), _tag(value.beside)]}
+    if isinstance(value, dict):
+        return {"mapping": [[_tag(k), _tag(v)] for k, v in value.items()]}
+    if isinstance(value, list | tuple):
+        return [_tag(entry) for entry in value]
+    return value
+
+
+def _untag(value: Any) -> Any:
+    if isinstance(value, dict):
+        if "written" in value:
+            return WrittenFloat(value["written"])
+        if "among" in value:
+            return Among(*map(_untag, value["among"]))
+        return {_untag(k): _untag(v) for k, v in value["mapping"]}
+    return [_untag(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _bare(value: Any) -> Any:
+    """Any part of a problem as JSON: programs by their text, exact numbers as fractions."""
+    if isinstance(value, Program):
+        return [value.source, ast.dump(value.tree)]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _bare(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _bare(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray):
+        return [list(value.shape), [str(entry) for entry in value.flat]]
+    if isinstance(value, list | tuple):
+        return [_bare(entry) for entry in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(entry) for entry in value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def _version() -> str:
+    try:
+        return version("gradcheck")
+    except PackageNotFoundError:
+        return ""

@@ -9,9 +9,8 @@ from typing import Any
 
 from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.collect import Collector, Rules
-from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer
+from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer, fingerprint
 from gradcheck.batch.pool import Pool, WorkerLost
-from gradcheck.batch.questions import fingerprint
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (

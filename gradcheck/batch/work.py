@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from time import process_time
 
-from gradcheck.batch.ledger import JudgedAnswer
+from gradcheck.batch.ledger import JudgedAnswer, unpack_answer
 from gradcheck.batch.pool import item
-from gradcheck.batch.questions import unpack_answer
 from gradcheck.errors import OURS, GradcheckError
 from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import Judgement

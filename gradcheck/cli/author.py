@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from gradcheck.batch.outputs import update_file
+from gradcheck.batch.graded import update_file
 from gradcheck.batch.roster import read_roster
 from gradcheck.cli.files import named, problems, sets
 from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, explain, to_directory

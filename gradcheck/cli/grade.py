@@ -17,17 +17,20 @@ from rich.text import Text
 
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Rules
-from gradcheck.batch.graded import Change, ClassFacts, changes, class_facts, read_students
-from gradcheck.batch.ledger import NAME, Ledger, Unusable, trouble
-from gradcheck.batch.lock import only_writer
-from gradcheck.batch.outputs import (
+from gradcheck.batch.graded import (
+    Change,
+    ClassFacts,
+    changes,
+    class_facts,
     grades,
     json_lines,
+    read_students,
     replace_file,
     write_grades,
     write_pages,
     write_results,
 )
+from gradcheck.batch.ledger import NAME, Ledger, Unusable, only_writer, trouble
 from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
@@ -361,8 +364,11 @@ FORMS: Mapping[str, tuple[str, Callable[[Ledger, Path], object]]] = {
     "canvas": ("canvas.csv", partial(_write_fresh, "canvas")),
     "moodle": ("moodle.csv", partial(_write_fresh, "moodle")),
     "gradescope": ("gradescope", _write_gradescope),
-    "csv": ("grades.csv", write_grades),
-    "xlsx": ("grades.xlsx", lambda ledger, out: out.write_bytes(workbook(grades(ledger)))),
+    "csv": ("grades.csv", lambda ledger, out: write_grades(class_facts(ledger), out)),
+    "xlsx": (
+        "grades.xlsx",
+        lambda ledger, out: out.write_bytes(workbook(grades(class_facts(ledger)))),
+    ),
 }
 FORM = click.Choice([*FORMS])
 graded = click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))

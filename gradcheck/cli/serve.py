@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradcheck.batch.lock import only_writer
+from gradcheck.batch.ledger import only_writer
 from gradcheck.batch.roster import Roster, read_roster
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gradcheck.batch.collect import about
-from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger
-from gradcheck.batch.questions import fingerprint, pack_answer, question
+from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger, fingerprint, pack_answer, question
 from gradcheck.batch.work import Asking, pack
 from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem, ProblemSet

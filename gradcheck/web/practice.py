@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from gradcheck.batch.ledger import JudgedAnswer
-from gradcheck.batch.questions import pack_answer
+from gradcheck.batch.ledger import JudgedAnswer, pack_answer
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS

@@ -9,8 +9,8 @@ import warnings
 
 import pytest
 
+from gradcheck.batch.ledger import pack_answer
 from gradcheck.batch.pool import item
-from gradcheck.batch.questions import pack_answer
 from gradcheck.web import work
 from gradcheck.web.queue import Busy, Places, Queue, QueueLimits, RanAway, Sender
 from tests.support.practising import RIGHT, WRONG, course
