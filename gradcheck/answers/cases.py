@@ -13,6 +13,7 @@ from gradcheck.answers.words import Words
 
 IF = as_set("if for when at where with provided whenever wenn falls für si pour")
 ELSE = as_set("otherwise elsewhere else sonst sinon altrimenti")
+BEFORE = IF | ELSE
 OR = as_set("or oder ou")
 UNDEFINED = as_set("undefined dne notdefined isundefined doesnotexist")
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<", "=": "!=", "!=": "="}
@@ -118,7 +119,7 @@ def _sort(token: Token, words: Words, after: Tokens = ()) -> str:
         return "part"
     if token.text == "where" and token.kind == "word":
         return "" if after and after[0].text == "(" else "if"
-    if token.text not in IF | ELSE or words.meaning(token.text):
+    if token.text not in BEFORE or words.meaning(token.text):
         return ""
     return "if" if token.text in IF else "else"
 

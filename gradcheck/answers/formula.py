@@ -147,6 +147,8 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
 
 def _size(node: ast.AST) -> tuple[float, float] | None:
     """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
+    if isinstance(node, ast.Name | ast.Call):
+        return None
     match node:
         case ast.Constant(int(value)) if 0 < value < PLAIN:
             return float(value), math.log10(value)

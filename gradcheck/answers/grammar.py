@@ -135,18 +135,18 @@ class Parser(Calls):
         indicator = token.text == "1" and self.indicator_comes(1)
         if token.kind == "number" and not (self.is_coefficient() or indicator):
             raise self.fault(token, *NUMBER_BEHIND)
-        constant = isinstance(left, ast.Constant) and self.look(-1).kind == "number"
-        if token.text == "[" and constant and self.holds_index():
+        constant = token.text == "[" and isinstance(left, ast.Constant)
+        if constant and self.look(-1).kind == "number" and self.holds_index():
             cure = "write round brackets to group"
             raise self.fault(token, "square brackets make an index or a list", cure)
         right = self.factor(PRODUCT + 1)
         left = self.operand(left)
         product = self.multiply(left, right, start)
-        entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
-        arrays = all(number(f) is None and self.shape(f) != () for f in (left, right))
-        if entrywise and arrays and (is_turned(left) or is_turned(right)):
-            said = "factors side by side are multiplied entry by entry"
-            self.note(f"{said}; a matrix product is written @")
+        if is_turned(left) or is_turned(right):
+            entrywise = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
+            if entrywise and all(number(f) is None and self.shape(f) != () for f in (left, right)):
+                said = "factors side by side are multiplied entry by entry"
+                self.note(f"{said}; a matrix product is written @")
         return product
 
     def is_coefficient(self) -> bool:

@@ -20,6 +20,7 @@ from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 
 DEPTH = 64
+LOAD = ast.Load()
 CLOSING = {**tokens.CLOSING, "|(": "|)", "‖": "‖"}
 SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
@@ -176,7 +177,7 @@ class Operands:
         return node
 
     def name(self, name: str, start: int) -> ast.Name:
-        return self.node(ast.Name(name, ast.Load()), start)
+        return self.node(ast.Name(name, LOAD), start)
 
     def whole_number(self, value: int, start: int) -> ast.Constant:
         return self.node(ast.Constant(value), start)

@@ -38,9 +38,9 @@ SIGNS = SPOKEN | JOINED
 BELOW = as_set("where with wobei mit avec où con donde")
 PARTING = BELOW | as_set("let set then sei dann soit alors sia allora and und et")
 AT_POINT = as_set("at for when where with if bei für mit wenn en pour per")
-IS = as_set("is are equals gives ist lautet est vaut es è é")
+IS = as_set("is are equals gives ist lautet est vaut es è é :")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
-OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {":", ",", ";", "\n"}
+OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
@@ -136,7 +136,10 @@ class Outline:
         if not said.isdisjoint(SIGNS):
             self.tokens = list(self.spoken_signs())
         if said.isdisjoint(OUTLINED):
-            return self.read_steps([("", self.trim_words(self.tokens), False)])
+            tokens = self.trim_words(self.tokens)
+            tree = self.parse(tokens)
+            self.steps.append(WorkingStep(tree, tokens[0].start, tokens[-1].end, 1))
+            return tree
         if (found := self.choices(self.tokens)) is not None:
             return found
         parted = [Clause(*each) for each in split(self.tokens, self.parts) if each[1]]
@@ -368,7 +371,7 @@ class Outline:
         tokens, token = self.tokens, self.tokens[k]
         if token.kind == "line":
             return not self.goes_on(k)
-        if token.text in IS | {":"} and self.is_point(before):
+        if token.text in IS and self.is_point(before):
             return True
         if token.text == ":" and 0 < len(before) < LABEL:
             defined = self.definition(before)  # `let u = x^2: 3u`
@@ -407,7 +410,7 @@ class Outline:
             text = tokens[k].text
             if text in LINKS:
                 return True
-            if not 0 < len(before) < LABEL or text not in IS | {":"}:
+            if not 0 < len(before) < LABEL or text not in IS:
                 return False
             if text == ":":
                 return self.is_label(before, colon=True)
@@ -535,12 +538,10 @@ class Outline:
                 continue
             if k < 0:
                 tree, fault, _ = self.try_to_parse(tokens)
-            elif lines:
-                inside = zip(tokens, levels(tokens), strict=True)
-                tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
             else:
-                tree = self.parse(tokens)
-            line = 1 + sum(at < start for at in lines) if lines else 1
+                inside = zip(tokens, levels(tokens), strict=True) if lines else ()
+                tree = self.parse([t for t, level in inside if t.kind != "line" or level] or tokens)
+            line = 1 + sum(at < start for at in lines)
             end = tokens[-1].end
             self.steps.append(WorkingStep(tree, start, end, line, label, fault, chained and k < 0))
         assert tree is not None

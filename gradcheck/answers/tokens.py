@@ -81,7 +81,8 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             tokens += [token._replace(spaced=True) for token in said]
             spaced = True
             continue
-        shown, start, end = m[kind], places[m.start()], places[m.end() - 1] + 1
+        start, end = m.span()
+        shown, start, end = m[kind], places[start], places[end - 1] + 1
         if kind == "op":
             shown = OPS.get(shown, shown)
         elif kind == "number":

@@ -179,7 +179,7 @@ def vocabulary(
     Names that come as a mapping to inputs have their `shape`.
     """
     inputs = names if isinstance(names, Mapping) else {}
-    sized = frozenset((name, each.shape) for name, each in inputs.items())
+    sized = frozenset([(name, each.shape) for name, each in inputs.items()])
     return _make_words(frozenset(names), frozenset(functions), frozenset(constants), sized)
 
 
