@@ -5,7 +5,7 @@ import pytest
 from gradcheck.errors import OutOfBudget
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
-from gradcheck.grading.selftest import faults
+from gradcheck.grading.marking import faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING, WRITTEN
 from gradcheck.mistakes.typing import TYPING

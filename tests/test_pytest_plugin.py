@@ -2,7 +2,7 @@
 
 import pytest
 
-import gradcheck.grading.selftest
+import gradcheck.grading.marking
 import gradcheck.numbers.closed  # noqa: F401 - SymPy, too
 
 pytest_plugins = "pytester"

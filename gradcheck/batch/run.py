@@ -23,7 +23,7 @@ from gradcheck.batch.work import (
     problem_of,
 )
 from gradcheck.errors import OURS
-from gradcheck.grading.variants import draw_for
+from gradcheck.grading.key import draw_for
 from gradcheck.problem import Problem, ProblemSet
 from gradcheck.problem.variants import Draw, with_draw
 

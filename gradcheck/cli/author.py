@@ -15,17 +15,17 @@ from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, expla
 from gradcheck.cli.screen import screen
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.key import key
-from gradcheck.grading.selftest import faults
-from gradcheck.grading.variants import (
+from gradcheck.grading.key import (
     SAMPLE,
     Hidden,
     find_hidden,
     findings,
     is_admitted,
+    key,
     usual,
     variant_for,
 )
+from gradcheck.grading.marking import faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
 from gradcheck.practice.drawing import to_set

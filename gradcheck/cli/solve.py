@@ -74,7 +74,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
             click.echo("--steps, --entries and --plot are for problem files, not scripts", err=True)
         chosen = problems(files, only) if files else []
     if student is not None:
-        from gradcheck.grading.variants import variant_for  # noqa: PLC0415
+        from gradcheck.grading.key import variant_for  # noqa: PLC0415
 
         chosen = [variant_for(problem, student) for problem in chosen]
     if chosen:

@@ -21,7 +21,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values, compare
 from gradcheck.grading.follow import Among, alone, among, follow
 from gradcheck.grading.formula import box, budget, readings
-from gradcheck.grading.judgement import FAILURES, Judgement
+from gradcheck.grading.judgement import FAILURES, Judgement, Witness
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import Key
 from gradcheck.grading.pieces import find_slip
@@ -34,9 +34,11 @@ from gradcheck.mistakes.row import VAGUE
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.symbolic import Symbolic
+from gradcheck.problem.model import mistake_ids
 from gradcheck.problem.record import Input, Part
 from gradcheck.values import Params, Value
 
+UNNAMED = "unnamed"  # of a set's own wrong answers: no mistake may be named
 RARE = 0.35  # of mistakes that are seen less often than a slip
 Inner = Callable[[Spot, int], arb]
 
@@ -239,3 +241,63 @@ def _derivative(key: Key, body: ast.expr, variable: str) -> Inner:
         return line.gradient({end: arb(1)}).get(leaves[variable].item(), arb(0))
 
     return at
+
+
+# -- a set tests itself ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A self-test that does not come out: what was expected of an answer, and what came.
+
+    Of an answer that is not right, `witness` says where, and what is right there.
+    """
+
+    problem: str
+    part: str
+    answer: Value
+    expected: str
+    came: str
+    witness: Witness | None = None
+
+
+def faults(ready: Key) -> list[Fault]:
+    """The self-tests of one prepared problem that do not come out.
+
+    Every part of a right answer is right. A wrong one is wrong in at least one part, and the
+    mistake is named wherever it is; `unnamed` stands for none: no mistake may be named.
+    """
+    found: list[Fault] = []
+    for entry in ready.problem.right:
+        said = mark_all(ready, entry).values()
+        found += [_fault(each, "right") for each in said if each.verdict != "right"]
+    known = {UNNAMED, *mistake_ids(), *(each.id for each in ready.problem.known_answers)}
+    for entry, mistake in ready.problem.wrong:
+        judged = list(mark_all(ready, entry).values())
+        unknown = " (no mistake is called so: see `gradcheck mistakes`)"
+        expected = f"wrong: {mistake}{'' if mistake in known else unknown}"
+        wrong = [said for said in judged if said.verdict != "right"]
+        off = [said for said in wrong if mistake not in _ids_of(said)] if wrong else judged[:1]
+        found += [_fault(said, expected) for said in off]
+    return found
+
+
+def _fault(said: Judgement, expected: str) -> Fault:
+    return Fault(said.problem, said.part, said.answer, expected, _came(said), said.witness)
+
+
+def _ids_of(said: Judgement) -> tuple[str, ...]:
+    if said.verdict != "wrong" or said.diagnosis is None:
+        return ()
+    if said.diagnosis.certainty == UNNAMED:
+        return (UNNAMED,)
+    found = (*said.diagnosis.hypotheses, *said.diagnosis.beneath)
+    return tuple(hypothesis.mistake.id for hypothesis in found)
+
+
+def _came(said: Judgement) -> str:
+    named = ", ".join(id for id in _ids_of(said) if id != UNNAMED)
+    if named or said.verdict != "wrong":
+        return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))
+    remarks = said.diagnosis.remarks if said.diagnosis else ()
+    return "; ".join(("wrong, unnamed", *said.remarks, *remarks))

@@ -9,9 +9,8 @@ from markupsafe import Markup
 
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.follow import among
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, key, variant_for
 from gradcheck.grading.marking import mark
-from gradcheck.grading.variants import variant_for
 from gradcheck.problem import Problem, load
 from gradcheck.problem.load import find_set, shipped_problems
 from gradcheck.problem.record import Part

@@ -10,7 +10,7 @@ from gradcheck.errors import window
 from gradcheck.report.figures import plain
 
 if TYPE_CHECKING:
-    from gradcheck.grading.selftest import Fault
+    from gradcheck.grading.marking import Fault
 
 
 def underline(source: str, span: tuple[int, int] | None, indent: str = "      ") -> list[str]:

@@ -10,9 +10,8 @@ from gradcheck.batch.pool import item
 from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, problem_of, ready
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import how_read
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, draw_for, key
 from gradcheck.grading.marking import mark
-from gradcheck.grading.variants import draw_for
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
 from gradcheck.problem import Problem

@@ -15,8 +15,7 @@ from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
-from gradcheck.grading.marking import mark
-from gradcheck.grading.selftest import faults
+from gradcheck.grading.marking import faults, mark
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.typing import brackets_missing
 from gradcheck.problem import load_text

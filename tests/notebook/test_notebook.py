@@ -8,8 +8,7 @@ import pytest
 
 from gradcheck import check, tensor
 from gradcheck.diagnosis import explain
-from gradcheck.grading.key import key
-from gradcheck.grading.variants import variant_for
+from gradcheck.grading.key import key, variant_for
 from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
 from gradcheck.problem.question import question

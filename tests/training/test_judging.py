@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gradcheck.cli import main
 from gradcheck.grading.key import key
-from gradcheck.grading.selftest import faults
+from gradcheck.grading.marking import faults
 from gradcheck.problem import load_text
 from tests.support.programs import (
     BACK,

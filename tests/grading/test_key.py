@@ -2,8 +2,7 @@
 
 import pytest
 
-from gradcheck.grading.key import key
-from gradcheck.grading.variants import draw_for, find_hidden, is_admitted, variant_for
+from gradcheck.grading.key import draw_for, find_hidden, is_admitted, key, variant_for
 from gradcheck.problem import load_text
 from gradcheck.problem.variants import sample_draws, with_draw
 from gradcheck.verdict.consult import consult
