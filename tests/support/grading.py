@@ -5,9 +5,8 @@ from functools import cache
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.judging import judge
-from gradcheck.grading.key import Key, key
+from gradcheck.grading.key import Key, key, variant_for
 from gradcheck.grading.marking import Fault, faults
-from gradcheck.grading.key import variant_for
 from gradcheck.problem import Problem, ProblemSet, load_text
 
 
