@@ -89,10 +89,5 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Fill the lists of a page; the API is written out from its docstrings."""
     from gradcheck.cli import main  # noqa: PLC0415
 
-    return fill_lists(markdown, main, _direct_to_docstrings)
-
-
-def _direct_to_docstrings() -> str:
-    return "\n\n".join(
-        f"::: {module}.{name}" for module, names in PROMISED.items() for name in names
-    )
+    api = "\n\n".join(f"::: {home}.{name}" for home, names in PROMISED.items() for name in names)
+    return fill_lists(markdown, main, lambda: api)

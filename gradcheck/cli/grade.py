@@ -268,7 +268,9 @@ def _show_class(facts: ClassFacts, out: Console) -> None:
     if facts.unnamed:
         out.print("\nwrong, and no mistake of the catalogue gives it")
         for count, line in facts.unnamed[:5]:
-            words = f"  {count}x  {line['problem']}.{line['part']}  {_brief(line['answer'])}"
+            text = visible(" ".join(str(line["answer"]).split()))
+            brief = text if len(text) <= 60 else f"{text[:57]}..."
+            words = f"  {count}x  {line['problem']}.{line['part']}  {brief}"
             out.print(Text(words), soft_wrap=True)
 
 
@@ -297,11 +299,6 @@ def _show_changes(found: Iterable[Change], out: Console) -> None:
     out.print(f"\n{f'{changed:,}' if changed else 'no'} {has} changed{again}")
 
 
-def _brief(value: object) -> str:
-    text = visible(" ".join(str(value).split()))
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
     """Every answer: its verdict, and unless it is missing what was understood and found."""
     about = ledger.problems()
@@ -321,7 +318,6 @@ def _show_answers(ledger: Ledger, out: Console, feedback: str) -> None:
 
 
 def _write_fresh(form: str, ledger: Ledger, out: Path) -> None:
-    """A platform's gradebook, without an export of it."""
     facts = class_facts(ledger)
     points = {name: got for name, _, got, _ in facts.totals}
     with replace_file(out) as file:

@@ -27,7 +27,6 @@ class Exemplified(click.Command):
     """A command whose help ends with examples, as they would be typed."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the epilog line by line, unwrapped."""
         if self.epilog:
             formatter.write_paragraph()
             with formatter.section("Example"):
@@ -43,16 +42,13 @@ class Careful(Exemplified, click.Group):
     """
 
     def __init__(self, *given: Any, lazy: Mapping[str, tuple[str, str]], **named: Any) -> None:
-        """Nothing is loaded yet."""
         super().__init__(*given, **named)
         self.lazy = lazy
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of a name, which its module calls so."""
         if cmd_name not in self.lazy:
             return None
         module = import_module(f"gradcheck.cli.{self.lazy[cmd_name][0]}")
@@ -60,7 +56,6 @@ class Careful(Exemplified, click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Every command with its line."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.lazy.items()])
 

@@ -18,7 +18,6 @@ class Trimmed:
     """A stream to which every line goes without the blanks at its end."""
 
     def __init__(self, stream: IO[str]) -> None:
-        """Write to this stream."""
         self.stream = stream
 
     def write(self, text: str) -> int:
@@ -27,7 +26,6 @@ class Trimmed:
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the stream's."""
         return getattr(self.stream, name)
 
 

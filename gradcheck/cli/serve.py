@@ -63,14 +63,8 @@ def serve(  # noqa: PLR0917 - click gives them by name
     Without PATHS the sets that come with gradcheck. Needs the extra `web`. The pages are for this
     machine alone unless --host says otherwise.
     """
-    if not hasattr(os, "fork"):
-        raise GradcheckError("the pages need Linux or macOS, where a process can be copied")
     read = sets(paths or tuple(list_sets()))
-    lacking = [name for module, name in NEEDED.items() if find_spec(module) is None]
-    if lacking:
-        raise GradcheckError(
-            f"{', '.join(lacking)} is not installed - pip install 'gradcheck[web]'"
-        )
+    _check_machine()
     if course and not directory:
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     from gradcheck.web.book import Course  # noqa: PLC0415
@@ -93,6 +87,13 @@ def serve(  # noqa: PLR0917 - click gives them by name
         queue = Queue(asked.askings, processes=workers)
         settings = Settings(directory, feedback, secure, hosts, roster)
         _run(Practice(asked, queue, settings), listening)
+
+
+def _check_machine() -> None:
+    if not hasattr(os, "fork"):
+        raise GradcheckError("the pages need Linux or macOS, where a process can be copied")
+    if lacking := ", ".join(name for module, name in NEEDED.items() if find_spec(module) is None):
+        raise GradcheckError(f"{lacking} is not installed - pip install 'gradcheck[web]'")
 
 
 def _hand_out(course: Path, directory: Path) -> Roster:

@@ -24,7 +24,6 @@ class WrittenFloat(float):
 
     @property
     def exact(self) -> Fraction:
-        """The number that was written: one tenth for `0.1`."""
         return Fraction(self.written)
 
     def __getnewargs__(self) -> tuple[str]:  # type: ignore[override]  # float's own names a float
@@ -56,6 +55,5 @@ def check_decimal(written: str) -> float:
 
 
 def check_digits(digits: str) -> None:
-    """Refuse more digits than anybody means."""
     if len(digits) > DIGITS:
         raise ValueError(f"a number with {len(digits)} digits, at most {DIGITS}")

@@ -23,7 +23,6 @@ class Passage:
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The lines of the text, without their ends."""
         return tuple(self.source.split("\n"))
 
     @cached_property
@@ -52,7 +51,6 @@ class Passage:
         return self.offset(line, start), self.offset(end_line, end)
 
     def text(self, where: Where) -> str:
-        """The characters of a place."""
         return self.source[slice(*self.span(where))]
 
     def complaint(self, message: str, cure: str = "", where: Where = (1, 1, 0, 0)) -> Complaint:

@@ -94,7 +94,6 @@ class Document:
         return _spot(self.keys.get(path, self.events[path]) if key else self.events[path])
 
     def passage(self, path: Path) -> Passage:
-        """The text at a path."""
         return Passage(self.events[path].value, self.file, *self.origin(path))
 
     def origin(self, path: Path) -> tuple[int, int]:

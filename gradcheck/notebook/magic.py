@@ -80,7 +80,6 @@ class NotebookPractice:
         return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
 
     def _find_asked(self, name: str) -> tuple[Key, Part]:
-        """The key to a problem, and the part that is meant."""
         id = self._known(name)
         if not id:
             known = ", ".join(self.problems)
@@ -103,7 +102,6 @@ class NotebookPractice:
         return ""
 
     def _key(self, id: str) -> Key:
-        """The key to a problem, prepared when it is first asked."""
         if id not in self.keys:
             self.keys[id] = key(variant_for(self.problems[id], self.students.get(id, "")))
         return self.keys[id]

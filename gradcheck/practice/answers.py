@@ -60,7 +60,6 @@ def _number(argument: Any) -> Symbolic:
 
 
 def _column(numbers: Any) -> Array:
-    """Numbers by node, at one point."""
     out = np.empty((len(numbers), 1), dtype=object)
     out[:, 0] = numbers
     return out

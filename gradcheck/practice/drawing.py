@@ -122,7 +122,6 @@ def _and(names: Sequence[str]) -> str:
 
 
 def to_set(title: str, entries: Sequence[str]) -> str:
-    """Entries as one problem set."""
     blocks = [entry.rstrip("\n").replace("\n", "\n    ") for entry in entries]
     return "".join([f"title: {title}\nproblems:\n", *(f"  - {block}\n" for block in blocks)])
 

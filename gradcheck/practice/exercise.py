@@ -89,7 +89,6 @@ class Exercise:
 
     @property
     def problem(self) -> Problem:
-        """The problem itself, ready to be asked."""
         return self.set.problems[0]
 
     @cached_property
@@ -138,7 +137,6 @@ def _odd(ready: Key) -> bool:
 
 
 def _is_judged_right(ready: Key, right: Mapping[str, str]) -> bool:
-    """Whether there is an answer to every part, and it is judged right."""
     parts = ready.problem.parts
     return all(
         part.name in right and judge(ready, part, right[part.name]).verdict == "right"
@@ -211,7 +209,6 @@ def _without_brackets(ready: Key, right: str) -> bool:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` is closed."""
     depth = 0
     for k in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[k], 0)

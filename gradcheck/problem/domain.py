@@ -1,5 +1,7 @@
 """Whether a problem's program has a value at its point at all; if not, where it is lost."""
 
+from math import prod
+
 import numpy as np
 
 from gradcheck.documents.passage import where_is
@@ -33,20 +35,7 @@ def check_value(problem: Problem, point: Point) -> None:
     if isinstance(value, str | bytes | dict | set):
         words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
         raise _refusal(problem, words, LAST)
-    shape = np.shape(value)
-    due = shape if problem.cotangent is None else problem.cotangent.shape
-    if due != shape:
-        words = f"{problem.id}: the cotangent has the shape {due}, the value {shape}"
-        cure = "give one number for each entry of the value"
-        raise TextError([Complaint(words, cure, problem.file, problem.line, 1)])
-    if problem.cotangent is None and np.size(value) != 1 and not problem.jacobian:
-        words = f"the value has the shape {shape}: which sum of its entries is meant?"
-        cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
-        if not problem.file:
-            cure = "write sum(...) around it, or ask for one entry"
-        elif problem.order == 1:
-            cure += "; `jacobian: true` asks for all of them"
-        raise _refusal(problem, words, cure)
+    _check_shape(problem, np.shape(value))
     if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
         row, span = lost[0] if lost else (None, None)
         words = f"{row.name if row else 'the program'} has no finite value here"
@@ -56,6 +45,23 @@ def check_value(problem: Problem, point: Point) -> None:
             cure = f"choose inputs that keep its argument between {domain.low:g} and"
             cure += f" {domain.high:g}"
         raise _refusal(problem, words, cure, span or (0, 1))
+
+
+def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
+    """Whether a value of that shape is one number, or it is said which are asked for."""
+    due = shape if problem.cotangent is None else problem.cotangent.shape
+    if due != shape:
+        words = f"{problem.id}: the cotangent has the shape {due}, the value {shape}"
+        cure = "give one number for each entry of the value"
+        raise TextError([Complaint(words, cure, problem.file, problem.line, 1)])
+    if problem.cotangent is None and prod(shape) != 1 and not problem.jacobian:
+        words = f"the value has the shape {shape}: which sum of its entries is meant?"
+        cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
+        if not problem.file:
+            cure = "write sum(...) around it, or ask for one entry"
+        elif problem.order == 1:
+            cure += "; `jacobian: true` asks for all of them"
+        raise _refusal(problem, words, cure)
 
 
 LAST = "let the last line be an expression: the value"

@@ -19,7 +19,6 @@ def load(path: str | Path) -> ProblemSet:
 
 
 def load_text(text: str | bytes, file: str = "") -> ProblemSet:
-    """The problem set in a text."""
     from gradcheck.problem.faults import check  # noqa: PLC0415 - a question needs no pydantic
     from gradcheck.problem.model import ProblemModel, SetModel  # noqa: PLC0415
     from gradcheck.problem.section import Section  # noqa: PLC0415
@@ -56,7 +55,6 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
 
 
 def _find_mapping(document: Document) -> dict[str, Value]:
-    """The keys of a set, or of one problem."""
     root = document.value
     if not isinstance(root, dict):
         listed = isinstance(root, list)
@@ -74,7 +72,6 @@ HOME = HERE / "sets" if (HERE / "sets").is_dir() else HERE.parent / "problems"  
 
 
 def list_sets() -> list[Path]:
-    """List the shipped sets, in the order of their names."""
     return sorted(HOME.glob("*.yaml"))
 
 
@@ -85,5 +82,4 @@ def find_set(name: str) -> Path | None:
 
 @cache
 def shipped_problems() -> dict[str, Problem]:
-    """Read all shipped problems, by id."""
     return {problem.id: problem for path in list_sets() for problem in load(path).problems}

@@ -80,7 +80,7 @@ def _program(text: str, inputs: Mapping[str, Input]) -> Program:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _formula(text, inputs)
     needed = _needed_names(tree)
-    if _is_typed(tree, {*inputs, *needed}) or _is_glued(needed):
+    if _is_typed(tree, {*inputs, *needed}) or any(_argument(name) != name for name in needed):
         return _formula(text, inputs)
     return _check(text.strip(), {*inputs, *needed})
 
@@ -140,16 +140,8 @@ def _words(text: str) -> set[str]:
     """The names in typed mathematics: `sinx` has x, `log_a` has a, LaTeX's commands have none."""
     words = WORD.findall(BELOW.sub(r"_\1", COMMAND.sub(" ", text)))
     bases = [found[1] for word in words if (found := BASED.fullmatch(word)) and word not in KNOWN]
-    return {_argument(word) for word in (*words, *bases) if _is_name(word)}
-
-
-def _is_name(word: str) -> bool:
-    strange = word not in KNOWN and not keyword.iskeyword(word) and not word.isdigit()
-    return strange and not BASED.fullmatch(word)
-
-
-def _is_glued(names: Collection[str]) -> bool:
-    return any(_argument(name) != name for name in names)
+    strange = (w for w in (*words, *bases) if w not in KNOWN and not BASED.fullmatch(w))
+    return {_argument(w) for w in strange if w.isidentifier() and not keyword.iskeyword(w)}
 
 
 def _argument(word: str) -> str:

@@ -167,7 +167,6 @@ class Problem:
             return False
 
     def part(self, name: str) -> Part | None:
-        """The part of that name."""
         return next((part for part in self.parts if part.name == name), None)
 
     def case(self, point: Point) -> Case:

@@ -31,7 +31,6 @@ class Attempt:
 
     @property
     def said(self) -> dict[str, Any]:
-        """All that was told of it."""
         return dict(json.loads(self.line))
 
 
@@ -92,7 +91,6 @@ class Book:
     """A ledger in a directory, or in memory; SQLite wants one thread, and has it."""
 
     def __init__(self, directory: Path | None) -> None:
-        """Nothing is opened yet."""
         self.path = directory / NAME if directory else None
         self.thread = ThreadPoolExecutor(1, "ledger")
 
@@ -115,7 +113,6 @@ class Book:
         self.ledger.save()
 
     async def close(self) -> None:
-        """Commit, and let the thread go."""
         await asyncio.get_running_loop().run_in_executor(self.thread, self.ledger.close)
         self.thread.shutdown()
 

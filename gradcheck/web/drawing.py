@@ -173,7 +173,6 @@ def _curves(key: Key, part: str) -> Drawn:
 
 
 def _middle_of(value: Any) -> float:
-    """A single number of whatever kind as a float."""
     return float(np.asarray(value, dtype=object).item())
 
 

@@ -54,7 +54,6 @@ class Patient(H11Protocol):
     due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait for headers."""
         super().connection_made(transport)  # type: ignore[arg-type]
         self._wait()
 
@@ -67,7 +66,6 @@ class Patient(H11Protocol):
             self._stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody waits any longer."""
         self._stop()
         super().connection_lost(exc)
 
@@ -92,7 +90,6 @@ class Guard:
         self.hosts = frozenset(name.lower() for name in (*hosts, "localhost", gethostname()))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -48,7 +48,6 @@ def address(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates of this room."""
     found = templates("gradcheck.web")
     found.filters |= {
         "named": lambda mistake: mistake_name(mistake).replace("-", " ").capitalize(),
@@ -61,7 +60,6 @@ def environment() -> Environment:
 
 
 def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLResponse:
-    """A page from its template."""
     course = practice_of(request).settings.roster is not None
     known = {"student": student_of(request), "path": request.url.path, "course": course, **more}
     text = environment().get_template(name).render(known)
@@ -69,7 +67,6 @@ def page(request: Request, name: str, status: int = 200, **more: Any) -> HTMLRes
 
 
 def failure_page(request: Request, status: int, title: str, words: str) -> HTMLResponse:
-    """A page that says why there is no other."""
     return page(request, "failed.html", status, title=title, words=words)
 
 

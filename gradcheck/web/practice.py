@@ -54,16 +54,13 @@ class Practice:
     drawings: dict[tuple[str, Draw], Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Nothing is opened yet, nobody works."""
         self.book = Book(self.settings.directory)
 
     async def open(self) -> None:
-        """Open the ledger, start the workers."""
         await self.book.open(self.course)
         await self.queue.start()
 
     async def close(self) -> None:
-        """Let the workers go, close the ledger."""
         await self.queue.stop()
         await self.book.close()
 

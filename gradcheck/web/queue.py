@@ -48,7 +48,6 @@ class QueueLimits:
     each: int = 64
 
     def words(self) -> str:
-        """What is said of an answer that ran away."""
         return f"judging it takes more than {self.slow:g} s or {self.memory // MB} MB"
 
 
@@ -95,7 +94,6 @@ class Queue:
         processes: int = 0,
         limits: QueueLimits | None = None,
     ) -> None:
-        """The problems that will be asked about."""
         self.askings, self.limits = askings, limits or QueueLimits()
         self.processes = processes or max(2, os.cpu_count() or 1)
         self.news: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
@@ -103,7 +101,6 @@ class Queue:
         self.suspects: dict[Sender, float] = {}
 
     async def start(self) -> None:
-        """Begin to work."""
         limits, self.nursery = self.limits, Nursery()
         quick, slow = (Limits(each, limits.memory) for each in (limits.quick, limits.slow))
         self.lanes = (
@@ -113,7 +110,6 @@ class Queue:
         self.keeper = asyncio.create_task(self._prepare_all())
 
     async def stop(self) -> None:
-        """Let everybody go."""
         self.keeper.cancel()
         for each in (self.nursery, *(pool for pool, _ in self.lanes)):
             await asyncio.to_thread(each.close)

@@ -31,7 +31,6 @@ CODE = 5  # bytes of a code: eight letters, of which nobody guesses one at a try
 
 
 def practice_of(request: Request) -> "Practice":
-    """The server's state."""
     found: Practice = request.app.state.practice
     return found
 
@@ -64,7 +63,6 @@ def secret(directory: Path | None) -> str:
 
 
 def _open_own(path: Path, how: int) -> TextIO:
-    """A file to be written, which nobody else may read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600)
     return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
 

@@ -58,7 +58,6 @@ def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, st
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:
-    """How an answer is read."""
     found = ready(asking)
     with item():
         return _complain_or(_read, found, part, answer)
