@@ -257,4 +257,4 @@ def test_a_backward_may_give_more_than_is_asked_for(wrt):
     wrong = lambda c, x, w, b: (*dense_back(c, x, w, b)[:2], c.mean(0))
     assert assert_vjp(dense, dense_back, X, W, B, wrt=wrt)
     with pytest.raises(GradientError, match=r"d/db\["):
-        assert_vjp(dense, wrong, X, W, B, wrt=wrt)
+        assert_vjp(dense, wrong, X, W, B, wrt=wrt, explain=0)
