@@ -54,7 +54,7 @@ def test_a_fault_of_ours_costs_one_answer(monkeypatch):
 # -- runs that are killed, workers that die, clusters whose workers come and go: the same bytes
 
 
-STUDENTS = 120
+STUDENTS = 80
 POISON = """
 import os
 from gradcheck.batch import pool, work

@@ -31,8 +31,8 @@ WAVE = """
 id: wave
 inputs:
   x: 0.7
-  a: {choose: [2, 3, 5, 7], requires_grad: false}
-  b: {integers: [2, 9], requires_grad: false}
+  a: {choose: [2, 3], requires_grad: false}
+  b: {integers: [2, 4], requires_grad: false}
 program: a*sin(b*x)
 """
 

@@ -31,9 +31,9 @@ TRUE = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def said():
-    return tally()
+@pytest.fixture(scope="module", params=[2, pytest.param(1, marks=pytest.mark.sweep)])
+def said(request):
+    return tally(every=request.param)
 
 
 def test_there_are_enough():

@@ -99,7 +99,7 @@ problems:
   inputs:
     x: 0.7
     a: {choose: [2, 3, 5, 7], requires_grad: false}
-    b: {integers: [2, 9], requires_grad: false}
+    b: {integers: [2, 4], requires_grad: false}
   program: a*sin(b*x)
 - id: chain
   inputs: {x: 2.0}
