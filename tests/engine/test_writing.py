@@ -123,34 +123,13 @@ def test_small_integers_are_computed_in_float64(dtype, name):
     np.testing.assert_array_equal(y, getattr(np, name)(*wide))
 
 
-@pytest.mark.parametrize("maker", ["randn", "rand", "zeros", "ones", "empty"])
-@pytest.mark.parametrize("size", [(), (2, 3), [4]])
-def test_a_shape_may_be_named(maker, size):
-    """`torch.randn(size=(2, 3))`, and `size=()` for one number."""
-    assert getattr(gradcheck, maker)(size=size).shape == tuple(size)
-    with pytest.raises(TypeError, match="given once"):
-        getattr(gradcheck, maker)(2, size=size)
-
-
-def test_integers_are_drawn_by_name_too():
-    """`randint(high=3, size=(2,))` and its like; what is missing is said."""
-    for draw in (
-        gradcheck.randint(3, (50,)),
-        gradcheck.randint(0, 3, (50,)),
-        gradcheck.randint(3, size=(50,)),
-        gradcheck.randint(high=3, size=(50,)),
-        gradcheck.randint(low=0, high=3, size=(50,)),
-    ):
-        assert draw.shape == (50,)
-        assert set(draw.tolist()) == {0, 1, 2}
-    with pytest.raises(TypeError, match="`high` and `size`"):
-        gradcheck.randint(low=0, size=(2,))
-
-
-def test_makers_of_a_shape_like_anothers():
-    """`full_like`, `empty_like`, `rand_like`, `randn_like`; and `randperm`."""
-    x = gradcheck.zeros(2, 3)
-    np.testing.assert_array_equal(gradcheck.full_like(x, 7.0), np.full((2, 3), 7.0))
-    for name in ("empty_like", "rand_like", "randn_like"):
-        assert getattr(gradcheck, name)(x, requires_grad=True).shape == (2, 3)
-    assert sorted(gradcheck.randperm(5).tolist()) == [0, 1, 2, 3, 4]
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        *((lambda m=m: m(2, size=(2,)), "given once") for m in (gradcheck.randn, gradcheck.zeros)),
+        (lambda: gradcheck.randint(low=0, size=(2,)), "`high` and `size`"),
+    ],
+)
+def test_a_shape_is_given_once(make, words):
+    with pytest.raises(TypeError, match=words):
+        make()

@@ -181,11 +181,18 @@ def test_the_way_to_an_intermediate_value_is_judged(program, below):
         assert event.verdict.verdict == verdict
 
 
-def test_what_an_intermediate_value_keeps_is_in_the_ledger():
-    """With y = 2w and z = y + 3 at w = 1: dz²/dz = 10 is kept, and dz²/dw = 20."""
-    program = "y = 2 * w\nz = y + 3\nz.retain_grad()\n(z**2).backward()"
+@pytest.mark.parametrize(
+    ("program", "holds"),
+    [
+        ("y = 2 * w\nz = y + 3\nz.retain_grad()\n(z**2).backward()", {"z": 10, "w": 20}),
+        ("v = tensor(3.0, requires_grad=True)\nz = v * w\nv = 0\nz.backward()",
+         {"leaf 2": 1, "w": 3}),
+    ],
+)  # fmt: skip
+def test_what_an_intermediate_value_keeps_is_in_the_ledger(program, holds):
+    """By hand at w = 1; what no name holds any more is called what it is."""
     entries = run_and_judge(problem(program, w=1.0)).trace.entries
-    assert {entry.leaf.name: float(entry.total) for entry in entries} == {"z": 10.0, "w": 20.0}
+    assert {entry.leaf.name: float(entry.total) for entry in entries} == holds
 
 
 def test_a_graph_older_than_a_step_has_two_versions_of_its_leaf():
