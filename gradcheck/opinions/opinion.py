@@ -119,11 +119,11 @@ class Estimate:
     def shape(self) -> tuple[int, ...]:
         return np.shape(self.value)
 
-    @cached_property
+    @property
     def finite(self) -> bool:
         return math.isfinite(self.widest) and bool(np.isfinite(self.value).all())
 
-    @cached_property
+    @property
     def largest(self) -> float:
         return size_of_largest(self.value)
 
@@ -133,7 +133,7 @@ class Estimate:
         known = np.isfinite(self.value) & np.isfinite(self.error)
         return float(np.max(np.abs(self.value[known]) - self.error[known], initial=0.0))
 
-    @cached_property
+    @property
     def widest(self) -> float:
         return float(self.error.max(initial=0.0))
 
@@ -144,8 +144,8 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
     if source.dtype.kind == "f":
         bars = np.asarray(errors, dtype=np.float64)
         bars = bars if bars.shape == source.shape else np.broadcast_to(bars, source.shape)
-        known = np.isfinite(source) & np.isfinite(bars)
-        if not known.all():
+        if not (np.isfinite(source).all() and np.isfinite(bars).all()):
+            known = np.isfinite(source) & np.isfinite(bars)
             source, bars = np.where(known, source, np.nan), np.where(known, bars, np.inf)
         return Estimate(source, bars)
     balls = each(exact, source)
@@ -207,13 +207,16 @@ def multiply_along(
     of its squared terms' sum: terms of random signs, summed in pairs), and a tolerance that is
     relative to the longest of its parts.
     """
-    found = bars = longest = np.zeros(())
+    found: Numbers = 0.0
+    bars: Numbers = 0.0
+    longest: Numbers = 0.0
     for name, u in along.items():
         rows, g = u.reshape(len(u), -1), gradients[name]
         terms = rows * g.value.reshape(-1)
-        lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
-        found, longest = found + terms.sum(axis=1), np.maximum(longest, lengths)
-        bars = bars + PRODUCT * lengths + np.abs(rows, out=terms) @ g.error.reshape(-1)
+        length = np.sqrt(np.einsum("ij,ij->i", terms, terms))
+        found, bars = found + terms.sum(axis=1), bars + PRODUCT * length
+        bars += np.abs(rows, out=terms) @ g.error.reshape(-1)
+        longest = np.maximum(longest, length) if relative else 0.0
     return estimate(found, bars + relative * longest)
 
 
@@ -255,13 +258,9 @@ class Draws:
 
     def even(self, shape: tuple[int, ...]) -> Array:
         """Numbers between -1/2 and 1/2."""
-        return self._take(_draw_even(), shape)
+        return self.take(draw_even(), shape)
 
-    def rounding(self, shape: tuple[int, ...], unit: float = EPSILON) -> Array:
-        """A factor for every entry: 1, and a few units of rounding up or down."""
-        return self._take(_draw_rounding(unit), shape)
-
-    def _take(self, row: Array, shape: tuple[int, ...]) -> Array:
+    def take(self, row: Array, shape: tuple[int, ...]) -> Array:
         start = self._at % ROW
         self._at = stop = start + math.prod(shape)
         inside = stop <= ROW
@@ -270,7 +269,7 @@ class Draws:
 
 
 @cache
-def _draw_even() -> Array:
+def draw_even() -> Array:
     """The row of draws: nobody writes into it, for parts of it are handed out."""
     row: Array = np.random.default_rng(0).random(ROW) - 0.5
     row.flags.writeable = False
@@ -278,9 +277,9 @@ def _draw_even() -> Array:
 
 
 @cache
-def _draw_rounding(unit: float) -> Array:
-    even = _draw_even()
-    row: Array = 1.0 + UNITS * unit * (even + np.copysign(0.5, even))
+def draw_rounding(unit: float = EPSILON) -> Array:
+    """Factors of 1, and a few units of rounding up or down."""
+    row: Array = 1.0 + UNITS * unit * (draw_even() + np.copysign(0.5, draw_even()))
     row.flags.writeable = False
     return row
 

@@ -21,7 +21,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.limits import EPSILON, SAMPLES
-from gradcheck.opinions.opinion import Case, Draws, Estimate, NotScalar, Opinion
+from gradcheck.opinions.opinion import Case, Draws, Estimate, NotScalar, Opinion, draw_rounding
 from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
@@ -48,19 +48,10 @@ def reverse_each(
     The program runs forward once for all of them, and once for each disturbed run of all, where no
     observer keeps what is needed to replay it.
     """
-    case = cases[0]
     try:
         with np.errstate(all="ignore"):
-            before, leaves = MODE.taken, leaves_of(case, case.floats())
-            hooks = () if observer is None else (observer.observe, observer.count)
-            with watching(*hooks):
-                out = case.function("tensor", leaves)
-            found = _back(cases, leaves, out)
-            method = LEAVES_THE_TAPE if MODE.taken > before else ""
-            forward: Forward = partial(case.function, "tensor")
-            if observer is not None and not method:
-                forward = _replay(case, leaves, out, observer) or forward
-            draws = Draws(case.seed)
+            found, forward, method = _run_once(cases, observer)
+            draws = Draws(cases[0].seed)
             disturbed = [_run_disturbed(cases, forward, draws) for _ in range(samples)]
             return [
                 _opinion(method, *run, others)
@@ -70,6 +61,19 @@ def reverse_each(
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return [Opinion("reverse", abstains=opinion.reason(error))] * len(cases)
+
+
+def _run_once(cases: Sequence[Case], observer: Observer | None) -> tuple[list[Run], Forward, str]:
+    """What comes undisturbed, how to run forward again, and what the tape does not hold."""
+    case = cases[0]
+    before, leaves = MODE.taken, leaves_of(case, case.floats())
+    hooks = () if observer is None else (observer.observe, observer.count)
+    with watching(*hooks):
+        out = case.function("tensor", leaves)
+    found = _back(cases, leaves, out)
+    method = LEAVES_THE_TAPE if MODE.taken > before else ""
+    again = None if observer is None or method else _replay(case, leaves, out, observer)
+    return found, again or partial(case.function, "tensor"), method
 
 
 def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> Forward | None:
@@ -91,19 +95,18 @@ def _opinion(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
     whole = _flat(value, gradients)
-    bars = spread(whole, [_flat(*run) for run in others])
-    size = np.abs(whole)
+    size, bars = np.abs(whole), spread(whole, [_flat(*run) for run in others])
     bars += 2 * EPSILON * size  # each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
     if wide.any():
         bars[wide] *= limits.HUMBLE
-    found = opinion.estimate(whole, bars)  # where no run tells anything, nothing is known
-    parts, start = [], 0
+    known = opinion.estimate(whole, bars)  # where no run tells anything, nothing is known
+    found, start = [], 0
     for shape in (value.shape, *(g.shape for g in gradients.values())):
         part = slice(start, start := start + math.prod(shape))
-        parts.append(Estimate(found.value[part].reshape(shape), found.error[part].reshape(shape)))
-    named = dict(zip(gradients, parts[1:], strict=True))
-    return Opinion("reverse", method=method, value=parts[0], gradients=named)
+        found.append(Estimate(known.value[part].reshape(shape), known.error[part].reshape(shape)))
+    parts = dict(zip(gradients, found[1:], strict=True))
+    return Opinion("reverse", found[0], parts, method=method)
 
 
 def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
@@ -146,7 +149,7 @@ def twice(case: Case, name: str) -> float:
 
 def _run_disturbed(cases: Sequence[Case], forward: Forward, draws: Draws) -> list[Run]:
     case = cases[0]
-    rounding, alone = draws.rounding, case.cotangent is None
+    rounding, alone = partial(draws.take, draw_rounding()), case.cotangent is None
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
@@ -180,8 +183,8 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     tells anything.
     """
     with np.errstate(all="ignore"):
-        deviations = np.abs([np.subtract(run, value) for run in runs])
-        widest = deviations.max(axis=0)
+        deviations = [np.abs(run - value) for run in runs]
+        widest = np.maximum.reduce(deviations) if len(runs) > 1 else deviations[0]
         if not math.isfinite(widest.max(initial=0.0)):
-            widest = np.fmax.reduce(np.where(np.isfinite(deviations), deviations, np.nan))
+            widest = np.fmax.reduce([np.where(np.isfinite(d), d, np.nan) for d in deviations])
         return np.asarray(limits.SPREAD_SAFETY * widest)

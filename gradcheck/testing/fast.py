@@ -23,8 +23,13 @@ from gradcheck.verdict.entries import Entry
 from gradcheck.verdict.neighbours import neighbours
 
 INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
-UNNEEDED = "not asked: the gradient given stands beside the differences"
-AGREED = "not asked: reverse mode and the differences are sure and agree"
+UNNEEDED, AGREED = (
+    Opinion("symbolic", abstains=f"not asked: {why}")
+    for why in (
+        "the gradient given stands beside the differences",
+        "reverse mode and the differences are sure and agree",
+    )
+)
 
 
 def fast_verdicts(
@@ -71,13 +76,13 @@ def _settle(  # noqa: PLR0917 - a question and the answers so far
         if mine.abstains and claimed and case.size() > limits.SHORT:
             glimpse = slopes_along(case, along)
             if glimpse is not None:
-                return read(case, [mine, Opinion("symbolic", abstains=UNNEEDED), glimpse])
+                return read(case, [mine, UNNEEDED, glimpse])
         return consult(case, write=False, mine=mine if mine.abstains else None)
     seen = seen or slopes_along(case, along)
     if seen is None:
         tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
         return tied or consult(case, write=False)
-    closed = Opinion("symbolic", abstains=AGREED)
+    closed = AGREED
     if case.size() <= limits.SHORT and not claimed:
         closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
     opinions = [mine, replace(closed, ties=0) if closed.ties else closed, seen]

@@ -20,7 +20,7 @@ from flint import arb
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
-from gradcheck.opinions.opinion import Case, Draws, Estimate, multiply_along
+from gradcheck.opinions.opinion import Case, Draws, Estimate, draw_rounding, multiply_along
 from gradcheck.opinions.reverse import spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
@@ -46,7 +46,7 @@ class Claim:
     gradients: Params
     cotangent: Array | None = None
 
-    @property
+    @cached_property
     def unit(self) -> float:
         """The unit of rounding of the floats in which it comes, and its arguments."""
         return self.call.grain(*self.gradients.values())
@@ -87,11 +87,11 @@ class Claim:
         What a formula loses by cancellation, and what no formula could know of the argument, shows
         here; a wrong formula that is stable does not move.
         """
-        draws, runs = Draws(0), []
+        draws, factors, runs = Draws(0), draw_rounding(unit), []
         for _ in range(limits.SAMPLES):
             args = self.call.fresh()
             for i in self.call.wrt:
-                moved = np.asarray(args[i]) * draws.rounding(np.shape(args[i]), unit)
+                moved = np.asarray(args[i]) * draws.take(factors, np.shape(args[i]))
                 args[i] = as_it_was(moved, args[i])
             runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {
@@ -160,7 +160,9 @@ class Judged:
 
     def cross(self) -> None:
         """Note which entries are beyond their bars; what is not known is not out."""
-        self.out = np.array(~self.within(self.bars) & np.isfinite(self.low))
+        self.out = np.array(~self.within(self.bars))
+        if self.out.any():
+            self.out &= np.isfinite(self.low)
 
     @property
     def right(self) -> bool:
@@ -176,8 +178,11 @@ class Judged:
         return np.maximum(np.subtract(self.low, self.given), np.subtract(self.given, self.high))
 
     def within(self, bars: Value) -> Array:
-        error = 0.0 if self.known is None else np.where(self.kinks, 0.0, self.known.error)
-        return np.asarray(self.distance <= error + bars)
+        error: Value = 0.0 if self.known is None else self.known.error
+        smooth = self.low is self.high
+        return np.asarray(
+            self.distance <= bars + (error if smooth else np.where(self.kinks, 0, error))
+        )
 
     def indices(self) -> list[Index]:
         return list(map(tuple, np.argwhere(self.out).tolist()))
@@ -230,7 +235,7 @@ def compare(case: Case, verdict: Verdict, claims: Params, rtol: float, unit: flo
     for part in (part for part in parts if not part.shape):
         _set_bars(part, verdict, rtol, unit)
         part.cross()
-        if not (part.out & part.kinks).any():
+        if part.right or not (part.out & part.kinks).any():
             continue
         near = tuple(neighbours(case)) if near is None else near
         for g in (each[part.part] for each in near):
@@ -260,8 +265,7 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
     name, known = part.part, part.known
     relative, coarse = max(rtol, limits.FORMULA * unit), unit / limits.EPSILON
     largest = known.largest
-    values = np.where(np.isfinite(known.value), np.abs(known.value), 0.0)
-    bars: Array = np.maximum(relative * values, limits.FLOOR * coarse * largest)
+    bars: Array = np.fmax(relative * np.abs(known.value), limits.FLOOR * coarse * largest)
     mine = verdict.opinions.get("reverse")
     if mine is not None and name in mine.gradients:
         lost = mine.gradients[name].error
@@ -269,8 +273,8 @@ def _set_bars(part: Judged, verdict: Verdict, rtol: float, unit: float) -> None:
         bars = np.maximum(bars, np.minimum(lost, limits.LOOSE * largest))
     part.expect(known, bars)
     alone = verdict.verdict == "undecided"
-    wide = np.where(np.isfinite(known.error), known.error, 0.0) if alone else 0.0
-    part.sensitivity = float(np.max(bars + wide, initial=0.0))
+    wide = bars + np.where(np.isfinite(known.error), known.error, 0.0) if alone else bars
+    part.sensitivity = float(wide.max(initial=0.0))
     kinks = [e for e in verdict.parts[name].entries if e.interval is not None]
     if kinks:
         part.low, part.high = np.array(known.value), np.array(known.value)

@@ -69,16 +69,14 @@ def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
 
     A hundred thousand balls take a second.
     """
-    shape = next((e.shape for e in estimates.values()), ())
-    a, b = (*estimates.values(), None, None)[:2]
-    if a is None or b is None or len(estimates) > 2 or "reverse" not in estimates:
-        return np.zeros(shape, dtype=bool)
-    if a.exact is not None or b.exact is not None:  # midpoints that floats only round
-        return np.zeros(shape, dtype=bool)
+    several = list(estimates.values())
+    if len(several) != 2 or "reverse" not in estimates or any(e.exact is not None for e in several):
+        return np.zeros(several[0].shape if several else (), dtype=bool)  # of balls floats say less
+    a, b = several
     with np.errstate(invalid="ignore"):
-        size = np.maximum(np.minimum(abs(a.value), abs(b.value)), max(scale.part, scale.value))
-        tight = np.maximum(a.error, b.error) <= TIGHT * size * COMPARED
-        found = np.asarray(tight & (abs(a.value - b.value) <= (a.error + b.error) * COMPARED))
+        bars = (a.error + b.error) * COMPARED
+        near = bars <= TIGHT * COMPARED * max(scale.part, scale.value)
+        found = np.asarray(near & (abs(a.value - b.value) <= bars))
     for index in slopes:
         found[index] = False
     return found
