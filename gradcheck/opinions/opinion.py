@@ -194,9 +194,6 @@ class Directions:
         balls = np.array([ball for ball, _ in found], dtype=object)
         return cls(along, estimate(balls), kinds)
 
-    def multiply(self, gradients: Mapping[str, Estimate]) -> Estimate:
-        return multiply_along(self.along, gradients)
-
 
 def multiply_along(
     along: Params, gradients: Mapping[str, Estimate], relative: float = 0.0

@@ -22,13 +22,12 @@ from gradcheck.testing.call import (
     text_of,
     unlike,
 )
-from gradcheck.testing.fast import fast_verdicts, full_check
 from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
 from gradcheck.testing.program import UserProgram, is_float
 from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
-from gradcheck.verdict.consult import Verdict
+from gradcheck.verdict.consult import Verdict, consult_few, consult_more
 
 SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
@@ -165,7 +164,7 @@ def _consult(call: Call, asked: Sequence[tuple[Case, Claim | None]]) -> list[Ask
     computes in coarser floats, values may differ.
     """
     cases = [case for case, _ in asked]
-    verdicts = fast_verdicts(cases, asked[0][1] is not None, call.in_floats())
+    verdicts = consult_few(cases, asked[0][1] is not None, call.in_floats())
     if any(v.verdict == "dissent" for v in verdicts) and call.coarse.kind:
         coarse = lambda v: replace(v, verdict="unstable-forward") if v.verdict == "dissent" else v
         verdicts = list(map(coarse, verdicts))
@@ -184,7 +183,7 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
         near = compare(case, verdict, claim.gradients, rtol, claim.unit)
         if all(part.right for part in near):
             return asked, tuple(near)
-        asked = replace(asked, verdict=full_check(case, verdict))
+        asked = replace(asked, verdict=consult_more(case, verdict))
     return asked, judge(case, asked.verdict, claim, rtol)
 
 

@@ -22,10 +22,10 @@ from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
 from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of
-from gradcheck.testing.fast import fast_verdicts
 from gradcheck.testing.judging import AskedPoint, Claim, compare
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Value
+from gradcheck.verdict.consult import consult_few
 
 if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
@@ -151,7 +151,7 @@ class RepairSearch:
                     continue
                 c = None if self.claim.cotangent is None else draw_signed(rng, there.shape())
                 case, claim = there.case(asked.case.seed, c), Claim(there, {}, c)
-                verdict = fast_verdicts([case], True)[0]
+                verdict = consult_few([case], True)[0]
                 if verdict.verdict == "agree":
                     there.by_name(claim.run(self.program, there.fresh()))  # it may refuse the point
                     found.append(AskedPoint(there, case, claim, verdict))

@@ -6,21 +6,34 @@ gradients, entry by entry, each within its own error bar.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
 
 from gradcheck.numbers.run import Undecided
+from gradcheck.opinions import limits
 from gradcheck.opinions.differences import differences, open_in_floats
-from gradcheck.opinions.limits import ASIDE, CONFIRMING, DIRECTIONS, MORE_SAMPLES, NOTHING
-from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, size_of_largest
-from gradcheck.opinions.reverse import reverse
+from gradcheck.opinions.floats.blackbox import slopes_along
+from gradcheck.opinions.floats.lines import draw_directions
+from gradcheck.opinions.floats.quick import look_along
+from gradcheck.opinions.opinion import (
+    Case,
+    Estimate,
+    Opinion,
+    Slope,
+    multiply_along,
+    size_of_largest,
+)
+from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
+from gradcheck.values import Array, Params
 from gradcheck.verdict.blame import Suspect, blame
 from gradcheck.verdict.directions import locate_differences, state_power
 from gradcheck.verdict.entries import BROKEN, Entry, Scale, compare_entries, entry_of
+from gradcheck.verdict.neighbours import move, neighbours
 
-__all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "read"]
+__all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "consult_few", "read"]
 
 # From harmless to grave: a whole is as grave as its gravest part.
 VERDICTS = ("agree", "kink", "unstable-forward", "undecided", "jump", "undefined", "dissent")
@@ -28,6 +41,15 @@ BEST = ("symbolic", "differences", "reverse")
 BEST_AT_A_TIE = BEST_VALUE = ("differences", "symbolic", "reverse")
 NOTHING_KNOWN: Mapping[str, Estimate] = MappingProxyType({})
 BLAMABLE = {"reverse", "several"}
+INTERVALS = "{count} entries at kinks: any slope of their intervals counts as right"
+UNNEEDED, AGREED, TIED = (
+    Opinion("symbolic", abstains=f"not asked: {why}")
+    for why in (
+        "the gradient given stands beside the differences",
+        "reverse mode and the differences are sure and agree",
+        "branches meet here, and it follows one",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -73,14 +95,93 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
     `mine` is reverse mode's, where it has been formed already.
     """
     closed = symbolic(case, write=write)
-    count = CONFIRMING if closed.method else DIRECTIONS
+    count = limits.CONFIRMING if closed.method else limits.DIRECTIONS
     opinions = [mine or reverse(case), closed, differences(case, directions=count)]
     found = read(case, opinions)
     if found.verdict == "dissent" and _lonely(found) <= BLAMABLE:  # few runs can miss what cancels
-        found = read(case, [reverse(case, MORE_SAMPLES), *opinions[1:]])
+        found = read(case, [reverse(case, limits.MORE_SAMPLES), *opinions[1:]])
     if any(entry.tie for entry in found.entries):
         found = _beside_the_tie(case, found)
     return _blame(case, found)
+
+
+def consult_few(
+    cases: Sequence[Case], claimed: bool = False, value: Array | None = None
+) -> list[Verdict]:
+    """The verdicts on questions that differ in their cotangent alone, from the same runs forward.
+
+    Reverse mode gives every entry; the function on plain floats along a few directions must
+    confirm it, of a short program its closed form too. Everything is asked only where these leave
+    something open. A gradient that is
+    `claimed` is an opinion too: beside it the closed form is not asked, and of a black box that is
+    not small slopes along a few directions are enough. `value` is the function's at the point,
+    where it is known.
+    """
+    # NumPy's .tolist() and deepcopy lose nothing: the others see the function
+    mine = reverse_each(cases, 1 if claimed else limits.DISTURBED)
+    found = [Opinion("reverse", abstains=o.method) if o.method else o for o in mine]
+    along = draw_directions(cases[0], limits.SPARED)
+    expected = [_expect(o, along) for o in found]
+    seen: list[Opinion | None] = [None] * len(cases)
+    if any(expected):
+        seen = look_along(cases, along, expected, value)
+    asked = zip(cases, found, seen, expected, strict=True)
+    return [_settle(case, claimed, along, o, known, e) for case, o, known, e in asked]
+
+
+def _expect(mine: Opinion, along: Params) -> Estimate | None:
+    """Reverse mode's slopes, where it followed and rounding hardly moves its numbers."""
+    every = mine.gradients.values()
+    sure = mine.value is not None and mine.value.finite and not mine.abstains
+    if not (sure and all(g.widest <= limits.SETTLED_BY_ONE * g.largest for g in every)):
+        return None
+    return multiply_along(along, mine.gradients)
+
+
+def _settle(  # noqa: PLR0917 - a question and the answers so far
+    case: Case,
+    claimed: bool,
+    along: Params,
+    mine: Opinion,
+    seen: Opinion | None,
+    slopes: Estimate | None,
+) -> Verdict:
+    """The verdict on one question from what is known, or from all that can be asked."""
+    if slopes is None:
+        if mine.abstains and claimed and case.size() > limits.SHORT:
+            glimpse = slopes_along(case, along)
+            if glimpse is not None:
+                return read(case, [mine, UNNEEDED, glimpse])
+        return consult(case, write=False, mine=mine if mine.abstains else None)
+    seen = seen or slopes_along(case, along)
+    if seen is None:
+        tied = _judge_tied(case, mine) if case.size() > limits.ENTRIES else None
+        return tied or consult(case, write=False)
+    closed = AGREED
+    if case.size() <= limits.SHORT and not claimed:
+        closed = symbolic(case, write=False, nodes=limits.SHORT_STEPS)
+    opinions = [mine, replace(closed, ties=0) if closed.ties else closed, seen]
+    found = read(case, opinions, {mine.name: slopes})
+    settled = found.verdict == "agree" and not closed.ties
+    return found if settled else consult(case, write=False)
+
+
+def consult_more(case: Case, verdict: Verdict) -> Verdict:
+    """The verdict by which a claim may be refused: few disturbed runs can miss what cancels.
+
+    Everything is asked of what is small; of large functions reverse mode is disturbed more often,
+    and kinks at the point are looked for along every direction.
+    """
+    if case.size() <= limits.ENTRIES:
+        return consult(case, write=False)
+    mine = verdict.opinions["reverse"]
+    if mine.abstains or verdict.verdict != "agree":
+        return verdict
+    seen = slopes_along(case, draw_directions(case, limits.SPARED))
+    if seen is None and (tied := _judge_tied(case, mine)):
+        return tied
+    known = seen or verdict.opinions["differences"]
+    return read(case, [reverse(case, limits.MORE_SAMPLES), verdict.opinions["symbolic"], known])
 
 
 def read(
@@ -117,7 +218,7 @@ def _compare_along(
         return ()
     known = known if asked.name == "differences" else NOTHING_KNOWN
     slopes = {asked.name: asked.directions.slopes} | {
-        o.name: known.get(o.name) or asked.directions.multiply(o.gradients)
+        o.name: known.get(o.name) or multiply_along(asked.directions.along, o.gradients)
         for o in given
         if o.gradients
     }
@@ -187,10 +288,10 @@ def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
     """
     level = max((o.value.largest for o in given if o.value is not None), default=0.0)
     top = 1.0
-    if level < NOTHING or sum(bool(o.gradients) for o in given) > 1:
+    if level < limits.NOTHING or sum(bool(o.gradients) for o in given) > 1:
         inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
         top = max(map(size_of_largest, inputs), default=1.0)
-    least = NOTHING * min(1.0, top or 1.0)
+    least = limits.NOTHING * min(1.0, top or 1.0)
     scale = Scale(level, least, tied=any(o.ties for o in given))
     return scale, max(level / max(1.0, top), least)
 
@@ -246,7 +347,7 @@ def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: st
 
 def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
     """A tie excuses a difference only if there is none at a point beside it."""
-    beside = aside(case)
+    beside = _step_aside(case)
     there = read(beside, [reverse(beside), symbolic(beside, write=False), differences(beside)])
     if there.verdict != "dissent":
         return found
@@ -255,11 +356,44 @@ def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
     return replace(found, verdict="dissent", entries=(*found.entries, *wrong), remarks=remarks)
 
 
-def aside(case: Case) -> Case:
+def _step_aside(case: Case) -> Case:
     """The same question at a generic point a thousandth beside."""
     rng = np.random.default_rng(case.seed)
-    moved = {
-        name: values + ASIDE * rng.uniform(0.5, 1.5, values.shape) * np.where(values, values, 1.0)
-        for name, values in case.floats().items()
-    }
-    return replace(case, inputs={**case.inputs, **{name: moved[name] for name in case.wrt}})
+    return move(case, limits.ASIDE, lambda shape: rng.uniform(0.5, 1.5, shape))
+
+
+def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
+    """The verdict where many entries meet a kink (a relu's zero): intervals, entry by entry.
+
+    At points so near that only kinks are crossed reverse mode gives other gradients of the same
+    function; the entries that change there may have any slope between (Clarke 1983, theorem
+    2.5.1). That reverse mode is right at all is seen at a point farther beside, where no branches
+    meet. None where no entry changes, or something else is unusual.
+    """
+    near = list(islice(neighbours(case), limits.TIED))
+    there = slopes_along(beside := _step_aside(case), draw_directions(case, limits.SPARED))
+    if len(near) < limits.TIED or there is None:
+        return None
+    if read(beside, [reverse(beside), there]).verdict != "agree":
+        return None
+    parts = {name: _between(name, mine, near) for name in case.wrt}
+    if not any(part.entries for part in parts.values()):
+        return None
+    entries = tuple(entry for part in parts.values() for entry in part.entries)
+    asked = {"reverse": mine, "symbolic": TIED, "differences": there}
+    remarks = (INTERVALS.format(count=len(entries)),)
+    return Verdict("kink", mine.value, parts, asked, entries, remarks=remarks)
+
+
+def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> PartVerdict:
+    """A part with the interval of every entry that is not the same at all points so near."""
+    gradient = mine.gradients[name]
+    every = np.array([gradient.value, *(g[name] for g in near)])
+    low, high = every.min(axis=0), every.max(axis=0)
+    apart = high - low > limits.LIKE * np.max(np.abs(every), initial=0.0)
+    entries = tuple(
+        Entry(name, tuple(map(int, index)), "kink", "branches meet here", interval=interval)
+        for index in np.argwhere(apart)
+        for interval in [(float(low[tuple(index)]), float(high[tuple(index)]))]
+    )
+    return PartVerdict(name, "kink" if entries else "agree", gradient, entries)

@@ -4,7 +4,7 @@ Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5
 PyTorch's conventions give.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -33,16 +33,22 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
             return
     rng = np.random.default_rng(case.seed)
     for n in range(1 + NEIGHBOURS):
-        moved = {
-            name: v + (n > 0) * BESIDE * rng.standard_normal(v.shape) * np.where(v, v, 1.0)
-            for name, v in case.floats().items()
-            if name in case.wrt
-        }
+        beside = move(case, (n > 0) * BESIDE, rng.standard_normal)
         try:
             with np.errstate(all="ignore"):
-                yield once(replace(case, inputs={**case.inputs, **moved}))[1]
+                yield once(beside)[1]
         except Exception:  # noqa: BLE001 - a user's program may refuse tensors
             return
+
+
+def move(case: Case, part: float, draw: Callable[[tuple[int, ...]], Array]) -> Case:
+    """The question at a point beside: every entry is moved by a part of itself."""
+    moved = {
+        name: v + part * draw(v.shape) * np.where(v, v, 1.0)
+        for name, v in case.floats().items()
+        if name in case.wrt
+    }
+    return replace(case, inputs={**case.inputs, **moved})
 
 
 def _leaning(lean: float) -> Routine:

@@ -25,8 +25,7 @@ from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.testing.fast import fast_verdicts
-from gradcheck.verdict.consult import consult
+from gradcheck.verdict.consult import consult, consult_few
 from tests.support.cases import case
 
 
@@ -224,7 +223,7 @@ ASKED: tuple[Callable[..., Any], ...] = (
 
 
 def answers(question):
-    found: list[Any] = [fast_verdicts([question])[0].verdict]
+    found: list[Any] = [consult_few([question])[0].verdict]
     for opinion in (reverse(question), symbolic(question), differences(question)):
         balls = [ball for g in opinion.gradients.values() for ball in g.balls.flat]
         numbers = [each.man_exp() for ball in balls for each in (ball.mid(), ball.rad())]

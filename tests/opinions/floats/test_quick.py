@@ -14,7 +14,7 @@ from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import glance, look_along
 from gradcheck.opinions.limits import SPARED
 from gradcheck.opinions.opinion import estimate, multiply_along
-from gradcheck.testing.fast import fast_verdicts
+from gradcheck.verdict.consult import consult_few
 from gradcheck.verdict.directions import least_seen
 from tests.support import scanned
 from tests.support.cases import case
@@ -87,7 +87,8 @@ def test_a_wrong_entry_of_the_stated_size_is_not_confirmed():
         planted[RNG.integers(N)] += least * RNG.choice([-1.0, 1.0])
         seen = asked(SINES, planted, seed)
         if seen is not None:
-            due, found = seen.directions.multiply({"x": estimate(planted)}), seen.directions.slopes
+            found = seen.directions.slopes
+            due = multiply_along(seen.directions.along, {"x": estimate(planted)})
             missed += np.all(np.abs(found.value - due.value) <= found.error + due.error)
     assert missed == 0
 
@@ -124,7 +125,7 @@ def test_one_run_forward_serves_every_cotangent():
     x = np.random.default_rng(1).normal(size=(5, 30))
     cotangents = np.random.default_rng(2).normal(size=(3, 6, 30))
     question = case(f, x=x, cotangent=cotangents[0])
-    found = fast_verdicts([replace(question, cotangent=c) for c in cotangents], claimed=True)
+    found = consult_few([replace(question, cotangent=c) for c in cotangents], claimed=True)
     assert runs.count("Tensor") == 2
     assert runs.count("ndarray") <= 1 + 8 * SPARED
     for c, verdict in zip(cotangents, found, strict=True):
