@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradcheck.cli.group import MALFORMED, suggest
+from gradcheck.cli.group import MALFORMED, explain, suggest
 from gradcheck.documents import STDIN
 from gradcheck.errors import GradcheckError
 from gradcheck.language.vocabulary import listing, nearest
@@ -49,7 +49,7 @@ def sets(paths: tuple[Path, ...]) -> "list[ProblemSet]":
         try:
             read.append(_set(file))
         except (GradcheckError, OSError) as error:
-            complaints.append(str(error))
+            complaints.append(explain(error)[1])
     if complaints or not read:
         click.echo("\n".join(complaints) or "no problem files there", err=True)
         sys.exit(MALFORMED)

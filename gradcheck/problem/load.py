@@ -29,7 +29,7 @@ def load_text(text: str | bytes, file: str = "") -> ProblemSet:
     single = "problems" not in root
     whole, entries = SetModel.model_construct(), [root]
     if single:
-        root.setdefault("id", NAME.sub("-", Path(file).stem).strip("-") or "problem")
+        root.setdefault("id", NAME.sub("-", Path(file).stem).strip("-")[:64] or "problem")
     else:
         whole = check(SetModel, root, document, (), complaints) or whole
         entries = root["problems"] if isinstance(root["problems"], list) else []

@@ -131,25 +131,20 @@ def application(practice: Practice) -> Starlette:
             ),
         ],
         lifespan=lifespan,
-        exception_handlers={HTTPException: _refuse, Busy: _ask_to_wait, RanAway: _give_up},
+        exception_handlers={HTTPException: _refuse, RanAway: _give_up},
     )
     app.state.practice = practice
     return app
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """No such page or method, or nothing that can be read."""
-    status, words = 500, "Choose a problem from the list."
-    if isinstance(error, HTTPException):
-        status = error.status_code
-        words = error.detail if _is_api(request) else words
-    return _reply(request, status, "There is nothing here", words)
-
-
-async def _ask_to_wait(request: Request, _: Exception) -> Response:
-    words = "Too many answers wait to be judged. Try again in a few seconds."
-    found = _reply(request, 503, "One moment", words)
-    found.headers["Retry-After"] = "5"
+    """No such page or method, nothing that can be read, or too much at a time."""
+    assert isinstance(error, HTTPException)
+    title, words = "There is nothing here", "Choose a problem from the list."
+    if isinstance(error, Busy):
+        title, words = "One moment", error.detail
+    found = _reply(request, error.status_code, title, error.detail if _is_api(request) else words)
+    found.headers.update(error.headers or {})
     return found
 
 

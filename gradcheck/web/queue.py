@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from starlette.exceptions import HTTPException
+
 from gradcheck.batch.pool import LOOK, Limits, Nursery, Pool, WorkerLost
 from gradcheck.batch.work import Asking
 from gradcheck.web.work import prepare
@@ -25,8 +27,12 @@ SLOW_FOR = 60.0  # seconds for which a sender's questions go to the slow worker
 SLOW_MOST, SLOW_EACH = 17, 3  # at the slow worker, and of each sender: one is being judged
 
 
-class Busy(Exception):
+class Busy(HTTPException):
     """There are more questions than may wait; worth another try in some seconds."""
+
+    def __init__(self) -> None:
+        words = "Too many answers wait to be judged. Try again in a few seconds."
+        super().__init__(503, words, {"Retry-After": "5"})
 
 
 class RanAway(Exception):
