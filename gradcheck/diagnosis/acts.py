@@ -88,17 +88,17 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         for family in ("calculus", "backprop", "whole")
     )
     paths: Paths = [] if cases[0].rows is not None else lines(cases)
-    span = _last(cases[0], paths)
-    streams = [_whole(cases, right, whole_rows, span)]
+    span = _find_last(cases[0], paths)
+    streams = [_act_on_whole(cases, right, whole_rows, span)]
     if second.is_second(cases):
-        streams.append(_second(cases, calculus_rows, span))
+        streams.append(_act_in_second(cases, calculus_rows, span))
     elif cases[0].rows is not None:
-        streams.append(_by_rows(cases, [*calculus_rows, *backprop_rows]))
+        streams.append(_act_on_rows(cases, [*calculus_rows, *backprop_rows]))
     else:
         if _is_expression(cases, paths):
             backprop_rows = [row for row in backprop_rows if row.id == "mask-wrong"]
-        streams += [_calculus(paths, calculus_rows), _misread(paths, calculus_rows)]
-        streams.append(_backprop(cases, sorted(backprop_rows, key=lambda row: -row.common)))
+        streams += [_act_in_calculus(paths, calculus_rows), _act_on_numbers(paths, calculus_rows)]
+        streams.append(_act_in_backprop(cases, sorted(backprop_rows, key=lambda row: -row.common)))
     found: dict[Value, Made] = {}
     for key, made, points, at in chain(*streams):
         if key not in found:
@@ -113,7 +113,7 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     return Acts(found, right, values, paths, span)
 
 
-def _last(case: Case, paths: Paths) -> Span:
+def _find_last(case: Case, paths: Paths) -> Span:
     """Where the value is made: what is wrong with the whole answer is shown there."""
     if paths:
         return paths[0][1].spans[-1]
@@ -140,7 +140,7 @@ def _is_expression(cases: Sequence[Case], paths: Paths) -> bool:
     return bool(paths) and all(np.shape(v) == () for case in cases for v in case.inputs.values())
 
 
-def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+def _act_on_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The acts on every entry of the value, put together: a mistake is made in all of them."""
     each = [collect(row, rows) for row in zip(*(case.each_row() for case in cases), strict=True)]
     for key in dict.fromkeys(key for acts in each for key in acts.found):
@@ -152,7 +152,7 @@ def _by_rows(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
         yield key, replace(first), range(len(cases)), at
 
 
-def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
+def _act_in_calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     rows = [row for row in rows if row.verb in ("derivative", "held")]
     for points, line in ((points, line) for points, whole in paths for line in whole.alone):
         for act in calculus.acts(line, rows):
@@ -160,14 +160,14 @@ def _calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
             yield ("calculus", *line.shapes, *act.key), made, points, line.split(act.flat)
 
 
-def _second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stream:
+def _act_in_second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stream:
     rows = [row for row in rows if row.verb == "derivative"]
     for key, row, at, said, span in second.acts(cases, rows):
         made = Made(row, span or whole, [], "everywhere" in key, said=said)
         yield key, made, range(len(cases)), at
 
 
-def _misread(paths: Paths, rows: Sequence[Mistake]) -> Stream:
+def _act_on_numbers(paths: Paths, rows: Sequence[Mistake]) -> Stream:
     rows = [row for row in rows if row.verb == "read"]
     for points, line in paths:
         for k, i in literals(line) if line.scalar else ():
@@ -181,7 +181,7 @@ def _misread(paths: Paths, rows: Sequence[Mistake]) -> Stream:
                         yield ("read", n, j, k, i), made, points, line.split(flat)
 
 
-def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
+def _act_in_backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
     """The commonest first; of a very large problem not all can be kept."""
     most = max(NUMBERS // (cases[0].size() * len(cases) + 1), FEWEST)
     for k, case in enumerate(cases):
@@ -191,7 +191,7 @@ def _backprop(cases: Sequence[Case], rows: Sequence[Mistake]) -> Stream:
             yield ("backprop", *key), Made(row, span, [], everywhere, said=said), [k], [gradients]
 
 
-def _whole(
+def _act_on_whole(
     cases: Sequence[Case], right: Sequence[Gradients], rows: Sequence[Mistake], span: Span
 ) -> Stream:
     for k, (case, gradients) in enumerate(zip(cases, right, strict=True)):
@@ -253,18 +253,18 @@ def _make_whole(case: Case, right: Mapping[str, Array]) -> Whole:
 
     def elsewhere(change: Callable[[Array], Array]) -> Mapping[str, Array]:
         moved = {name: change(v) if name in case.wrt else v for name, v in floats.items()}
-        found = _gradients(case, inputs=moved)
+        found = _differentiate(case, inputs=moved)
         return {name: g for name, g in found.items() if np.shape(g) == right[name].shape}
 
     def others() -> Mapping[str, Array]:  # of one shape with one that is asked for
         given, shapes = case.inputs.items(), {np.shape(case.inputs[name]) for name in case.wrt}
         names = tuple(n for n, v in given if n not in case.wrt and np.shape(v) in shapes)
-        return _gradients(case, wrt=names) if names else {}
+        return _differentiate(case, wrt=names) if names else {}
 
     def before() -> Mapping[str, Array]:
         if case.rows is None or first is None:
             return {}
-        found = _gradients(first, inputs=case.inputs)
+        found = _differentiate(first, inputs=case.inputs)
         blocks = zip(case.rows.blocks(case.wrt), case.parts, strict=True)
         return {part: found[name] for (_, name, *_), part in blocks if name in found}
 
@@ -286,7 +286,7 @@ def _attempt(make: Callable[[], Value], otherwise: Value) -> Value:
         return otherwise
 
 
-def _gradients(case: Case, **changes: Value) -> Mapping[str, Array]:
+def _differentiate(case: Case, **changes: Value) -> Mapping[str, Array]:
     """The gradients of a changed question; none where the program does not go through there."""
     found: Mapping[str, Array] = _attempt(lambda: once(replace(case, **changes))[1], {})
     return found

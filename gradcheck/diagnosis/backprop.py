@@ -59,28 +59,28 @@ def acts(tape: Tape, rows: Sequence[Mistake]) -> Iterator[WrongVerb]:
     """Every row at every site where it can happen, then at all of them together."""
     span = getattr(tape.root, "span", None)
     start = Site(tape.root, -1, ("start",), span, Start(tape.seed, tape.value))
-    found = {"seed": [start], "accumulate": list(_meetings(tape)), **_edges(tape)}
+    found = {"seed": [start], "accumulate": list(_find_meetings(tape)), **_find_edges(tape)}
     by_hand = [
         (block, Site(block.y, -1, ("block", block.edge.op, k), block.y.span, block.edge))
         for k, block in enumerate(blocks(tape))
     ]
     for n, row in enumerate(rows):
         if row.verb == "stop":
-            yield from _stops(tape, row, n)
+            yield from _stop_early(tape, row, n)
             continue
         together: dict[Key, list[Site]] = defaultdict(list)
-        for site in _ways(row, found.get(row.verb, ())):
+        for site in _list_ways(row, found.get(row.verb, ())):
             yield from _say(tape, row, [site], (n, *site.key))
             together[site.way].append(site)
         for way, sites in together.items():
             if row.habit and len(sites) > 1:
                 yield from _say(tape, row, sites, (n, "everywhere", *way))
         for block, place in by_hand if row.verb == "pull" else ():
-            for site in _ways(row, [place]):
-                yield from _in_block(tape, row, block, replace(site, key=(n, *site.key)))
+            for site in _list_ways(row, [place]):
+                yield from _err_in_block(tape, row, block, replace(site, key=(n, *site.key)))
 
 
-def _ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
+def _list_ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
     """The sites where a row can happen, once for each way in which it can be made there."""
     for site in sites:
         try:
@@ -95,7 +95,7 @@ def _ways(row: Mistake, sites: Iterable[Site]) -> Iterator[Site]:
                 yield replace(site, key=(*site.key, *way), choice=choice, way=way)
 
 
-def _meetings(tape: Tape) -> Iterator[Site]:
+def _find_meetings(tape: Tape) -> Iterator[Site]:
     """Steps that more than one edge leads to; an input has no place in the text, but a name."""
     again: Counter[Key] = Counter()
     names = {id(leaf): name for name, leaf in tape.leaves.items()}
@@ -111,11 +111,11 @@ def _meetings(tape: Tape) -> Iterator[Site]:
             yield Site(step, -1, key, span, Accumulation(None, None, matrix), said)
 
 
-def _edges(tape: Tape) -> dict[str, list[Site]]:
+def _find_edges(tape: Tape) -> dict[str, list[Site]]:
     """All edges as the right backward pass sees them, for a pull and for a fit."""
     found: dict[str, list[Site]] = {"pull": [], "fit": []}
     again: Counter[Key] = Counter()
-    around = _nearby(tape)
+    around = _find_nearby(tape)
 
     def pull(node: Node, i: int, g: Value, y: Value, operands: tuple[Value, ...]) -> Value:
         right, below = RIGHT.pull(node, i, g, y, operands), node.edges[i]
@@ -123,13 +123,13 @@ def _edges(tape: Tape) -> dict[str, list[Site]]:
         if node not in tape.sums:
             key = (node.span, node.op.name, i)
             again[key] += 1
-            edge = replace(_edge(tape, node, i, g, right), around=around[node])
+            edge = replace(_describe_edge(tape, node, i, g, right), around=around[node])
             if isinstance(below, Node) and below.op.name in ("add", "subtract"):
                 edge = replace(edge, inside=(below.op.forward, tape.given[below].operands))
-            said = {"u": _name(tape, below)}
+            said = {"u": _name_step(tape, below)}
             site = Site(node, i, (*key, again[key]), node.span, edge, said)
             found["pull"].append(site)
-            fitted = _edge(tape, node, i, right, RIGHT.fit(node, i, right))
+            fitted = _describe_edge(tape, node, i, right, RIGHT.fit(node, i, right))
             found["fit"].append(replace(site, seen=fitted))
         return right
 
@@ -137,7 +137,7 @@ def _edges(tape: Tape) -> dict[str, list[Site]]:
     return found
 
 
-def _nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
+def _find_nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
     """For each node the distinct tensors that were made or read last before it, or next after."""
     order: dict[Value, Value] = {}
     at: dict[Node, int] = {}
@@ -154,14 +154,14 @@ def _nearby(tape: Tape) -> Mapping[Node, tuple[Value, ...]]:
     }
 
 
-def _name(tape: Tape, step: Step) -> Value:
+def _name_step(tape: Tape, step: Step) -> Value:
     if isinstance(step, Leaf):
         return next((n for n, leaf in tape.leaves.items() if leaf is step.variable), EARLIER)
     short = step.span is not None and step.span[-1] - step.span[-2] <= NAMED
     return step.span if short else EARLIER
 
 
-def _edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
+def _describe_edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
     """The way back from a node to its i-th operand, as a row reads it."""
     edge = node.edges[i]
     return Edge(
@@ -172,7 +172,7 @@ def _edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
         y=tape.given[node].value,
         operands=tape.given[node].operands,
         params=node.params,
-        shape=_shape(node, i),
+        shape=_find_shape(node, i),
         elementwise=node.op.elementwise,
         shared=edge is not None and tape.uses[edge] > 1,
         rule=lambda g, y, operands: node.op.pull(i, g, y, operands, node.params),
@@ -180,7 +180,7 @@ def _edge(tape: Tape, node: Node, i: int, g: Value, right: Value) -> Edge:
     )
 
 
-def _stops(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
+def _stop_early(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
     """The gradient by each step in the place of that by what the step is made of."""
     back = tape.back(only=set(tape.nodes))
     names = {id(leaf): name for name, leaf in tape.leaves.items()}
@@ -195,7 +195,7 @@ def _stops(tape: Tape, row: Mistake, n: int) -> Iterator[WrongVerb]:
             yield ("stop", n, *place, again[place]), row, node.span, False, {}, gradients
 
 
-def _in_block(tape: Tape, row: Mistake, block: "Block", site: Site) -> Iterator[WrongVerb]:
+def _err_in_block(tape: Tape, row: Mistake, block: "Block", site: Site) -> Iterator[WrongVerb]:
     try:
         wrong = _err(row, block.edge, site)
     except UNFIT:
@@ -225,7 +225,7 @@ def _err(row: Mistake, edge: Edge, site: Site) -> Value:
 def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) -> Verbs:
     def wrong(node: Node, i: int, g: Value, right: Value) -> Value:
         site = sites.get((node, i))
-        return _err(row, _edge(tape, node, i, g, right), site) if site else right
+        return _err(row, _describe_edge(tape, node, i, g, right), site) if site else right
 
     def seed(step: Step, g: Value) -> Value:
         return row.wrong(Start(g, tape.value)) if (step, -1) in sites else g
@@ -246,7 +246,7 @@ def _misspeak(tape: Tape, row: Mistake, sites: Mapping[tuple[Step, int], Site]) 
 
 def _fit(node: Node, i: int, g: Value) -> Value:
     """The right fit; a cotangent that broadcasting cannot have made goes on as it is."""
-    shape = _shape(node, i)
+    shape = _find_shape(node, i)
     try:
         fits = g.shape == shape or np.broadcast_shapes(shape, g.shape) == g.shape
     except ValueError:
@@ -254,7 +254,7 @@ def _fit(node: Node, i: int, g: Value) -> Value:
     return RIGHT.fit(node, i, g) if fits else g
 
 
-def _shape(node: Node, i: int) -> tuple[int, ...]:
+def _find_shape(node: Node, i: int) -> tuple[int, ...]:
     form = node.forms[i]
     assert form is not None  # only tracked operands have edges
     return tuple(form[0])
@@ -279,12 +279,12 @@ def blocks(tape: Tape) -> Iterator[Block]:
     for y in tape.nodes:
         made = tape.given[y].value
         if 0 < np.ndim(made) <= DEEPEST and 0 < np.size(made) <= LARGEST:
-            found = _block(tape, y)
+            found = _find_block(tape, y)
             if found is not None:
                 yield found
 
 
-def _block(tape: Tape, y: Node) -> Block | None:
+def _find_block(tape: Tape, y: Node) -> Block | None:
     made = tape.given[y].value
     kinds = [name for name, kind in KINDS.items() if y.op.name not in KINDS and kind.may_be(made)]
     for x in reversed(reachable([y])) if kinds else ():
@@ -342,7 +342,7 @@ class BlockKind:
     forms: tuple[Params, ...] = ({},)
 
 
-def _level(a: Value, axis: int) -> bool:
+def _is_level(a: Value, axis: int) -> bool:
     return bool(np.all(np.ptp(a, axis=axis) <= SAME * np.maximum(1.0, np.max(np.abs(a)))))
 
 
@@ -350,11 +350,11 @@ def _is(a: Value, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME))
 
 
-def _some(test: Callable[[Value, int], Value]) -> Callable[[Value], bool]:
+def _try(test: Callable[[Value, int], Value]) -> Callable[[Value], bool]:
     return lambda y: any(test(y, axis) for axis, n in enumerate(y.shape) if n > 1)
 
 
-def _along(test: Callable[[Value, Value, int], bool]) -> Callable[[Value, Value], Value]:
+def _on_one_axis(test: Callable[[Value, Value, int], bool]) -> Callable[[Value, Value], Value]:
     """The axis along which a test holds of x and y of equal shapes, as a parameter."""
 
     def is_it(x: Value, y: Value) -> Params | None:
@@ -367,11 +367,11 @@ def _along(test: Callable[[Value, Value, int], bool]) -> Callable[[Value, Value]
 
 
 def _is_softmax(x: Value, y: Value, axis: int) -> bool:
-    return bool(np.all(y > 0)) and _is(y.sum(axis=axis), 1.0) and _level(np.log(y) - x, axis)
+    return bool(np.all(y > 0)) and _is(y.sum(axis=axis), 1.0) and _is_level(np.log(y) - x, axis)
 
 
 def _is_log_softmax(x: Value, y: Value, axis: int) -> bool:
-    return bool(np.all(y < 0)) and _is(np.exp(y).sum(axis=axis), 1.0) and _level(y - x, axis)
+    return bool(np.all(y < 0)) and _is(np.exp(y).sum(axis=axis), 1.0) and _is_level(y - x, axis)
 
 
 def _is_logsumexp(x: Value, y: Value) -> Params | None:
@@ -392,8 +392,8 @@ def _is_normal(x: Value, y: Value) -> Params | None:
     for axis in subsets(np.ndim(y)):
         if not _is_centred(y, axis):
             continue
-        d = x - _mean(x, axis)
-        scale = np.sqrt(_mean(d**2, axis) / _mean(y**2, axis))
+        d = x - _take_mean(x, axis)
+        scale = np.sqrt(_take_mean(d**2, axis) / _take_mean(y**2, axis))
         if np.all(np.isfinite(scale)) and _is(y * scale, d):
             return {"axis": axis, "scale": scale}
     return None
@@ -403,16 +403,16 @@ def _is_centred(y: Value, axis: tuple[int, ...]) -> bool:
     return prod(y.shape[k] for k in axis) > 1 and _is(y.mean(axis=axis), 0.0)
 
 
-def _mean(a: Value, axis: tuple[int, ...]) -> Value:
+def _take_mean(a: Value, axis: tuple[int, ...]) -> Value:
     return np.mean(a, axis=axis, keepdims=True)
 
 
-def _normal_pull(
+def _pull_normal(
     g: Value, y: Value, x: Value, *, axis: tuple[int, ...], scale: Value, ddof: int
 ) -> Value:
     """Ioffe and Szegedy 2015, the backward pass of batch normalisation, where eps is part of y."""
     n = prod(y.shape[k] for k in axis)
-    return (g - _mean(g, axis) - y * _mean(g * y, axis) * n / (n - ddof)) / scale
+    return (g - _take_mean(g, axis) - y * _take_mean(g * y, axis) * n / (n - ddof)) / scale
 
 
 def _of(name: str) -> Routine:
@@ -421,18 +421,18 @@ def _of(name: str) -> Routine:
 
 KINDS: Mapping[str, BlockKind] = {
     "softmax": BlockKind(
-        _some(lambda y, axis: _is(y.sum(axis=axis), 1.0)), _along(_is_softmax), _of("softmax")
+        _try(lambda y, axis: _is(y.sum(axis=axis), 1.0)), _on_one_axis(_is_softmax), _of("softmax")
     ),
     "log_softmax": BlockKind(
-        _some(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
-        _along(_is_log_softmax),
+        _try(lambda y, axis: np.all(y < 0) and _is(np.exp(y).sum(axis=axis), 1.0)),
+        _on_one_axis(_is_log_softmax),
         _of("log_softmax"),
     ),
     "logsumexp": BlockKind(lambda y: bool(np.all(np.isfinite(y))), _is_logsumexp, _of("logsumexp")),
     "normalise": BlockKind(
         lambda y: any(_is_centred(y, axis) for axis in subsets(np.ndim(y))),
         _is_normal,
-        _normal_pull,
+        _pull_normal,
         ({"ddof": 0}, {"ddof": 1}),
     ),
 }

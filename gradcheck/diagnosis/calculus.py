@@ -80,7 +80,7 @@ def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | 
         return None
     if count * line.x.size * max(count, len(line.nodes)) > most:
         return None
-    d = _all_tangents(line, singles, at)
+    d = _find_all_tangents(line, singles, at)
     root = d[-1]
     assert root is not None
     # what lies at, or below, a node of each place; no node of the first may lie after the second
@@ -98,7 +98,7 @@ def pairs(line: ScalarLine, singles: Sequence[WrongRule], most: int) -> Array | 
     return out
 
 
-def _all_tangents(
+def _find_all_tangents(
     line: ScalarLine, singles: Sequence[WrongRule], at: Sequence[Place]
 ) -> list[Array | None]:
     """The derivatives (B, P, size) of every node, with act b made in row b."""
@@ -130,8 +130,8 @@ def texts(line: ScalarLine, act: WrongRule) -> Params:
     for i, (letter, a) in enumerate(args.items()):
         atom = None if a is None else line.nodes[a].atom
         named = str(atom) if a is None or atom is not None else line.spans[a]
-        found[letter] = _number(line.nodes[k].args[i]) if a is None else named
-        found[f"d{letter}"] = _derivative(line, a)
+        found[letter] = _write_number(line.nodes[k].args[i]) if a is None else named
+        found[f"d{letter}"] = _write_derivative(line, a)
     varying = [x for x, a in args.items() if a is not None and line.tangents[a] is not None]
     if len(varying) == 1:
         w = varying[0]
@@ -140,7 +140,7 @@ def texts(line: ScalarLine, act: WrongRule) -> Params:
     return {name: text for name, text in found.items() if text or name == "whole"}
 
 
-def _number(value: Value) -> str:
+def _write_number(value: Value) -> str:
     """A number as somebody would type it, or "" where nobody would."""
     exact = Fraction(value) if isinstance(value, Fraction | int | float) else None
     if exact is not None and exact.denominator % 5 == 0 and DECIMALS % exact.denominator == 0:
@@ -149,7 +149,7 @@ def _number(value: Value) -> str:
     return said if len(said) <= TYPED else ""
 
 
-def _derivative(line: ScalarLine, a: int | None) -> str:
+def _write_derivative(line: ScalarLine, a: int | None) -> str:
     whole = None if a is None or line.size != 1 else write_out(line.nodes[a], READABLE)
     symbols = [] if whole is None else sorted(whole.free_symbols, key=str)
     variables = [s for s in symbols if str(s) in line.shapes]

@@ -166,16 +166,16 @@ def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
     asked = {id(inner) for n in every if _compares_words(n) for inner in ast.walk(n)}
     nodes = [n for n in every if id(n) not in asked]
     within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
-    found = [e for node in nodes for e in _edits_of(node, words, within.get(id(node), ""))]
-    near, wholes = _near(nodes, words), list(_wholes(body, nodes))
+    found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
+    near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
 
     def of_what_stands() -> Iterator[Edit]:
         yield from (edit for edit in found if not edit.takes_away)
         for node in nodes:
             yield from _rename(node, words, within.get(id(node), ""))
-        yield from _pulled_elsewhere(nodes, words)
+        yield from _pull_elsewhere(nodes, words)
         for node in wholes:
-            yield from _with(node, WHOLE)
+            yield from _vary_whole(node, WHOLE)
 
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         for first in (True, False):
@@ -183,12 +183,12 @@ def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
                 mine = near.get(id(node), words.others)
                 names = mine if first else [n for n in words.others if n not in mine]
                 for name in names:
-                    yield from _with(node, table, name, words.cotangent)
+                    yield from _vary_whole(node, table, name, words.cotangent)
         for node in wholes:
             yield from more(node, words)
 
     first = (edit for edit in found if edit.takes_away)
-    return first, of_what_stands(), adding(WITH_ONE, _with_divisor), adding(WITH_MORE, _in_all_of)
+    return first, of_what_stands(), adding(WITH_ONE, _divide), adding(WITH_MORE, _replace_all)
 
 
 def _compares_words(node: ast.AST) -> bool:
@@ -197,7 +197,7 @@ def _compares_words(node: ast.AST) -> bool:
     return any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in sides)
 
 
-def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
+def _find_near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
     """Of the nodes of every simple statement the names that stand in it, and what is kept.
 
     And the cotangent's.
@@ -211,7 +211,7 @@ def _near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
     return found
 
 
-def _wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
+def _find_wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
     """The values that are given back, assigned or chosen, and the factors they are made of."""
     for node in nodes:
         whole = isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
@@ -221,35 +221,35 @@ def _wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
     for node in nodes:
         if isinstance(node, ast.BinOp):
             yield node
-        elif isinstance(node, ast.Call) and _method(node) == "where":
+        elif isinstance(node, ast.Call) and _name_method(node) == "where":
             yield from node.args[1:]
 
 
 @lru_cache
-def _rows(table: str) -> list[tuple[str, Value, list[Value]]]:
+def _read_rows(table: str) -> list[tuple[str, Value, list[Value]]]:
     """Names, patterns (None where the table has none) and what may stand in their stead."""
     found = []
     for line in table.strip().split("\n"):
         name, rest = line[:29].strip(), line[29:]
         pattern, gap, new = rest.partition("  ")
         texts = (new if gap else pattern).split(" ; ")
-        found.append((name, _parsed(pattern.strip()) if gap else None, list(map(_parsed, texts))))
+        found.append((name, _parse(pattern.strip()) if gap else None, list(map(_parse, texts))))
     return found
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> Value:
+def _parse(text: str) -> Value:
     node: Value = ast.parse(text.strip()).body[0]
     return node.value if isinstance(node, ast.Expr) else node
 
 
 @lru_cache
-def _patterns(kind: Value) -> list[tuple[str, Value, list[Value]]]:
+def _select_patterns(kind: Value) -> list[tuple[str, Value, list[Value]]]:
     """The rows that are for one kind of node: a V of theirs is for a name or an attribute."""
-    of_v = [row for row in _rows(ROWS) if isinstance(row[1], ast.Name)]
+    of_v = [row for row in _read_rows(ROWS) if isinstance(row[1], ast.Name)]
     if kind in (ast.Name, ast.Attribute):
-        return [*of_v, *(row for row in _rows(ROWS) if type(row[1]) is kind is ast.Attribute)]
-    return [row for row in _rows(ROWS) if type(row[1]) is kind]
+        return [*of_v, *(row for row in _read_rows(ROWS) if type(row[1]) is kind is ast.Attribute)]
+    return [row for row in _read_rows(ROWS) if type(row[1]) is kind]
 
 
 def _matches(pattern: Value, node: Value, found: dict[str, ast.AST], names: Sequence[str]) -> bool:
@@ -299,37 +299,37 @@ def fill(node: Value, given: Mapping[str, Value], places: Mapping[int, Value] = 
 
 
 def _fill(text: str, **given: Value) -> Value:
-    return fill(_parsed(text), given)
+    return fill(_parse(text), given)
 
 
-def _with(node: ast.expr, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
+def _vary_whole(node: ast.expr, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
     """A whole value (`_`) as the rows of a table have it, with another name (`N`) or none."""
-    given = {"_": node, "N": _parsed(other)} if other else {"_": node}
+    given = {"_": node, "N": _parse(other)} if other else {"_": node}
     same = bool(other) and ast.unparse(node) == other
-    for name, _, texts in _rows(table):
+    for name, _, texts in _read_rows(table):
         chain = name == "chain-factor-dropped" and other == cotangent
         for text in texts:
             if not (same and text is texts[-1] and name == "path-dropped"):  # less itself: nothing
                 yield Edit("upstream-ignored" if chain else name, node, fill(text, given))
 
 
-def _edits_of(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
+def _edit_node(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     """What might be said differently at one place of a backward pass.
 
     All that goes wrong `within` some places has one name: see `_names_within`.
     """
     key = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    for name, new in (*_by_rows(node, words), *_by_kind(node, words)):
+    for name, new in (*_edit_by_rows(node, words), *_edit_by_kind(node, words)):
         yield Edit(name if key else within or name, node, new)
 
 
-def _by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
-    for name, pattern, texts in _patterns(node.__class__):
+def _edit_by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
+    for name, pattern, texts in _select_patterns(node.__class__):
         found: dict[str, ast.AST] = {}
         if _matches(pattern, node, found, (*words.names, *words.kept)):
             for text in texts:
                 new = fill(text, found)
-                yield _too_many(node, new, words) if name == EXTRA else name, new
+                yield _name_surplus(node, new, words) if name == EXTRA else name, new
 
 
 def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -342,7 +342,7 @@ def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             parts, name = [node.slice], "mask-wrong" if compared else "wrong-index"
         case ast.keyword(arg="axis"):
             parts, name = [node.value], "summed-over-wrong-axis"
-        case ast.Call() if _method(node) in TURNING:
+        case ast.Call() if _name_method(node) in TURNING:
             parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
             name = "transposed"
     inside = [inner for part in parts for inner in ast.walk(part)]
@@ -350,7 +350,7 @@ def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     yield from ((inner, name) for inner in inside if id(inner) not in called)
 
 
-def _method(node: ast.Call) -> str:
+def _name_method(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
@@ -361,10 +361,10 @@ def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     text = ast.unparse(node)
     for other in words.others if text in known else ():
         if other != text and other in known:
-            yield Edit(within or "another-name", node, _parsed(other))
+            yield Edit(within or "another-name", node, _parse(other))
 
 
-def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
+def _pull_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
     """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
     ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
     times = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
@@ -375,7 +375,7 @@ def _pulled_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
                 yield Edit("chain-factor-dropped", end, product)
 
 
-def _too_many(node: Value, left: ast.AST, words: SourceWords) -> str:
+def _name_surplus(node: Value, left: ast.AST, words: SourceWords) -> str:
     factor = node.left if left is node.right else node.right
     text = ast.unparse(factor)
     if any(size in text for size in SIZES):
@@ -385,12 +385,12 @@ def _too_many(node: Value, left: ast.AST, words: SourceWords) -> str:
     return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
 
 
-def _by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
+def _edit_by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
     match node:
         case ast.Constant():
-            yield from _constant(node.value, words)
+            yield from _edit_constant(node.value, words)
         case ast.Call():
-            yield from _call(node, words)
+            yield from _edit_call(node, words)
         case ast.Compare(ops=[sign]):
             for kind in COMPARISONS:
                 if not isinstance(sign, kind):
@@ -398,7 +398,7 @@ def _by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
         case ast.keyword(arg="ddof", value=ast.Constant(value=int() as value)):
             yield "ddof", ast.keyword("ddof", ast.Constant(1 - value))
         case ast.Tuple():
-            for swapped in _swapped(node.elts):
+            for swapped in _swap_two(node.elts):
                 yield "arguments-swapped", ast.Tuple(swapped, node.ctx)
         case ast.Assign() | ast.AugAssign():  # what is written to an entry may be added to it
             target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
@@ -410,20 +410,20 @@ def _by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
                 yield "line-too-many", None
 
 
-def _constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
+def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
     if isinstance(k, int | float) and not isinstance(k, bool):
         for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
             ignored = "upstream-ignored" if other == words.cotangent else "another-name"
-            yield ignored if k in (0, 1) else "coefficient-slip", _parsed(other)
+            yield ignored if k in (0, 1) else "coefficient-slip", _parse(other)
     for key in words.keys if k in words.keys else ():
         if key != k:
             yield "another-name", ast.Constant(key)
 
 
-def _call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
-    name, inner = _method(node), _inside(node)
+def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
+    name, inner = _name_method(node), _find_inside(node)
     if name in ("mean", "sum") and inner is not None:
         for factor in words.names:
             product = _fill(f"_ * {factor}", _=inner)
@@ -438,11 +438,11 @@ def _call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
         turned = [_fill(turn, _=node.args[0]), *node.args[1:]]
         yield "cumulated-forwards", _fill(turn, _=ast.Call(node.func, turned, node.keywords))
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
-        for text in _indices(str(node.args[0].value)):
+        for text in _swap_indices(str(node.args[0].value)):
             yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
     if name == "transpose":
         last = node.args[-1] if node.args else None
-        for axes in _swapped(last.elts if isinstance(last, ast.Tuple) else node.args):
+        for axes in _swap_two(last.elts if isinstance(last, ast.Tuple) else node.args):
             whole = [*node.args[:-1], ast.Tuple(axes, ast.Load())]
             args = whole if isinstance(last, ast.Tuple) else axes
             yield "transposed", ast.Call(node.func, args, node.keywords)
@@ -450,21 +450,21 @@ def _call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
         yield "function-too-many", inner
 
 
-def _indices(text: str) -> Iterator[str]:
+def _swap_indices(text: str) -> Iterator[str]:
     """The subscripts of an einsum with two neighbouring letters of one of its terms swapped."""
     for i in range(len(text) - 1):
         if text[i : i + 2].isalpha() and text[i] != text[i + 1]:
             yield text[:i] + text[i + 1] + text[i] + text[i + 2 :]
 
 
-def _swapped(parts: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
+def _swap_two(parts: Sequence[ast.expr]) -> Iterator[list[ast.expr]]:
     for i, j in combinations(range(len(parts)), 2):
         swapped = list(parts)
         swapped[i], swapped[j] = swapped[j], swapped[i]
         yield swapped
 
 
-def _inside(node: ast.Call) -> ast.expr | None:
+def _find_inside(node: ast.Call) -> ast.expr | None:
     """What a call is made on: its only argument, or the object of a method."""
     match node.func:
         case ast.Attribute(value=ast.Name(id=module)) if module in MODULES:
@@ -474,15 +474,15 @@ def _inside(node: ast.Call) -> ast.expr | None:
     return None
 
 
-def _with_divisor(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
+def _divide(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, _fill(f"_ / ({divisor})", _=node))
     for other in (*words.given, *words.kept):
-        yield from _with(node, SIZED, other)
-    yield from _with(node, TWICE)
+        yield from _vary_whole(node, SIZED, other)
+    yield from _vary_whole(node, TWICE)
 
 
-def _in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
+def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """A wrong variable wherever it stands in a value: sigmoid's slope at x and not at y.
 
     And what is called in it, squared.
@@ -493,5 +493,5 @@ def _in_all_of(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     for name in words.names[1:]:
         if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
             for other in words.calls:
-                new = fill(node, {name: _parsed(other)})
+                new = fill(node, {name: _parse(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)

@@ -90,7 +90,7 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
     if not np.isfinite(wanted.flat).all():
         return Diagnosis("unnamed", remarks=(NO_NUMBER,))
     first = prepared.right[wanted.points[0]][part]
-    for found in _by_cost(prepared, part, wanted, integrated):
+    for found in _rank_by_cost(prepared, part, wanted, integrated):
         told, beneath = rank_hypotheses(found, prepared.scalar) if found else ((), ())
         if told:
             said = remarks(wanted, first, told)
@@ -100,7 +100,7 @@ def _explain(prepared: Prepared, part: str, wanted: GivenAnswer, integrated: boo
     return Diagnosis("unnamed", remarks=remarks(wanted, first))
 
 
-def _by_cost(
+def _rank_by_cost(
     prepared: Prepared, part: str, wanted: GivenAnswer, integrated: bool
 ) -> Iterator[Sequence[Hypothesis]]:
     """Hypotheses that fit, those of equal cost together, cheapest first.
@@ -177,7 +177,7 @@ def _find_coefficients(prepared: Prepared, part: str, wanted: GivenAnswer) -> It
     for term in prepared.terms:
         share = term.shares[part][wanted.points]
         if share.any() and np.isfinite(share).all():
-            slips = _slips(wanted, term, part, share)
+            slips = _try_slips(wanted, term, part, share)
             told = next(chain(_constants(prepared, wanted, term, share), slips), None)
             if told and told[1]:
                 yield Hypothesis(told[0], term.span, texts=told[1])
@@ -195,7 +195,7 @@ def _constants(prepared: Prepared, wanted: GivenAnswer, term: PreparedTerm, shar
                 yield row, {"c": name}
 
 
-def _slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array) -> Told:
+def _try_slips(wanted: GivenAnswer, term: PreparedTerm, part: str, share: Array) -> Told:
     """A whole number in a whole number's place, or a simple fraction before a term.
 
     Nothing is said of the number that is due.
@@ -253,7 +253,7 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
     """Pairs that give the answer: two wrong rules, or a mistake and a factor of the whole."""
     if np.any(wanted.slack) or wanted.flat.size < FEWEST:
         return []
-    pairs = [*_two_rules(prepared, part, wanted), *_one_and_the_whole(prepared, part, wanted)]
+    pairs = [*_pair_rules(prepared, part, wanted), *_pair_with_whole(prepared, part, wanted)]
     x = [prepared.inputs[k][part] for k in wanted.points if part in prepared.inputs[k]]
     least = USUAL if pairs and wanted.is_monomial(np.array(x)) else 0.0
     found = []
@@ -266,14 +266,14 @@ def _find_pairs(prepared: Prepared, part: str, wanted: GivenAnswer) -> list[Hypo
     return sorted(found, key=lambda h: -h.common)
 
 
-def _two_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
+def _pair_rules(prepared: Prepared, part: str, wanted: GivenAnswer) -> Iterator[tuple[Made, Made]]:
     if wanted.right is not None:
         found = prepared.pairs.get(part, NOTHING_FITS).fitting(wanted)
         for i, j in dict.fromkeys((min(pair), max(pair)) for pair in found.tolist()):
             yield prepared.made[i], prepared.made[j]
 
 
-def _one_and_the_whole(
+def _pair_with_whole(
     prepared: Prepared, part: str, wanted: GivenAnswer
 ) -> Iterator[tuple[Made, Made]]:
     """A mistake, and then a sign, a factor of two or a transposition of the whole answer."""
@@ -311,8 +311,8 @@ def remarks(wanted: GivenAnswer, first: Array, named: Sequence[Hypothesis] = ())
     found = [
         _compare_size(wanted, right) if finite else "",
         _compare_level(wanted) if finite and not added else "",
-        _nearness(wanted, right),
-        _entries(wanted, first) if first.ndim else "",
+        _compare_nearness(wanted, right),
+        _list_entries(wanted, first) if first.ndim else "",
     ]
     return tuple(sentence for sentence in found if sentence)
 
@@ -339,7 +339,7 @@ def _compare_level(wanted: GivenAnswer) -> str:
     return f"the answer is the gradient {'plus' if constant > 0 else 'minus'} {abs(constant):.6g}"
 
 
-def _nearness(wanted: GivenAnswer, right: Array) -> str:
+def _compare_nearness(wanted: GivenAnswer, right: Array) -> str:
     """Whether the answer is almost right, or a formula that is right at the given point alone."""
     each = (scale_of(wanted.excess) / wanted.level).tolist()  # nan where both are zero
     apart = max(each) if wanted.level.all() else 0.0
@@ -353,7 +353,7 @@ def _nearness(wanted: GivenAnswer, right: Array) -> str:
     return ""
 
 
-def _entries(wanted: GivenAnswer, right: Array) -> str:
+def _list_entries(wanted: GivenAnswer, right: Array) -> str:
     """Which entries are off, where not all of them are, and what they have in common."""
     slack = wanted.slack.reshape(right.shape if wanted.slack.size > 1 else ())
     here = np.asarray(off(wanted.flat[0].reshape(right.shape), right, slack))
@@ -362,7 +362,7 @@ def _entries(wanted: GivenAnswer, right: Array) -> str:
         return ""
     if len(places) == 1:
         return f"only the entry {places[0]} is off"
-    common = next((name for name, mask in _patterns(right) if np.array_equal(here, mask)), "")
+    common = next((name for name, mask in _list_patterns(right) if np.array_equal(here, mask)), "")
     if common:
         return f"only the entries {common} are off"
     listed = ", ".join(map(str, places[:LISTED]))
@@ -370,7 +370,7 @@ def _entries(wanted: GivenAnswer, right: Array) -> str:
     return f"only the entries {listed}{more} are off"
 
 
-def _patterns(right: Array) -> Iterator[tuple[str, Array]]:
+def _list_patterns(right: Array) -> Iterator[tuple[str, Array]]:
     if right.ndim == 2:
         at = np.indices(right.shape)
         for axis, name in ((0, "row"), (1, "column")):

@@ -195,7 +195,7 @@ def trace(case: Case) -> ScalarLine | None:
         if not isinstance(end, Symbolic):
             return None
     nodes = tuple(numbers.line([end]))
-    floats = list(map(_floats, nodes))
+    floats = list(map(_find_floats, nodes))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
         if not leaves[name].shape:
             leaves[name].item().atom = sympy.Symbol(name, real=True)
@@ -224,7 +224,7 @@ def trace(case: Case) -> ScalarLine | None:
     )
 
 
-def _floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
+def _find_floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
     """A node at one point: its value, first two arguments, and slopes by each argument."""
     if node.local is None:
         return middle(node.value), np.nan, np.nan, ()
@@ -319,7 +319,7 @@ def operation(
     u, v, dv = _widen(line.u[at]), _widen(line.v[at]), _stack(args, 1, d)
     slopes = [line.f[k] for k in at]
     by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
-    slope, apply = _again(row, len(args[0]), 0 if dv is None else 1, u, v)
+    slope, apply = _apply_again(row, len(args[0]), 0 if dv is None else 1, u, v)
     first, second = (
         len(args[0]) > i
         and all((a := each[i]) is not None and line.entry[a] is not None for each in args)
@@ -343,11 +343,11 @@ def operation(
         hu=None if held is None else _stack(args, 0, held[1]),
         hv=None if held is None else _stack(args, 1, held[1]),
         h=None if held is None else held[0][None, None, :, None],
-        within=lambda i: _within(line, [each[i] for each in args], d),
+        within=lambda i: _look_within(line, [each[i] for each in args], d),
     )
 
 
-def _within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operation | None:
+def _look_within(line: ScalarLine, ks: Sequence[int | None], d: Tangents) -> Operation | None:
     nodes = [k for k in ks if k is not None]
     ops = {row.name if (row := line.rows[k]) is not None else None for k in nodes}
     if len(nodes) < len(ks) or len(ops) > 1 or None in ops:
@@ -360,7 +360,7 @@ def _widen(numbers: Array) -> Array:
     return numbers[:, None, :, None]
 
 
-def _again(row: Op, count: int, varying: int, u: Array, v: Array) -> tuple[Routine, Routine]:
+def _apply_again(row: Op, count: int, varying: int, u: Array, v: Array) -> tuple[Routine, Routine]:
     """The op's slope by its varying argument, and its value, at another value of that argument."""
 
     def arguments(z: Value) -> tuple[Value, ...]:

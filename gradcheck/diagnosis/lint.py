@@ -56,18 +56,18 @@ def blind(cases: Sequence[Case], families: Sequence[str] = ()) -> tuple[Finding,
     """
     with np.errstate(all="ignore"):
         acts = collect(cases)
-        generic = collect([_shaken(case, k) for k, case in enumerate(cases)])
+        generic = collect([_shake(case, k) for k, case in enumerate(cases)])
         causes: dict[str, str] = {}
-        for name, cure in (cause for case in cases for cause in _of_case(case)):
+        for name, cure in (cause for case in cases for cause in _find_causes(case)):
             causes.setdefault(name, cure)
         scalar = all(g.shape == () for g in acts.right[0].values())
         wanted = families or PREFERRED[scalar]
         hidden = _find_hidden(acts, generic, causes, wanted)
-        alike = _alike(acts, generic, wanted)
+        alike = _find_alike(acts, generic, wanted)
     return (*hidden, *alike)
 
 
-def _shaken(case: Case, seed: int) -> Case:
+def _shake(case: Case, seed: int) -> Case:
     """The same problem at a point drawn near its own: no value is special that could be another.
 
     Labels stay, and what is added to values of the program's own, which is always zero.
@@ -103,25 +103,25 @@ def _find_hidden(
         if key not in acts.found:
             hidden = shows
         else:
-            hidden = invisible(act.at, acts.right) and not _never_made(act)
-            cure = _constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
+            hidden = invisible(act.at, acts.right) and not _is_never_made(act)
+            cure = _find_constant_of_one(act) or cure or (NOTHING_CHANGES if shows else "")
         if hidden and cure:
             groups[act.mistake.id, act.span, cure].append(act.mistake)
     for (_, span, cure), rows in groups.items():
         yield Finding("invisible", (rows[0],), span, cure, len(rows))
 
 
-def _never_made(act: Made) -> bool:
+def _is_never_made(act: Made) -> bool:
     return not any(np.all(np.isfinite(g)) for at in act.at for g in at.values())
 
 
-def _constant_of_one(act: Made) -> str:
+def _find_constant_of_one(act: Made) -> str:
     """A cure for a constant of the text that cannot be seen to be missing."""
     one = act.rule is not None and act.span is not None and act.texts.get("c") in ("1", "1.0")
     return ONE if one else ""
 
 
-def _of_case(case: Case) -> Iterator[tuple[str, str]]:
+def _find_causes(case: Case) -> Iterator[tuple[str, str]]:
     shapes = {name: np.shape(v) for name, v in case.inputs.items()}
     ones = sorted(name for name, shape in shapes.items() if 1 in shape)
     if ones:
@@ -138,21 +138,21 @@ def _of_case(case: Case) -> Iterator[tuple[str, str]]:
         yield ALL_PASS, "let some arguments of relu be negative: here all of them pass"
 
 
-def _alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
+def _find_alike(acts: Acts, generic: Acts, families: Sequence[str]) -> Iterator[Finding]:
     groups: dict[Value, dict[Value, Made]] = defaultdict(dict)
     for key, act in acts.found.items():
         named = act.mistake.family in families and act.mistake.rank < VAGUE and not act.everywhere
-        if named and not _never_made(act) and not invisible(act.at, acts.right):
+        if named and not _is_never_made(act) and not invisible(act.at, acts.right):
             groups[fingerprint(act.at)][key] = act
     for group in groups.values():
         rows = {act.mistake.id: act.mistake for act in group.values()}
         if len(rows) > 1:
             widest = max((act.span for act in group.values()), key=width)
-            cure = _two(group.values()) or (OTHER_VALUES if _apart(group, generic) else "")
+            cure = _cure(group.values()) or (OTHER_VALUES if _tells_apart(group, generic) else "")
             yield Finding("alike", tuple(rows.values()), widest, cure, len(group))
 
 
-def _apart(group: Mapping[Value, Made], generic: Acts) -> bool:
+def _tells_apart(group: Mapping[Value, Made], generic: Acts) -> bool:
     prints: dict[str, set[Value]] = defaultdict(set)
     for key, act in group.items():
         if key in generic.found:
@@ -160,7 +160,7 @@ def _apart(group: Mapping[Value, Made], generic: Acts) -> bool:
     return bool(prints) and not set.intersection(*prints.values())
 
 
-def _two(group: Collection[Made]) -> str:
+def _cure(group: Collection[Made]) -> str:
     """An exponent of 2 makes coincidences: the coefficient that is missing is a factor of two."""
     ids, constants = {act.mistake.id for act in group}, {act.texts.get("c") for act in group}
     hidden = "2" in constants and "power-coefficient-missing" in ids

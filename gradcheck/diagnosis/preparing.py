@@ -125,7 +125,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     """
     with np.errstate(all="ignore"):
         acts = collect(cases, catalogue)
-        made = _distinct([act for act in acts.found.values() if not invisible(act.at, acts.right)])
+        made = _dedupe([act for act in acts.found.values() if not invisible(act.at, acts.right)])
         whole = len(acts.paths) == 1 and len(acts.paths[0][0]) == len(cases)
         line = acts.paths[0][1] if whole else None
         floats = [case.floats() for case in cases]
@@ -135,7 +135,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
             tuple(made),
             acts.values,
             line.alone if line is not None else (),
-            tuple(_terms(line)) if line is not None else (),
+            tuple(_find_terms(line)) if line is not None else (),
             tuple({p: at[n] for p, n in cases[0].parts.items()} for at in floats),
             {n: np.array([float(at[n]) for at in floats]) for n in given},
             acts.span,
@@ -144,7 +144,7 @@ def prepare(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
         return prepared
 
 
-def _distinct(found: Sequence[Made]) -> list[Made]:
+def _dedupe(found: Sequence[Made]) -> list[Made]:
     """One act for each mistake and set of numbers: at one site, the largest, what tells most."""
     kept: dict[Value, Made] = {}
 
@@ -181,7 +181,7 @@ def _make_pairs(rules: Sequence[Rule], line: ScalarLine) -> tuple[Value, Value]:
     return np.stack([numbers[first], numbers[second]], axis=1), table[first, second]
 
 
-def _terms(line: ScalarLine) -> Iterator[PreparedTerm]:
+def _find_terms(line: ScalarLine) -> Iterator[PreparedTerm]:
     left = [len(line.nodes) - 1]
     while left:
         k = left.pop()

@@ -39,16 +39,16 @@ def acts(cases: Sequence[Case], rows: Sequence[Mistake]) -> Iterator[Act]:
     assert once is not None
     for k, first in enumerate(once.wrt):
         for then in once.wrt[k:]:
-            yield from _in_first(cases, first, then, rows)
-            yield from _in_second(cases, first, then, rows)
+            yield from _err_in_first(cases, first, then, rows)
+            yield from _err_in_second(cases, first, then, rows)
 
 
-def _in_first(
+def _err_in_first(
     cases: Sequence[Case], first: str, then: str, rows: Sequence[Mistake]
 ) -> Iterator[Act]:
     steps = [STEP * max(abs(float(case.inputs[then])), STEP) for case in cases]
     around = [
-        _once(case, {then: np.asarray(float(case.inputs[then]) + j * step)})
+        _ask(case, {then: np.asarray(float(case.inputs[then]) + j * step)})
         for case, step in zip(cases, steps, strict=True)
         for j in REACH
     ]
@@ -66,10 +66,10 @@ def _in_first(
         yield ("first", first, then, *act.key), act.mistake, _at(made, first, then), said, act.span
 
 
-def _in_second(
+def _err_in_second(
     cases: Sequence[Case], first: str, then: str, rows: Sequence[Mistake]
 ) -> Iterator[Act]:
-    line = _by([_once(case, {}) for case in cases], first)
+    line = _by([_ask(case, {}) for case in cases], first)
     whole = None if line is None else write_out(line.nodes[-1], MOST)
     if whole is None:
         return
@@ -84,7 +84,7 @@ def _in_second(
     def function(kind: str, inputs: Params) -> Value:
         return again(*(inputs[str(letter)] for letter in letters))
 
-    line = _by([replace(_once(c, {}), function=function, where=lambda: None) for c in cases], then)
+    line = _by([replace(_ask(c, {}), function=function, where=lambda: None) for c in cases], then)
     for act in calculus.acts(line, rows) if line is not None else ():
         made = _at(act.flat[:, 0], first, then)
         yield ("second", first, then, *act.key), act.mistake, made, _quote_pieces(line, act), None
@@ -101,7 +101,7 @@ def _quote_pieces(line: ScalarLine | None, act: calculus.WrongRule) -> Params:
     return {**texts, **found, "whole": whole, "stage": stage}
 
 
-def _once(case: Case, moved: Mapping[str, Array]) -> Case:
+def _ask(case: Case, moved: Mapping[str, Array]) -> Case:
     assert case.rows is not None
     assert case.rows.once is not None
     return replace(case.rows.once, inputs={**case.inputs, **moved})

@@ -102,7 +102,7 @@ class GivenAnswer:
         """Whether it is evidence enough for so many mistakes."""
         if len(self.numbers) >= NUMBERS * mistakes:
             return True
-        return sum(map(_digits, self.numbers)) >= DIGITS * mistakes
+        return sum(map(_count_digits, self.numbers)) >= DIGITS * mistakes
 
     @property
     def is_single(self) -> bool:
@@ -119,7 +119,7 @@ class GivenAnswer:
         return bool(np.ptp(powers) <= RELATIVE * (1 + np.max(np.abs(powers))))
 
 
-def _digits(a: float) -> int:
+def _count_digits(a: float) -> int:
     """How many digits a number was typed with; a formula's float has them all."""
     short = float(f"{a:.9g}")
     known = short if abs(short - a) <= RELATIVE * abs(a) else a

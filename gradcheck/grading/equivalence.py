@@ -108,16 +108,16 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
             first = next(iter(np.ravel(np.asarray(expected, dtype=object))), None)
             return Outcome("narrower", k, expected=first, why=str(error))
         if not rounding and type(yours) is arb and type(expected) is arb:
-            kind = _pair(yours, expected)
+            kind = _compare_pair(yours, expected)
             return EQUAL if kind == "equal" else Outcome(kind, k, (), yours, expected)
         mine, due = np.asarray(yours, dtype=object), np.asarray(expected, dtype=object)
         if mine.shape != due.shape:
-            return Outcome("shape", k, why=_shapes(mine, due))
+            return Outcome("shape", k, why=_describe_shapes(mine, due))
         doubt, rounded = None, False
         level = level_of(due) if rounding else arb(0)
         for index in np.ndindex(due.shape):
             a, b, *known = (each.item(*index) for each in (mine, due, *rounding))
-            kind, (half, noise) = _pair(a, b), known or (None, 0.0)
+            kind, (half, noise) = _compare_pair(a, b), known or (None, 0.0)
             if kind == "different":  # just at the edge of its room counts
                 if half is None or abs(a - b) > tolerance(a, half, float(noise), level):
                     return Outcome(kind, k, index, a, b)
@@ -127,7 +127,7 @@ def _compare_at(k: int, bits: int, answer: At, reference: At, *rounding: Array) 
         return doubt or Outcome("equal", k, rounded=rounded)
 
 
-def _pair(yours: arb, expected: arb) -> str:
+def _compare_pair(yours: arb, expected: arb) -> str:
     if not (yours.is_finite() and expected.is_finite()):
         return "undecided"
     if not yours.overlaps(expected):
@@ -136,7 +136,7 @@ def _pair(yours: arb, expected: arb) -> str:
     return "equal" if sharp else "undecided"
 
 
-def _shapes(mine: Array, due: Array) -> str:
+def _describe_shapes(mine: Array, due: Array) -> str:
     words = (f"an array of shape {v.shape}" if v.shape else "a single number" for v in (mine, due))
     return "the answer is {}, the gradient {}".format(*words)
 

@@ -90,12 +90,12 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     Nothing follows where there is no number at a point, or no shape that fits.
     """
     try:
-        wrong = [w for name in answer.beside if (w := _wrong(key, name, answer.beside))]
+        wrong = [w for name in answer.beside if (w := _find_wrong(key, name, answer.beside))]
         own = AnsweredPart(key, part.name, key.read(part, answer.answer))
         for count in range(len(wrong), 0, -1):  # who got back on the track went on from earlier
             used = wrong[:count]
             exact = own.varies and all(each.varies for each in used)
-            if own.ready.plain or not (_everywhere if exact else _here)(own, used):
+            if own.ready.plain or not (_fits_everywhere if exact else _fits_here)(own, used):
                 continue
             name = [each.name for each in used if not each.follows][-1]
             tags = (FOLLOWS,) if exact or not own.varies else (FOLLOWS, ONE_POINT)
@@ -107,7 +107,7 @@ def follow(key: Key, part: Part, answer: Among, judged: Judgement) -> Judgement 
     return None
 
 
-def _wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
+def _find_wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
     part = key.problem.part(name)
     judged = judge(key, part, given[name], diagnose=False) if part else None
     if part is None or judged is None or judged.verdict not in WRONG:
@@ -118,10 +118,10 @@ def _wrong(key: Key, name: str, given: Params) -> AnsweredPart | None:
     return None if claim.ready.plain else replace(claim, follows=follows.follows if follows else "")
 
 
-def _everywhere(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
+def _fits_everywhere(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
     """Whether a formula is what follows from formulas, at every point; nothing is no answer."""
     spots = own.key.spots
-    due = [_following(own, wrong, spot) for spot in spots]
+    due = [_go_on_from(own, wrong, spot) for spot in spots]
     if compare([own.ready.at(spot) for spot in spots], due).kind != "equal":
         return False
     with precision(BITS[0]):
@@ -129,11 +129,11 @@ def _everywhere(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
         return not all(0 in ball for values in found for ball in values.flat)
 
 
-def _here(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
+def _fits_here(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
     """Whether an answer is what follows from others at the given point, as far as digits say."""
     spot, bits = own.key.spots[0], BITS[0]
     with precision(bits):
-        due = np.asarray(_following(own, wrong, spot, rounded=True)(bits), dtype=object)
+        due = np.asarray(_go_on_from(own, wrong, spot, rounded=True)(bits), dtype=object)
         mine, level = own.at(spot, bits), level_of(due)
         if mine.shape != due.shape or not level > 0:
             return False
@@ -143,7 +143,7 @@ def _here(own: AnsweredPart, wrong: Sequence[AnsweredPart]) -> bool:
         )
 
 
-def _following(
+def _go_on_from(
     own: AnsweredPart, wrong: Sequence[AnsweredPart], spot: Spot, *, rounded: bool = False
 ) -> At:
     """What follows for a part from what was answered to others, as a function of the bits."""

@@ -201,47 +201,47 @@ class Line:
         """The slot of a node's number; what is equal has one. Raises _Beyond where it has none."""
         if isinstance(node, ast.Name):
             if node.id in CONSTANTS and node.id not in self.shapes:
-                return self._slot(node.id, self.numbers, node.id)
-            return self._leaf(node.id, ())
+                return self._take_slot(node.id, self.numbers, node.id)
+            return self._add_leaf(node.id, ())
         if isinstance(node, ast.Constant):
             if type(node.value) is not int and not isinstance(node.value, Fraction):
                 raise _Beyond(node.value)
-            return self._number(node.value)
+            return self._add_number(node.value)
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
             parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            return self._leaf(node.value.id, tuple(map(_index, parts)))
+            return self._add_leaf(node.value.id, tuple(map(_read_index, parts)))
         name, operands = operation(node)
         args = tuple(map(self.add, operands))
-        return self._test(node, name, args) if self.tests else self._apply(node, name, args)
+        return self._add_test(node, name, args) if self.tests else self._apply_op(node, name, args)
 
-    def _slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
+    def _take_slot(self, key: Value, kind: dict[int, Value], new: Value) -> int:
         at = self.found.get(key)
         if at is None:
             at = self.found[key] = len(self.found)
             kind[at] = new
         return at
 
-    def _number(self, value: int | Fraction) -> int:
+    def _add_number(self, value: int | Fraction) -> int:
         key = (value.numerator, value.denominator)  # the hash of a Fraction takes long
         at = self.found.get(key)
-        return self._slot(key, self.numbers, Fraction(value)) if at is None else at
+        return self._take_slot(key, self.numbers, Fraction(value)) if at is None else at
 
-    def _leaf(self, name: str, index: tuple[int, ...]) -> int:
+    def _add_leaf(self, name: str, index: tuple[int, ...]) -> int:
         shape = self.shapes.get(name)
         if shape is None or len(index) != len(shape):
             raise _Beyond(name)
         if not all(-size <= i < size for i, size in zip(index, shape, strict=True)):
             raise _Beyond(name)
-        return self._slot((name, index), self.leaves, (name, index))
+        return self._take_slot((name, index), self.leaves, (name, index))
 
-    def _apply(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
+    def _apply_op(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
         """An op of the table; of typed numbers the exact result, while it is short."""
         if name == PLUS:
             return args[0]
         if args and args[0] in self.numbers and args[-1] in self.numbers:
             folded = fold(name, [self.numbers.get(i) for i in args])
             if folded is not None:
-                return self._number(folded)
+                return self._add_number(folded)
         if isinstance(node, ast.Call):
             row = TABLE.get(name)
             if row is None or row.params or row.arrange or len(args) != row.operands:
@@ -257,13 +257,13 @@ class Line:
                 self.tests.add(at)
         return at
 
-    def _test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
+    def _add_test(self, node: ast.expr, name: str, args: tuple[int, ...]) -> int:
         """Of comparisons there are two that hold together, and the one of a choice."""
         are_tests = [slot in self.tests for slot in args]
         both = name == "multiply" and all(are_tests)
         if any(are_tests) and not both and (name != CHOICE or are_tests != [True, False, False]):
             raise _Beyond(name)
-        return self._apply(node, BOTH if both else name, args)
+        return self._apply_op(node, BOTH if both else name, args)
 
     # -- at a point --------------------------------------------------------------------------------
 
@@ -350,10 +350,10 @@ def line_from_tree(tree: ast.expr, text: str, shapes: Shapes) -> Line | None:
     return None if line.end in line.tests else line
 
 
-def _index(node: ast.expr) -> int:
+def _read_index(node: ast.expr) -> int:
     match node:
         case ast.UnaryOp(ast.USub(), inner):
-            return -_index(inner)
+            return -_read_index(inner)
         case ast.Constant(int() as value) if not isinstance(value, bool):
             return value
     raise _Beyond
@@ -460,7 +460,7 @@ def readings(problem: Problem, read: Answer) -> Readings:
         for each in formulas
     ]
     half_units = box([each.half_unit for each in formulas], shape)
-    names = frozenset[str]().union(*map(_names, pieces))
+    names = frozenset[str]().union(*map(_list_names, pieces))
     return Readings(read, box(pieces, shape), names, half_units)
 
 
@@ -490,7 +490,7 @@ def box(entries: Sequence[Value], shape: tuple[int, ...]) -> Array:
     return out.reshape(shape)
 
 
-def _names(piece: Line | Program) -> frozenset[str]:
+def _list_names(piece: Line | Program) -> frozenset[str]:
     if isinstance(piece, Line):
         return frozenset(name for name, _ in piece.leaves.values())
     return frozenset(n.id for n in ast.walk(piece.tree) if isinstance(n, ast.Name))
@@ -509,13 +509,13 @@ class _AsArrays(ast.NodeTransformer):
         for field in ("left", "right", "operand"):
             inner = getattr(node, field, None)
             if isinstance(inner, ast.List):
-                setattr(node, field, _call("array", inner, inner))
+                setattr(node, field, _make_call("array", inner, inner))
             elif inner is not None and subtracts and _compares(inner):
                 times = ast.BinOp(ast.Constant(1), ast.Mult(), inner)
-                setattr(node, field, _located(times, inner))
+                setattr(node, field, _locate(times, inner))
         if isinstance(node, ast.Call):
             node.args = [
-                _call("sqrt", _located(ast.UnaryOp(ast.USub(), ast.Constant(1)), a), a)
+                _make_call("sqrt", _locate(ast.UnaryOp(ast.USub(), ast.Constant(1)), a), a)
                 if _is_none(a)
                 else a
                 for a in node.args
@@ -534,11 +534,11 @@ def _is_none(node: ast.expr) -> bool:
     return False
 
 
-def _call(name: str, inner: ast.expr, where: ast.expr) -> ast.expr:
-    return _located(ast.Call(ast.Name(name, ast.Load()), [inner], []), where)
+def _make_call(name: str, inner: ast.expr, where: ast.expr) -> ast.expr:
+    return _locate(ast.Call(ast.Name(name, ast.Load()), [inner], []), where)
 
 
-def _located(made: ast.expr, where: ast.expr) -> ast.expr:
+def _locate(made: ast.expr, where: ast.expr) -> ast.expr:
     """A node of our own, where a piece stood."""
     return ast.fix_missing_locations(ast.copy_location(made, where))
 
@@ -565,7 +565,7 @@ def _evaluate(piece: Line | Program | Fraction, spot: Spot, bits: int) -> Values
         return exact(piece)
     if isinstance(piece, Line):
         return piece.value(spot.arbs(bits), bits)
-    given = spot.values_of(_names(piece), bits)
+    given = spot.values_of(_list_names(piece), bits)
     inputs = {name: balls(value) for name, value in given.items()}
     found = run(piece, inputs, KINDS["ball"], budget(spot.problem)).value
     try:
@@ -581,7 +581,7 @@ def _refuse_lost(program: Program, spot: Spot, entries: Array) -> None:
     """Raise NoValue where neither so many bits nor floats find a number in some entry."""
     inputs = {
         name: np.array([middle(ball) for ball in value.flat]).reshape(value.shape)[()]
-        for name, value in spot.values_of(_names(program), PATIENCE).items()
+        for name, value in spot.values_of(_list_names(program), PATIENCE).items()
     }
     found = run(program, inputs, KINDS["float"], budget(spot.problem)).value
     plain = np.asarray(found, dtype=float)

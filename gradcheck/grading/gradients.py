@@ -124,12 +124,12 @@ def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose:
         yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
         given = found.spots[outcome.point].given
         witness = witness_at(given, yours, due, outcome.index)
-    remarks = (*base.remarks, *_words(key, found))
+    remarks = (*base.remarks, *_say_why(key, found))
     judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
     return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
 
 
-def _words(key: Key, found: Compared) -> Iterator[str]:
+def _say_why(key: Key, found: Compared) -> Iterator[str]:
     outcome, yours, due = found.outcome, found.outcome.yours, found.outcome.expected
     usual = outcome.point < len(key.spots)  # far out a whole term may be so little
     if outcome.kind == "narrower":
@@ -160,7 +160,7 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
         return taught
     try:
         moved = key.moved if ready.names else None
-        told = None if moved is None else _where_letters_move(moved, part, ready)
+        told = None if moved is None else _explain_moved(moved, part, ready)
         varies = (key.problem.inputs[name].varies for name in ready.names)
         if told and (told.hypotheses or not all(varies)):
             return told
@@ -171,20 +171,20 @@ def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosi
             units = ready.half_units
             slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
             known += [None] * (min(DIAGNOSTIC, len(key.points)) - 1)
-        return explain(key.mistaken, part, known, slopes=_slopes(key, part, ready), slack=slack)
+        return explain(key.mistaken, part, known, slopes=_derive(key, part, ready), slack=slack)
     except FAILURES as error:
         return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
 
 
-def _where_letters_move(moved: Key, part: str, ready: Readings) -> Diagnosis | None:
+def _explain_moved(moved: Key, part: str, ready: Readings) -> Diagnosis | None:
     try:
         known = [floats(ready.at(spot)) for spot in moved.spots]
     except FAILURES:
         return None
-    return explain(moved.mistaken, part, known, slopes=_slopes(moved, part, ready))
+    return explain(moved.mistaken, part, known, slopes=_derive(moved, part, ready))
 
 
-def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
+def _derive(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     """The derivative of a formula by the part's single input, at the points of the diagnosis."""
     own = key.problem.select_inputs(key.problem.inputs)
     if part not in own or own[part].shape or not ready.lines or not ready.names:
@@ -192,7 +192,7 @@ def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
     for k in range(len(key.spots[:DIAGNOSTIC])):
         slope = None
         with suppress(GradcheckError), precision(FINE):
-            above, below = (ready.at(spot)(FINE) for spot in _beside(key, k, part))
+            above, below = (ready.at(spot)(FINE) for spot in _step_aside(key, k, part))
             if isinstance(above, arb) and isinstance(below, arb):
                 change = above - below
                 slope = middle(change / WIDTH) if change.is_finite() else None
@@ -200,7 +200,7 @@ def _slopes(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
 
 
 @lru_cache(maxsize=256)
-def _beside(key: Key, k: int, name: str) -> tuple[Spot, ...]:
+def _step_aside(key: Key, k: int, name: str) -> tuple[Spot, ...]:
     """The points on both sides of point k; the last ones are known, with their arbs."""
     point = key.points[k]
     moved = (np.array(point[name].item() + step, dtype=object) for step in (STEP, -STEP))
@@ -212,7 +212,7 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
 
     A number is compared at the given point.
     """
-    for row, other in _taught(key, part):
+    for row, other in _read_taught(key, part):
         with suppress(*FAILURES):
             here, first = [ready.at(spot) for spot in key.spots], other.at(key.spots[0])
             if varies:
@@ -226,7 +226,7 @@ def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis 
 
 
 @lru_cache(maxsize=64)
-def _taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
+def _read_taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
     found = []
     asked = next(each for each in key.problem.parts if each.name == part)
     for each in key.problem.known_answers:

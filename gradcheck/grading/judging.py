@@ -33,18 +33,18 @@ def judge(
     right, `brackets:` decides.
     """
     kind = key.problem.brackets == "kind"
-    judged = _as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
+    judged = _judge_as_it_stands(key, part, answer, student, diagnose=diagnose or kind)
     formula = judged.formula
     if judged.verdict != "wrong" or formula is None:
         return judged
     unnamed = diagnose and not judged.named
     for other in other_readings(formula):
-        found = _as_it_stands(key, part, other, student, diagnose=unnamed)
+        found = _judge_as_it_stands(key, part, other, student, diagnose=unnamed)
         if found.verdict == "right" or found.named:
             return replace(found, answer=answer, formula=formula)
     for again in with_other_brackets(key, part, formula) if kind or diagnose else ():
         read = replace(formula, tree=again.tree, doubts=())
-        if _as_it_stands(key, part, read, diagnose=False).verdict == "right":
+        if _judge_as_it_stands(key, part, read, diagnose=False).verdict == "right":
             return _heal_brackets(key, judged, formula, again)
     return judged
 
@@ -72,7 +72,7 @@ def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) 
     return judged.attach(diagnosis, key.problem.credit)
 
 
-def _as_it_stands(
+def _judge_as_it_stands(
     key: Key, part: Part, answer: Value, student: str = "", *, diagnose: bool = True
 ) -> Judgement:
     problem, typed = key.problem, answer.text if isinstance(answer, Formula) else answer

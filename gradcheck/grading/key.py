@@ -163,7 +163,7 @@ class Key:
         """
         found = questions.question(self.problem, part, self.points[0])
         try:
-            return None if found is None else _formula_key(found, self.points[0])
+            return None if found is None else _prepare_formula(found, self.points[0])
         except (GradcheckError, NotScalar):
             return None
 
@@ -227,7 +227,7 @@ def key(problem: Problem) -> Key:
     undecided, is left out. The given point must stand.
     """
     if not is_training(problem):
-        return _formula_key(problem, draw.given_point(problem))
+        return _prepare_formula(problem, draw.given_point(problem))
     found = preparing.run_and_judge(problem)
     if not preparing.programs(problem):
         problem = questions.add_written_leaves(problem, found.point)
@@ -241,7 +241,7 @@ def key(problem: Problem) -> Key:
     return Key(problem, (found.point,), tuple(e.verdict for e in found.events), found)
 
 
-def _formula_key(problem: Problem, first: Point) -> Key:
+def _prepare_formula(problem: Problem, first: Point) -> Key:
     """The key to gradients that are functions of the inputs, with the given point."""
     points, verdicts = [first], [consult(problem.case(first), write=False)]
     given, silent = verdicts[0], verdicts[0].opinions["symbolic"].abstains
@@ -293,7 +293,7 @@ def draw_for(problem: Problem, student: str) -> Draw:
     if not problem.choices:
         return ()
     tried = dict.fromkeys(draw_variant(problem, student, k) for k in range(TRIES))
-    return next((each for each in tried if is_admitted(problem, each)), _fallback(problem))
+    return next((each for each in tried if is_admitted(problem, each)), _fall_back(problem))
 
 
 def is_admitted(problem: Problem, drawn: Draw) -> bool:
@@ -321,7 +321,7 @@ def usual(problem: Problem) -> frozenset[Hidden]:
 
 
 @lru_cache(maxsize=KEPT)
-def _fallback(problem: Problem) -> Draw:
+def _fall_back(problem: Problem) -> Draw:
     """The variant that hides least, for a problem of which every variant hides something."""
     drawn = sample_draws(problem, SAMPLE)
     known = {each: found for each in drawn if (found := find_hidden(problem, each)) is not None}

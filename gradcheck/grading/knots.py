@@ -61,22 +61,22 @@ def further_sides(key: Key, ready: Readings) -> tuple[Spot, ...]:
     lines = [line for line in ready.lines if knots_of(line)]
     if not lines:
         return ()
-    seen = {side for spot in key.spots for side in _sides_at(lines, spot).items()}
+    seen = {side for spot in key.spots for side in _find_sides(lines, spot).items()}
     wanted = {(knot, -side) for knot, side in seen} - seen
     beyond: list[Spot] = []
-    for spot in _candidates(key, lines) if wanted else ():
-        new = set(_sides_at(lines, spot).items()) - seen
+    for spot in _list_candidates(key, lines) if wanted else ():
+        new = set(_find_sides(lines, spot).items()) - seen
         if new and spot.inside:
             beyond.append(spot)
             seen |= new
             wanted -= new
         if not wanted or len(beyond) == MOST:
             break
-    close = dict.fromkeys(_close(lines, [*key.spots, *beyond]))
+    close = dict.fromkeys(_approach(lines, [*key.spots, *beyond]))
     return (*beyond, *[spot for spot in list(close)[:MOST] if spot.inside])
 
 
-def _sides_at(lines: Sequence[Line], spot: Spot) -> Sides:
+def _find_sides(lines: Sequence[Line], spot: Spot) -> Sides:
     """On which side of each knot a point lies; of one that it touches it lies on none."""
     found: Sides = {}
     for line in lines:
@@ -89,27 +89,27 @@ def _sides_at(lines: Sequence[Line], spot: Spot) -> Sides:
     return found
 
 
-def _candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
+def _list_candidates(key: Key, lines: Sequence[Line]) -> Iterator[Spot]:
     """The problem's reserve, then points close to the numbers that the answer mentions."""
     yield from key.reserve
-    typed = {abs(number) for line in lines for number in _typed_in(line)}
+    typed = {abs(number) for line in lines for number in _list_typed(line)}
     numbers = sorted({s for n in typed for s in (n, -n) if 2 < abs(n) < LARGEST})[:MOST]
-    beside = (_all_at(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
+    beside = (_move_all(key, number + step) for number in numbers for step in (BESIDE, -BESIDE))
     for point in chain(points_near(key.problem, numbers), beside):
         yield Spot(key.problem, point)
 
 
-def _typed_in(line: Line) -> list[Fraction]:
+def _list_typed(line: Line) -> list[Fraction]:
     return [number for number in line.numbers.values() if isinstance(number, Fraction)]
 
 
-def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
+def _approach(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
     """On both sides of each knot, close to it: it may lie a little beside the gradient's own.
 
     A millionth as far apart as the points between which it was seen.
     """
     ordered = sorted(spots, key=lambda spot: [v for a in spot.point.values() for v in a.flat])
-    sided = [(spot, _sides_at(lines, spot)) for spot in ordered]
+    sided = [(spot, _find_sides(lines, spot)) for spot in ordered]
     for knot in ((line, n) for line in lines for n in range(len(knots_of(line)))):
         known = [(spot, side[knot]) for spot, side in sided if knot in side]
         across = [(a, b, side) for (a, side), (b, other) in pairwise(known) if side != other]
@@ -117,7 +117,7 @@ def _close(lines: Sequence[Line], spots: Sequence[Spot]) -> Iterator[Spot]:
             for _ in range(HALVINGS):
                 halfway = {n: np.asarray((v + b.point[n]) / 2) for n, v in a.point.items()}
                 between = Spot(a.problem, halfway)
-                there = _sides_at(knot[:1], between).get(knot)
+                there = _find_sides(knot[:1], between).get(knot)
                 if there is None:
                     break
                 a, b = (between, b) if there == side else (a, between)  # noqa: PLW2901
@@ -139,8 +139,8 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
             ]
         if hidden:
             return min(line.text[slice(*step.place)] for _, step in hidden)
-        if any(abs(number) >= LARGEST for number in _typed_in(line)):
-            seen = {side for spot in spots for side in _sides_at([line], spot).items()}
+        if any(abs(number) >= LARGEST for number in _list_typed(line)):
+            seen = {side for spot in spots for side in _find_sides([line], spot).items()}
             if any((knot, -side) not in seen for knot, side in seen):
                 return line.text
     nodes = [node for tree in ready.trees for node in ast.walk(tree)]
@@ -150,7 +150,7 @@ def unseen(ready: Readings, spots: Sequence[Spot]) -> str:
     return next((echo(node) for node in chain(tiny, far)), "")
 
 
-def _all_at(key: Key, number: Fraction, *, turned: bool = False) -> Point:
+def _move_all(key: Key, number: Fraction, *, turned: bool = False) -> Point:
     """The given point with every input that varies moved to one number, perhaps to and fro."""
     moved: dict[str, Array] = {}
     for name, value in key.points[0].items():
@@ -186,28 +186,28 @@ def distant_spots(key: Key, ready: Readings) -> Iterator[Spot]:
 def distant_points(key: Key, trees: Sequence[ast.AST]) -> Iterator[Point]:
     """Points beside the numbers that formulas mention where their rule changes."""
     nodes = [node for tree in trees for node in ast.walk(tree)]
-    numbers = [1 / n for n in _typed(filter(_saturates, nodes)) if n > SATURATING]
-    numbers += [n for n in _typed(filter(_is_knotted, nodes)) if n not in COMMON]
+    numbers = [1 / n for n in _fold_typed(filter(_saturates, nodes)) if n > SATURATING]
+    numbers += [n for n in _fold_typed(filter(_is_knotted, nodes)) if n not in COMMON]
     for turned, sign, factor, number in product((False, True), (1, -1), BESIDES, numbers):
-        yield _all_at(key, sign * number * factor, turned=turned)
+        yield _move_all(key, sign * number * factor, turned=turned)
 
 
-def _typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
+def _fold_typed(nodes: Iterable[ast.AST]) -> list[Fraction]:
     values = (value for node in nodes for _, value in _fold(node) if abs(value) < LARGEST)
     return sorted({abs(Fraction(middle(value))) for value in values})
 
 
 def _is_knotted(node: ast.AST) -> bool:
-    row = _row_of(node)
+    row = _find_row(node)
     return isinstance(node, ast.Compare) or (row is not None and bool(row.kinks))
 
 
 def _saturates(node: ast.AST) -> bool:
-    row = _row_of(node)
+    row = _find_row(node)
     return row is not None and (row.unseen is not None or row.name == "exp")
 
 
-def _row_of(node: ast.AST) -> Op | None:
+def _find_row(node: ast.AST) -> Op | None:
     match node:
         case ast.Call(ast.Name(name) | ast.Attribute(_, name)):
             return TABLE.get(FORMULAS.function(name) or name)

@@ -164,7 +164,7 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
         if step.tree is None:
             continue
         try:
-            values, open_ = _values_of(key, formula.text, step.tree)
+            values, open_ = _evaluate_step(key, formula.text, step.tree)
             if before is None and _is_the_function(key, values):
                 continue
             if compare(values, due).kind in ("different", "shape"):
@@ -200,12 +200,12 @@ class _Naming(ast.NodeTransformer):
         match node:
             case ast.Call(ast.Name(function), [inner, ast.Name(by)]) if function == UNTAKEN:
                 name = f"derivative_{len(self.found)}"
-                self.found[name] = _derivative(self.key, inner, by)
+                self.found[name] = _differentiate(self.key, inner, by)
                 return ast.copy_location(ast.Name(name, ast.Load()), node)
         return node
 
 
-def _values_of(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
+def _evaluate_step(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     """A step as a function of the bits at every point, and whether derivatives were taken in it."""
     naming, scope = _Naming(key), key.scope
     formula = Formula(text, ast.Expression(naming.visit(copy_tree(tree))), ())
@@ -223,7 +223,7 @@ def _values_of(key: Key, text: str, tree: ast.expr) -> tuple[list[At], bool]:
     return list(map(step_at, key.spots)), bool(naming.found)
 
 
-def _derivative(key: Key, body: ast.expr, variable: str) -> Inner:
+def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
     """The derivative of a formula by one of a problem's inputs, at a point, to so many bits."""
     inputs = key.problem.select_inputs(key.problem.inputs)
     program = check_expression(ast.Expression(body), declared=inputs, vocabulary=FORMULAS)
@@ -270,23 +270,23 @@ def faults(ready: Key) -> list[Fault]:
     found: list[Fault] = []
     for entry in ready.problem.right:
         said = mark_all(ready, entry).values()
-        found += [_fault(each, "right") for each in said if each.verdict != "right"]
+        found += [_report_fault(each, "right") for each in said if each.verdict != "right"]
     known = {UNNAMED, *mistake_ids(), *(each.id for each in ready.problem.known_answers)}
     for entry, mistake in ready.problem.wrong:
         judged = list(mark_all(ready, entry).values())
         unknown = " (no mistake is called so: see `gradcheck mistakes`)"
         expected = f"wrong: {mistake}{'' if mistake in known else unknown}"
         wrong = [said for said in judged if said.verdict != "right"]
-        off = [said for said in wrong if mistake not in _ids_of(said)] if wrong else judged[:1]
-        found += [_fault(said, expected) for said in off]
+        off = [said for said in wrong if mistake not in _list_ids(said)] if wrong else judged[:1]
+        found += [_report_fault(said, expected) for said in off]
     return found
 
 
-def _fault(said: Judgement, expected: str) -> Fault:
-    return Fault(said.problem, said.part, said.answer, expected, _came(said), said.witness)
+def _report_fault(said: Judgement, expected: str) -> Fault:
+    return Fault(said.problem, said.part, said.answer, expected, _say_what_came(said), said.witness)
 
 
-def _ids_of(said: Judgement) -> tuple[str, ...]:
+def _list_ids(said: Judgement) -> tuple[str, ...]:
     if said.verdict != "wrong" or said.diagnosis is None:
         return ()
     if said.diagnosis.certainty == UNNAMED:
@@ -295,8 +295,8 @@ def _ids_of(said: Judgement) -> tuple[str, ...]:
     return tuple(hypothesis.mistake.id for hypothesis in found)
 
 
-def _came(said: Judgement) -> str:
-    named = ", ".join(id for id in _ids_of(said) if id != UNNAMED)
+def _say_what_came(said: Judgement) -> str:
+    named = ", ".join(id for id in _list_ids(said) if id != UNNAMED)
     if named or said.verdict != "wrong":
         return f"{said.verdict}: {named}" if named else "; ".join((said.verdict, *said.remarks))
     remarks = said.diagnosis.remarks if said.diagnosis else ()

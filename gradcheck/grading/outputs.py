@@ -207,7 +207,7 @@ def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
 
 def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
-    if isinstance(due, tuple) and (shape := _shape(answer)) is not None:
+    if isinstance(due, tuple) and (shape := _read_shape(answer)) is not None:
         return OutputRead(shape, 0.0, str(shape))
     if isinstance(answer, list) and isinstance(due, list):
         pieces = [_read(key, part, d, a) for d, a in zip(due, answer, strict=False)]
@@ -229,7 +229,7 @@ def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
     return OutputRead(values, halves, echoed, function, ready.notes)
 
 
-def _shape(answer: Value) -> tuple[int, ...] | None:
+def _read_shape(answer: Value) -> tuple[int, ...] | None:
     """`[2, 3]`, `(2, 3)`, `torch.Size([2, 3])`, `2`; None where it is no shape."""
     if isinstance(answer, str) and (size := SIZE.fullmatch(answer)):
         answer = [int(each) for each in re.findall(r"\d+", size[1])]

@@ -65,7 +65,7 @@ Place = tuple[int, int]
 # -- what is due -----------------------------------------------------------------------------------
 
 
-def _root(due: float, base: float, exponent: float) -> float:
+def _take_root(due: float, base: float, exponent: float) -> float:
     root = math.copysign(abs(due) ** (1 / exponent), base)
     return root if is_near(on_floats("power")(root, exponent), due) else math.nan
 
@@ -76,7 +76,7 @@ SOLVED: Mapping[str, tuple[Routine, ...]] = {
     "subtract": (lambda due, a, b: due + b, lambda due, a, b: a - due),
     "multiply": (lambda due, a, b: due / b, lambda due, a, b: due / a),
     "divide": (lambda due, a, b: due * b, lambda due, a, b: a / due),
-    "power": (_root, lambda due, a, b: math.log(due) / math.log(a)),
+    "power": (_take_root, lambda due, a, b: math.log(due) / math.log(a)),
     "negative": (lambda due, a: -due,),
     PLUS: (lambda due, a: due,),
     "exp": (lambda due, a: math.log(due),),
@@ -156,7 +156,7 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
     tried = [  # all of them are kept: values are known by the identity of pieces
         Replacement(kind, node, new)
         for node in search.nodes
-        for kind, new in _changes(node, search.dues[0][id(node)], id(node) in terms, names)
+        for kind, new in _list_changes(node, search.dues[0][id(node)], id(node) in terms, names)
     ]
     near = [change for change in tried if change.new and search.fits(change.node, change.new)]
     for node in search.nodes if known else ():
@@ -167,22 +167,22 @@ def find_changes(key: Key, search: PieceSearch, known: Sequence[Array]) -> list[
 # -- small changes ---------------------------------------------------------------------------------
 
 
-def _changes(
+def _list_changes(
     node: ast.expr, due: float | None, is_term: bool, names: Sequence[str]
 ) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Constant(int() | Fraction() as number) if not isinstance(number, bool):
-            yield from (("number", new) for new in _numbers(Fraction(number), due))
+            yield from (("number", new) for new in _list_numbers(Fraction(number), due))
             if isinstance(number, Fraction):
-                yield from (("rounding", new) for new in _roundings(number, due))
+                yield from (("rounding", new) for new in _list_roundings(number, due))
         case ast.Name(id):
-            yield from (("letter", _name(name)) for name in names if name != id)
+            yield from (("letter", _make_name(name)) for name in names if name != id)
             yield "missing", ast.BinOp(node, ast.Pow(), ast.Constant(2))
         case ast.UnaryOp(ast.USub(), inner):
             yield "sign", inner
         case ast.Call(ast.Name(id), args):
             others = next((family for family in FAMILIES if id in family), ())
-            calls = (ast.Call(_name(other), [*args], []) for other in others if other != id)
+            calls = (ast.Call(_make_name(other), [*args], []) for other in others if other != id)
             yield from (("function", call) for call in calls)
         case ast.BinOp(left, ast.Add() | ast.Sub() as op, right):
             turned = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
@@ -194,13 +194,13 @@ def _changes(
     yield from (("bracket", new) for new in _regroup(node))
     if is_term and not (isinstance(node, ast.UnaryOp) or _is_sum(node)):
         yield "sign", ast.UnaryOp(ast.USub(), node)
-    factors = (*map(_name, names), ast.Constant(2), ast.Constant(3)) if is_term else ()
+    factors = (*map(_make_name, names), ast.Constant(2), ast.Constant(3)) if is_term else ()
     for factor in factors:  # one that is missing, above or below
         yield "missing", ast.BinOp(factor, ast.Mult(), node)
         yield "missing", ast.BinOp(node, ast.Div(), factor)
 
 
-def _name(name: str) -> ast.expr:
+def _make_name(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
@@ -208,7 +208,7 @@ def _is_sum(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, SUM)
 
 
-def _numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+def _list_numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
     """The number that is due, where it is simple; inside a function, those near."""
     if due is None:
         others = [value - 1, value + 1, 2 * value, value / 2, 10 * value, value / 10]
@@ -222,7 +222,7 @@ def _numbers(value: Fraction, due: float | None) -> Iterator[ast.expr]:
             yield above if other > 0 else ast.UnaryOp(ast.USub(), above)
 
 
-def _roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
+def _list_roundings(value: Fraction, due: float | None) -> Iterator[ast.expr]:
     """The exact numbers of which a decimal may be what is left: 2*pi for 6.28."""
     unit = next((10.0**-k for k in range(DECIMALS) if not value * 10**k % 1), 0.0)
     if due is None or not 0 < abs(due - value) <= unit:
@@ -261,23 +261,23 @@ def _of_values(search: PieceSearch, node: ast.expr, known: Sequence[Array]) -> I
         ratio = due / has
         if not np.all(np.isfinite(ratio)):
             return
-        if _same(due, has**2):
+        if _is_same(due, has**2):
             yield "square"
         near = Fraction(float(ratio[0])).limit_denominator(SIMPLE)
         if not _is_sum(node):
-            if 0 < abs(near.numerator) <= SIMPLE**2 and _same(ratio, float(near)):
+            if 0 < abs(near.numerator) <= SIMPLE**2 and _is_same(ratio, float(near)):
                 yield "ratio"
             turned = (of for value in known for of in (value, -value, 1 / value, -1 / value))
-            if any(_same(ratio, of) for of in turned):
+            if any(_is_same(ratio, of) for of in turned):
                 yield "factor"
         if isinstance(node, ast.Call) and ast.unparse(node.func) in WAVES:
             known = [*known, *(getattr(np, wave)(value) for value in known for wave in WAVES)]
         free = not isinstance(node, ast.Constant) and node is not search.body
-        if free and any(_same(due, sign * value) for value in known for sign in (1, -1)):
+        if free and any(_is_same(due, sign * value) for value in known for sign in (1, -1)):
             yield "value"
 
 
-def _same(a: Array, b: Value) -> bool:
+def _is_same(a: Array, b: Value) -> bool:
     return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
 
 
@@ -307,10 +307,10 @@ def find_slip(key: Key, part: Part, formula: Formula) -> Diagnosis | None:
 
 
 def _diagnose(formula: Formula, kind: str, node: ast.expr, new: ast.expr) -> Diagnosis:
-    (start, end), now = _place(node), echo(new)
+    (start, end), now = _find_place(node), echo(new)
     match node:
         case ast.BinOp(left, ast.Mult(), right) if kind == "too much":
-            (start, end), now = _place(right if new is left else left), ""
+            (start, end), now = _find_place(right if new is left else left), ""
         case ast.BinOp(left, ast.Add() | ast.Sub()) if kind == "sign" and _is_sum(new):
             assert isinstance(new, ast.BinOp)
             sign = "-" if isinstance(new.op, ast.Sub) else "+"
@@ -338,13 +338,13 @@ def standing(key: Key, part: Part, answer: str, line: int | None = None) -> Plac
             formula = formula.piece(step.tree)
         search = PieceSearch(key, part, formula)
         several = len(search.points) > 1
-        found = find_changes(key, search, list(_values(key, part))) if several else []
+        found = find_changes(key, search, list(_list_values(key, part))) if several else []
         return _blame(found, formula, search) if found else None
     except (TextError, *FAILURES):
         return None
 
 
-def _values(key: Key, part: Part) -> Iterator[Array]:
+def _list_values(key: Key, part: Part) -> Iterator[Array]:
     """Values, derivatives and slopes that the program has there, but for constant ones."""
     at = [look.k for look in key.looks(part)]
     for line in key.mistaken.alone:
@@ -357,7 +357,7 @@ def _values(key: Key, part: Part) -> Iterator[Array]:
                     yield each[at]
 
 
-def _place(node: ast.expr) -> Place:
+def _find_place(node: ast.expr) -> Place:
     return node.col_offset, node.end_col_offset or 0
 
 
@@ -374,18 +374,18 @@ def _blame(found: Sequence[Replacement], formula: Formula, search: PieceSearch) 
         if change.kind == kind
     ]
     if kind not in OF_A_TERM:
-        return min(map(_place, blamed), key=lambda at: at[1] - at[0])
-    terms = (_place(_term(node, search)) for node in blamed)
+        return min(map(_find_place, blamed), key=lambda at: at[1] - at[0])
+    terms = (_find_place(_find_term(node, search)) for node in blamed)
     start, end = max(terms, key=lambda at: at[1] - at[0])
     before = formula.text[:start].rstrip()  # a term with the sign before it
     return (len(before) - 1, end) if before.endswith(("+", "-")) else (start, end)
 
 
-def _term(node: ast.expr, search: PieceSearch) -> ast.expr:
+def _find_term(node: ast.expr, search: PieceSearch) -> ast.expr:
     """The largest product that a piece is a factor of."""
     above = search.above.get(id(node))
     if above is None:
         return node
     name, pieces = operation(above)
     factors = {"multiply": pieces, "divide": pieces[:1], "negative": pieces}.get(name, ())
-    return _term(above, search) if any(node is factor for factor in factors) else node
+    return _find_term(above, search) if any(node is factor for factor in factors) else node
