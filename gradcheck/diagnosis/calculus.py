@@ -19,7 +19,7 @@ from gradcheck.diagnosis.line import (
 )
 from gradcheck.mistakes import Mistake
 from gradcheck.numbers.symbolic import write_out
-from gradcheck.ops.later import sympy
+from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Params, Value
 
 READABLE = 30

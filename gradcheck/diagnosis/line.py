@@ -19,8 +19,7 @@ from gradcheck.numbers.ball import exact, middle
 from gradcheck.numbers.run import precision, settings
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.opinion import Case, contract
-from gradcheck.ops.later import sympy
-from gradcheck.ops.row import Op
+from gradcheck.ops.row import Op, sympy
 from gradcheck.values import Array, Routine, Value
 
 BITS = 64

@@ -16,7 +16,7 @@ from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.row import GENERIC, VAGUE
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions.opinion import Case
-from gradcheck.ops.later import sympy
+from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Value
 
 WRITTEN = 30  # operations of a term of which the coefficient is read

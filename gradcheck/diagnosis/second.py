@@ -12,7 +12,7 @@ from gradcheck.mistakes.whole_answer import differentiated_too_often
 from gradcheck.numbers.symbolic import write_out
 from gradcheck.opinions.opinion import Case, pair
 from gradcheck.ops import TABLE
-from gradcheck.ops.later import sympy
+from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Params, Value
 
 Act = tuple[tuple[Value, ...], Mistake, list[Gradients], Params, Span]

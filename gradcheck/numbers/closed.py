@@ -101,5 +101,4 @@ class TextPrinter(StrPrinter):  # type: ignore[misc]
 
 
 def spell(expr: Value) -> str:
-    """NumPy's text of an expression."""
     return str(TextPrinter().doprint(expr))

@@ -59,7 +59,6 @@ def fresh_key() -> int:
 
 
 def key_of(number: Value) -> int:
-    """The key of a number of an exact kind, or of a plain one."""
     key: int | None = getattr(number, "key", None)
     return key_of_plain(number) if key is None else key
 

@@ -112,7 +112,6 @@ for _word, _name in UNARY.items():
 
 
 def ball_of(value: Value) -> arb:
-    """The ball of an exact number, or of a plain one."""
     return value.value if isinstance(value, Scalar) else exact(value)
 
 

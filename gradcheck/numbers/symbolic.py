@@ -19,8 +19,7 @@ from flint import arb
 from gradcheck.numbers.keys import WHOLE, exact, key_of_plain, settle
 from gradcheck.numbers.run import RUN
 from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
-from gradcheck.ops.later import sympy
-from gradcheck.ops.row import Composed, Op
+from gradcheck.ops.row import Composed, Op, sympy
 from gradcheck.values import Params, Routine, Value
 
 clock = count(1).__next__
@@ -97,7 +96,6 @@ def _as_fraction(value: Value) -> int | Fraction:
 
 
 def number(value: int | Fraction) -> "sympy.Rational":
-    """An exact constant as SymPy's."""
     return sympy.Rational(value.numerator, value.denominator)
 
 

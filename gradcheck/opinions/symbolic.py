@@ -16,7 +16,7 @@ from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion
-from gradcheck.ops.later import sympy
+from gradcheck.ops.row import sympy
 from gradcheck.values import Array, Numbers, Params
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from flint import arb
 
 from gradcheck.ops.domains import is_saturated
-from gradcheck.ops.later import sympy
-from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, unary
+from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, sympy, unary
 from gradcheck.values import Numbers, Routine
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -162,7 +161,6 @@ def _map_entries(
 
 
 def _map_by_flint(function: Callable[..., arb], pole: Callable[..., float]) -> Routine:
-    """The same of a function of balls."""
 
     def middle(x: float, **params: Numbers) -> float:
         y = function(arb(x), **params)

@@ -19,7 +19,6 @@ def linear(x: Numbers, weight: Numbers, bias: Numbers = None) -> Numbers:
 
 
 def _scale(y: Numbers, weight: Numbers, bias: Numbers) -> Numbers:
-    """Y times a weight, plus a bias."""
     y = y if weight is None else y * weight
     return y if bias is None else y + bias
 

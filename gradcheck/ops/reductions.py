@@ -59,7 +59,6 @@ def _ones(shape: Shape) -> Numbers:
 
 
 def count(shape: Shape, axis: Axis) -> float:
-    """How many entries go into each value."""
     return float(product(shape[k] for k in reduced_axes(shape, axis)))
 
 
@@ -135,7 +134,6 @@ def shifted_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> 
 
 
 def plain_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
-    """As it is defined."""
     return np.log(np.sum(np.exp(x), axis=axis, keepdims=keepdims))
 
 

@@ -10,16 +10,30 @@ its argument at the edge.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from importlib import import_module
 from math import prod
 from types import CodeType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from flint import arb
 
 from gradcheck.errors import OutOfBudget
-from gradcheck.ops.later import sympy
 from gradcheck.values import Call, Numbers, Params, Routine
+
+if TYPE_CHECKING:
+    import sympy as sympy  # noqa: PLC0414 - for others too
+else:
+
+    class _Later:
+        """SymPy, imported when something of it is first read: no other import takes as long."""
+
+        def __getattr__(self, name: str) -> Numbers:
+            found = getattr(import_module("sympy"), name)
+            setattr(self, name, found)
+            return found
+
+    sympy = _Later()
 
 Pull = Callable[..., Numbers]  # g, or i and g, to the cotangent that leaves
 Vjp = Callable[..., Pull]
@@ -152,7 +166,6 @@ class Op:
         return rule(y, *operands, **params)(g)
 
     def differentiates(self, i: int) -> bool:
-        """Whether there is a rule for operand i."""
         return type(self.vjps) is not tuple or self.vjps[i] is not None
 
     @lru_cache(maxsize=4096)  # noqa: B019 - rows stay
@@ -363,7 +376,6 @@ def join(value: Numbers) -> Numbers:
 
 
 def _as_array(value: Numbers) -> Numbers:
-    """A list of numbers as NumPy takes it."""
     found = join(value)
     plain = type(found) in (list, tuple) and handler_of(found) is None
     return np.asarray(found) if plain else found
