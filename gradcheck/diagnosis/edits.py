@@ -4,7 +4,7 @@ What takes something away is tried first, then what stands there, then what may 
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -16,6 +16,7 @@ AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
 MOST = 4  # products of the cotangent that other lines may lack
 ALONG = ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate")
+PRODUCTS = frozenset({"dot", "matmul", "outer", "tensordot"})
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
@@ -41,6 +42,7 @@ multiplied-not-divided       A / B             A * B
 quotient-swapped             A / B             B / A
 transposed                   A @ B             A @ B.T ; A.T @ B ; A.T @ B.T
 operands-swapped             A @ B             B @ A ; B @ A.T ; B.T @ A ; B.T @ A.T
+mask-wrong                   A > 0             A
 power-increased              A ** B            A
 sign-error                   -A                A
 ddof                         len(A)            (len(A) - 1)
@@ -49,9 +51,11 @@ flipped-kernel               A[::-1]           A
 flipped-kernel               A[::-1, ::-1]     A
 flipped-kernel               A[..., ::-1]      A
 flipped-kernel               A[B, C, ::-1, ::-1]  A
+broadcast-not-summed         A[:1]             A.sum(0, keepdims=True)
 transposed                   V                 V.T
 not-flipped                  V                 V[::-1]
 power-dropped                V                 V ** 2
+root-dropped                 V                 V ** 0.5
 factor-two                   V                 2 * V
 mask-wrong                   V                 (V > 0)
 ones-for-zeros               A.ones            A.zeros
@@ -78,6 +82,8 @@ function-misread             A.log             A.log1p
 function-misread             A.log1p           A.log
 overwritten-not-accumulated  T = A             T += A
 overwritten-not-multiplied   S = A             S *= A
+divided-not-multiplied       T /= A            T *= A
+multiplied-not-divided       T *= A            T /= A
 sign-error                   T += A            T -= A
 sign-error                   T -= A            T += A
 counted-twice                T += A            T = A
@@ -95,8 +101,12 @@ transposed                   _.T ; _.swapaxes(-1, -2)
 not-flipped                  _[::-1] ; _[..., ::-1]
 path-dropped                 _ - _.mean(0, keepdims=True) ; _ - _.mean(-1, keepdims=True)
 """
+COMPLEMENT = """
+complement                   1 - _
+"""
 WITH_ONE = """
 chain-factor-dropped         _ * N ; _ * (1 - N) ; _ * N * (1 - N) ; _ * (1 - N ** 2) ; _ * (N > 0)
+mask-dropped                 _ * N[..., None]
 divisor-dropped              _ / N
 path-dropped                 _ + N ; _ - N
 """
@@ -133,13 +143,23 @@ class Edit:
         """Whether what is to stand there is a part of what stood there, or nothing."""
         return self.new is None or any(self.new is child for child in ast.walk(self.old))
 
+    @property
+    def brings_names(self) -> bool:
+        """Whether something is named that was not named there."""
+        old, new = (
+            {n.id for n in ast.walk(part) if isinstance(n, ast.Name)} if part else set()
+            for part in (self.old, self.new)
+        )
+        return not new <= old
+
 
 @dataclass(frozen=True)
 class SourceWords:
     """The names that a backward pass knows, the cotangent's first; short calls it makes; divisors.
 
     The divisors are what the value is divided by on its way, `kept` what the methods of its class
-    keep (`self.mask`), `given` its arguments, `keys` the texts by which it picks (`cache["h"]`).
+    keep (`self.mask`), `given` its arguments, `keys` the texts by which it picks (`cache["h"]`),
+    `functions` those of its file and how many arguments they take.
     """
 
     cotangent: str
@@ -149,6 +169,7 @@ class SourceWords:
     kept: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    functions: tuple[tuple[str, int], ...] = ()
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -156,30 +177,37 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
-def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
+def stages(
+    built: Value, words: SourceWords, chosen: Container[int] | None = None
+) -> tuple[Iterator[Edit], ...]:
     """Every edit: those that take something away, those of what stands there, those that add.
 
-    Of what may be added, names of the same statement are tried first, then all the others.
+    Of what may be added, names of the same statement are tried first, then all the others. Only
+    the nodes that are `chosen`, by their identity, are edited.
     """
     body = built.body if isinstance(built, ast.FunctionDef) else [built.body]
     every = [n for part in body for n in ast.walk(part)]
     asked = {id(inner) for n in every if _compares_words(n) for inner in ast.walk(n)}
-    nodes = [n for n in every if id(n) not in asked]
+    nodes = [n for n in every if id(n) not in asked and (chosen is None or id(n) in chosen)]
     within = {id(inner): name for n in nodes for inner, name in _names_within(n)}
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
 
     def of_what_stands() -> Iterator[Edit]:
-        yield from (edit for edit in found if not edit.takes_away)
+        changed = (edit for edit in found if not edit.takes_away)
+        yield from sorted(changed, key=lambda edit: edit.brings_names)
         for node in nodes:
             yield from _rename(node, words, within.get(id(node), ""))
-        yield from _pull_elsewhere(nodes, words)
+        yield from _pull_elsewhere(nodes, every, words)
         for node in wholes:
             yield from _vary_whole(node, WHOLE)
+        for node in nodes:
+            if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
+                yield from _vary_whole(node, COMPLEMENT)
 
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         for first in (True, False):
-            for node in wholes:
+            for node in (*wholes, *_find_factors(nodes)):
                 mine = near.get(id(node), words.others)
                 names = mine if first else [n for n in words.others if n not in mine]
                 for name in names:
@@ -189,6 +217,10 @@ def stages(built: Value, words: SourceWords) -> tuple[Iterator[Edit], ...]:
 
     first = (edit for edit in found if edit.takes_away)
     return first, of_what_stands(), adding(WITH_ONE, _divide), adding(WITH_MORE, _replace_all)
+
+
+def _is_read(node: Value) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
 
 
 def _compares_words(node: ast.AST) -> bool:
@@ -206,7 +238,8 @@ def _find_near(nodes: list[Value], words: SourceWords) -> dict[int, list[str]]:
     for statement in (n for n in nodes if isinstance(n, ast.stmt) and not hasattr(n, "body")):
         inner = list(ast.walk(statement))
         stand = {ast.unparse(n) for n in inner if isinstance(n, ast.Name | ast.Attribute)}
-        names = [n for n in words.others if n in (*stand, *words.kept, words.cotangent)]
+        also = {*stand, *words.kept, *words.given, words.cotangent}
+        names = [n for n in words.others if n in also]
         found |= {id(n): names for n in inner}
     return found
 
@@ -217,12 +250,31 @@ def _find_wholes(body: list[Value], nodes: list[Value]) -> Iterator[ast.expr]:
         whole = isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
         value = node.value if whole else node if node in body else None
         if isinstance(value, ast.expr):
-            yield from value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+            yield from parts_of(value)
     for node in nodes:
         if isinstance(node, ast.BinOp):
             yield node
         elif isinstance(node, ast.Call) and _name_method(node) == "where":
             yield from node.args[1:]
+
+
+def parts_of(value: ast.expr) -> list[ast.expr]:
+    """The values that a value is made of: those of a tuple, a list or a dict, or itself."""
+    if isinstance(value, ast.Dict):
+        return value.values
+    return value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+
+
+def _find_factors(nodes: list[Value]) -> Iterator[ast.expr]:
+    """The names that are factors of matrix products, or of which the transpose is one."""
+    for node in nodes:
+        parts = node.args if isinstance(node, ast.Call) and _name_method(node) in PRODUCTS else []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            parts = [node.left, node.right]
+        for part in parts:
+            inner = part.value if isinstance(part, ast.Attribute) and part.attr == "T" else part
+            if isinstance(inner, ast.Name):
+                yield inner
 
 
 @lru_cache
@@ -279,7 +331,7 @@ def fill(node: Value, given: Mapping[str, Value], places: Mapping[int, Value] = 
     What has none of them is shared. What is turned twice is as it was; of a statement that goes
     nothing is left.
     """
-    if isinstance(node, list):
+    if isinstance(node, list) and id(node) not in places:
         every = [fill(part, given, places) for part in node]
         if all(a is b for a, b in zip(every, node, strict=True)):
             return node
@@ -302,14 +354,14 @@ def _fill(text: str, **given: Value) -> Value:
     return fill(_parse(text), given)
 
 
-def _vary_whole(node: ast.expr, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
+def _vary_whole(node: Value, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
     """A whole value (`_`) as the rows of a table have it, with another name (`N`) or none."""
     given = {"_": node, "N": _parse(other)} if other else {"_": node}
     same = bool(other) and ast.unparse(node) == other
     for name, _, texts in _read_rows(table):
         chain = name == "chain-factor-dropped" and other == cotangent
         for text in texts:
-            if not (same and text is texts[-1] and name == "path-dropped"):  # less itself: nothing
+            if not (same and name == "path-dropped"):  # itself twice, or nothing
                 yield Edit("upstream-ignored" if chain else name, node, fill(text, given))
 
 
@@ -355,7 +407,7 @@ def _name_method(node: ast.Call) -> str:
 
 
 def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
-    if not (isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)):
+    if not _is_read(node):
         return
     known = words.names if isinstance(node, ast.Name) else words.kept
     text = ast.unparse(node)
@@ -364,13 +416,13 @@ def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
             yield Edit(within or "another-name", node, _parse(other))
 
 
-def _pull_elsewhere(nodes: list[Value], words: SourceWords) -> Iterator[Edit]:
+def _pull_elsewhere(nodes: list[Value], every: list[Value], words: SourceWords) -> Iterator[Edit]:
     """The cotangent as other lines of the same function have it: `g * (1 - y**2)` for `g`."""
-    ends = [n for n in nodes if isinstance(n, ast.Name) and n.id == words.cotangent]
-    times = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+    ends = [n for n in every if isinstance(n, ast.Name) and n.id == words.cotangent]
+    times = [n for n in every if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
     for product in [n for n in times if n.left in ends or n.right in ends][:MOST]:
         inside = set(map(id, ast.walk(product)))
-        for end in ends:
+        for end in (n for n in nodes if n in ends):
             if isinstance(end.ctx, ast.Load) and id(end) not in inside:
                 yield Edit("chain-factor-dropped", end, product)
 
@@ -385,12 +437,12 @@ def _name_surplus(node: Value, left: ast.AST, words: SourceWords) -> str:
     return "cotangent-twice" if words.cotangent in text else "chain-factor-twice"
 
 
-def _edit_by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
+def _edit_by_kind(node: Value, words: SourceWords) -> Iterator[Renamed]:
     match node:
+        case ast.Call() | ast.Subscript() | ast.For() | ast.While():
+            yield from BY_TYPE[type(node)](node, words)
         case ast.Constant():
             yield from _edit_constant(node.value, words)
-        case ast.Call():
-            yield from _edit_call(node, words)
         case ast.Compare(ops=[sign]):
             for kind in COMPARISONS:
                 if not isinstance(sign, kind):
@@ -410,9 +462,44 @@ def _edit_by_kind(node: ast.AST, words: SourceWords) -> Iterator[Renamed]:
                 yield "line-too-many", None
 
 
+def _cut_elsewhere(node: ast.Subscript, words: SourceWords) -> Iterator[Renamed]:
+    """What was padded is cut out beside it: `g[:, p:p + h, q:q + w]` for `g[:, :h, :w]`."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    cuts = [p for p in parts if isinstance(p, ast.Slice) and p.upper and not p.step]
+    cuts = [p for p in cuts if ast.unparse(p.lower or ast.Constant(0)) == "0"]
+    for name in words.names if len(cuts) > 1 else ():
+        for text in ("N", "N[K]"):
+            given = {"N": _parse(name)}
+            starts = [_fill(text, K=ast.Constant(k), **given) for k in range(len(cuts))]
+            pairs = zip(cuts, starts, strict=True)
+            yield "wrong-index", fill(node, {}, {
+                id(cut): ast.Slice(start, _fill("A + B", A=start, B=cut.upper))
+                for cut, start in pairs
+            })  # fmt: skip
+
+
+def _carry(loop: ast.For | ast.While, words: SourceWords) -> Iterator[Renamed]:
+    """A line at the end of a loop by which what no turn reads is what the next one begins with."""
+    inner = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id in words.names]
+    read = {n.id for n in inner if isinstance(n.ctx, ast.Load)}
+    made = {n.id for n in inner if isinstance(n.ctx, ast.Store)}
+    for name in sorted(made - read):
+        for other in sorted(read - made - set(words.given)):
+            line = ast.Assign([ast.Name(other, ast.Store())], ast.Name(name, ast.Load()))
+            yield "path-dropped", fill(loop, {}, {id(loop.body): [*loop.body, line]})
+
+
 def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
     if isinstance(k, int | float) and not isinstance(k, bool):
-        for value in (k + 1, k - 1, 2 * k, k / 2, -k, *((1 / k,) if k else ())):
+        for value in (
+            k + 1,
+            k - 1,
+            2 * k,
+            k / 2,
+            -k,
+            *((1 / k,) if k else ()),
+            *((k**0.5,) if k > 0 else ()),
+        ):
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
             ignored = "upstream-ignored" if other == words.cotangent else "another-name"
@@ -424,6 +511,12 @@ def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
 
 def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
     name, inner = _name_method(node), _find_inside(node)
+    own = node.func.id if isinstance(node.func, ast.Name) else ""
+    counts = dict(words.functions)
+    for other, count in words.functions if own in counts else ():
+        if other != own and count == counts[own]:
+            called = ast.Name(other, ast.Load())
+            yield "function-misread", ast.Call(called, node.args, node.keywords)
     if name in ("mean", "sum") and inner is not None:
         for factor in words.names:
             product = _fill(f"_ * {factor}", _=inner)
@@ -495,3 +588,11 @@ def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
             for other in words.calls:
                 new = fill(node, {name: _parse(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)
+
+
+BY_TYPE: Mapping[type, Callable[[Value, SourceWords], Iterator[Renamed]]] = {
+    ast.Call: _edit_call,
+    ast.Subscript: _cut_elsewhere,
+    ast.For: _carry,
+    ast.While: _carry,
+}

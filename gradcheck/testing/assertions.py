@@ -228,7 +228,7 @@ def _judge(
     if not isinstance(at, list | tuple):
         raise TypeError(f"at= is a list of points, each a tuple: at=[(x,)]; {at!r} came")
     forward, claim, wrt = given.forward, given.claim, given.wrt if wrt is None else wrt
-    args = arguments_of(forward, given.args, wrt)
+    args = arguments_of(forward, given.args, whole=wrt is None and weights is None)
     program = program_of(forward, claim, args, kwargs, scalar=scalar, cache=cache, weights=weights)
     check = Check(program, claim, scalar, pure, seed, rtol, explain, began)
     try:

@@ -158,12 +158,11 @@ def calls_of(
     return found
 
 
-def arguments_of(
-    f: Routine, args: Sequence[Value], wrt: int | Sequence[int] | None
-) -> tuple[Value, ...]:
-    """The arguments of a call, lists of numbers as arrays, and whole numbers where none is a float.
+def arguments_of(f: Routine, args: Sequence[Value], *, whole: bool) -> tuple[Value, ...]:
+    """The arguments of a call, lists of numbers as arrays.
 
-    TypeError where the function is none, or its gradient stands among the arguments.
+    Where none is a float `whole` numbers stand for floats. TypeError where the function is none, or
+    its gradient stands among the arguments.
     """
     if not callable(f):
         raise TypeError(f"a function was expected first, {type(f).__name__} came")
@@ -173,7 +172,7 @@ def arguments_of(
         except TypeError:
             raise TypeError(BY_NAME) from None
     plain = tuple(a if is_tree(a) else _argument(a, f"argument {i}") for i, a in enumerate(args))
-    if wrt is None and not any(is_float(a) or is_tree(a) for a in plain):
+    if whole and not any(is_float(a) or is_tree(a) for a in plain):
         plain = tuple(np.array(a, dtype=np.float64)[()] if _is_whole(a) else a for a in plain)
     return plain
 

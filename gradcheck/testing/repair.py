@@ -6,12 +6,14 @@ the mistake, undone. Edits are tried in copies of the functions: nobody else see
 
 import ast
 import linecache
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
@@ -24,17 +26,21 @@ from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
 from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of
 from gradcheck.testing.judging import AskedPoint, Claim, compare
 from gradcheck.testing.program import UserProgram
-from gradcheck.values import Value
+from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import consult_few
 
 if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
 
+PROBED, LARGER = 2, 1.0625  # times one edit's seconds to find suspects; a move that is seen
+MOSTLY = 0.9  # of the wrong entries: some may be zero
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
 CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
+KEYS = 24  # entries of dicts that may be missing elsewhere
 GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
 PARSING = threading.Lock()
+SLOPE = re.compile("grad|prime|deriv|slope")  # what forward needs no function for
 Definition = ast.FunctionDef | ast.Lambda
 
 
@@ -47,11 +53,13 @@ class SourceRepair:
     line: int
     old: str
     new: str
+    below: bool = False  # the line that stands there stays, and the other comes below
 
     @property
     def lines(self) -> list[str]:
         added = [f"  + {self.new}"] if self.new else []
-        return [f"  {Path(self.file).name}:{self.line}", f"  - {self.old}", *added]
+        sign = " " if self.below else "-"
+        return [f"  {Path(self.file).name}:{self.line}", f"  {sign} {self.old}", *added]
 
 
 @dataclass
@@ -67,6 +75,8 @@ class RepairSearch:
     budget: TimeBudget
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
     tried: set[Value] = field(default_factory=set)
+    wrong: AskedPoint = field(init=False)  # the first at which something is
+    shared: bool = False  # whether forward runs what is edited
 
     def run(self) -> SourceRepair | None:
         """The first edit that makes everything right: other code in a copy of a function.
@@ -84,31 +94,89 @@ class RepairSearch:
             return None
         each = max(ONE * self.budget.left, LEAST)  # for one edit, which may loop for ever
         sources: list[Source] = []
-        found = []
+        words = []
         for function in functions:
             built = self._definition(function)
             if built is not None:
-                found.append(stages(built, self._words(function, built, first=not sources)))
+                words.append(self._words(function, built, first=not sources))
                 sources.append(Source(function, built))
-        for stage in zip(*found, strict=True):
-            for source, edits in zip(sources, stage, strict=True):
-                for edit in edits:
-                    if self._is_right_with(edit, source, each):
-                        return source.mend(edit)
+        for rank in self._rank(sources, each):
+            pairs = zip(sources, words, rank, strict=True)
+            found = [stages(source.built, names, chosen) for source, names, chosen in pairs]
+            for stage in zip(*found, strict=True):
+                for source, edits in zip(sources[::-1], stage[::-1], strict=True):  # inner first
+                    for edit in edits:
+                        if self._is_right_with(edit, source, each):
+                            return source.mend(edit)
         return None
 
-    def _is_right_with(self, edit: "Edit", source: "Source", seconds: float) -> bool:
-        function, was, code = source.function, source.function.__code__, source.compile(edit)
-        told = code and (function, code.co_code, code.co_consts, code.co_names, code.co_varnames)
-        if code is None or told in self.tried:  # a third of all edits come to the same
-            return False
-        self.tried.add(told)
-        function.__code__ = code
-        hold = lambda: self._holds(self.every) and self._holds(self.elsewhere)
+    def _rank(self, sources: Sequence["Source"], seconds: float) -> list[list[set[int]]]:
+        """The nodes of every source, in the order in which they are suspected.
+
+        Every value is made a little larger: those that move all wrong entries and no others come
+        first, those that move none of them last.
+        """
+        found: list[list[set[int]]] = [[set() for _ in sources] for _ in range(3)]
+        looked: list[tuple[int, ast.AST, int]] = []  # what there is time for
         try:
-            return bool(self.budget.run(hold, seconds))
-        finally:
-            function.__code__ = was
+            base, out = self._find_wrong()
+            probe = lambda: looked.extend(self._suspect(sources, base, out))
+            self.budget.run(probe, PROBED * seconds)
+        except Exception:  # noqa: BLE001 - a user's program may raise anything
+            looked.clear()
+        for k, source in enumerate(sources):
+            every = set(map(id, ast.walk(source.built)))
+            found[0][k] = set(map(id, _walk(source.built, ast.For | ast.While)))
+            for suspicion in (0, 2):
+                nodes = (ast.walk(n) for j, n, rank in looked if j == k and rank == suspicion)
+                found[suspicion][k] |= {id(n) for part in nodes for n in part}
+            found[1][k] = every - found[0][k] - found[2][k]
+        return found
+
+    def _find_wrong(self) -> tuple[Params, dict[str, Value]]:
+        """The gradients at the first point at which some are wrong, and which entries are."""
+        for asked in self.every:
+            gradients = asked.call.by_name(self._pull(asked))
+            unit = asked.call.grain()
+            parts = compare(asked.case, asked.verdict, gradients, self.rtol, unit)
+            if not all(part.right for part in parts):
+                self.wrong = asked
+                return gradients, {p.part: np.True_ if p.shape else p.out for p in parts}
+        raise ValueError("nothing is wrong")
+
+    def _suspect(
+        self, sources: Sequence["Source"], base: Params, out: Mapping[str, Value]
+    ) -> Iterator[tuple[int, ast.AST, int]]:
+        for k, source in enumerate(sources):
+            for held, value in source.values():
+                larger = ast.BinOp(value, ast.Mult(), ast.Constant(LARGER))
+                with source.running(larger, value) as runs:
+                    moved = self._move(base, out) if runs else None
+                if moved is not None:
+                    yield k, held, moved
+
+    def _move(self, base: Params, out: Mapping[str, Value]) -> int | None:
+        """0 where just the wrong entries are others than they were, 2 where none of them is.
+
+        None where the program raises.
+        """
+        wrong = right = count = 0
+        try:
+            there = self.wrong.call.by_name(self._pull(self.wrong))
+            for name, bad in out.items():
+                was = np.asarray(base[name])
+                size = np.max(np.abs(was), initial=0.0)
+                moved = np.abs(np.subtract(there[name], was)) > MENDED * size
+                wrong, right = wrong + np.sum(moved & bad), right + np.sum(moved & ~bad)
+                count += np.size(bad) and np.sum(bad)
+        except Exception:  # noqa: BLE001 - an edited program may raise anything
+            return None
+        return 2 if not wrong else 0 if not right and wrong >= MOSTLY * count else 1
+
+    def _is_right_with(self, edit: "Edit", source: "Source", seconds: float) -> bool:
+        hold = lambda: self._holds(self.every) and self._holds(self.elsewhere)
+        with source.running(edit.new, edit.old, self.tried) as runs:
+            return runs and bool(self.budget.run(hold, seconds))
 
     @cached_property
     def copies(self) -> Copies:
@@ -130,16 +198,18 @@ class RepairSearch:
     def _functions(self) -> list[FunctionType]:
         """The copies that backward calls and forward, which is the truth, does not.
 
-        A lambda that calls what somebody wrote is the words of a test.
+        Where it calls nothing else, what both call, which may be edited as long as the value stays
+        what it is. A lambda that calls what somebody wrote is the words of a test.
         """
         asked = self.every[0]
-        forward = lambda: self.trial.value(*asked.call.fresh())
-        right = () if self.trial.second else _called_by(forward)
-        codes = [c for c in _called_by(lambda: self._pull(asked)) if c not in right]
-        found = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
-        found = [f for f in found if root_of(f.__globals__.get("__name__", "")) != OURS]
-        test = len(found) > 1 and found[0].__name__ == "<lambda>"
-        return found[1:] if test else found
+        right = _called_by(lambda: self.trial.value(*asked.call.fresh()))
+        codes = _called_by(lambda: self._pull(asked))
+        every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
+        every = [f for f in every if root_of(f.__globals__.get("__name__", "")) != OURS]
+        named = every[len(every) > 1 and every[0].__name__ == "<lambda>" :]
+        alone = [] if self.trial.second else [f for f in named if f.__code__ not in right]
+        self.shared = not alone
+        return alone or named
 
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:
@@ -167,7 +237,7 @@ class RepairSearch:
 
     def _meets(self, asked: AskedPoint) -> bool:
         call = asked.call
-        if self.trial.second and not np.array_equal(self.trial.value(*call.fresh()), call.plain()):
+        if self.shared and not np.array_equal(self.trial.value(*call.fresh()), call.plain()):
             return False  # the function that is edited gives the value too
         unit = call.grain()
         rtol = max(self.rtol, MENDED * ((unit / EPSILON) ** 0.5 if unit > EPSILON else 0.0))
@@ -214,7 +284,7 @@ class RepairSearch:
         value = (
             self._definition(self.program.forward) if first and not self.program.second else None
         )
-        calls = (*_short_texts(built, (ast.Call,)), *_short_texts(value, (ast.Call, ast.BinOp)))
+        calls = [*_short_texts(built, (ast.Call,)), *_short_texts(value, (ast.Call, ast.BinOp))]
         divided = [n.right for n in _walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
         divisors = [text for text in map(ast.unparse, divided) if len(text) <= CALLED]
         named = {n.name: n for n in _walk(tree, ast.ClassDef)}
@@ -224,21 +294,40 @@ class RepairSearch:
                 named[b.id] for b in each.bases if isinstance(b, ast.Name) and b.id in named
             ]
         every = [n for each in classes for n in _walk(each, ast.AST)]
+        slopes = (n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func)))
+        calls += [t for t in dict.fromkeys(map(ast.unparse, slopes)) if len(t) <= CALLED][:MOST]
         stored = [n for n in every if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
         kept = [text for text in map(ast.unparse, stored) if text.startswith("self.")]
+        called = [n.func for n in _walk(built, ast.Call)]
+        read = [n for n in _walk(built, ast.Attribute) if isinstance(n.value, ast.Name)]
+        kept += [ast.unparse(n) for n in read if n.value.id in own and n not in called]
         inside = [*ast.walk(built), *every]
-        picked: list[Value] = [n.slice for n in inside if isinstance(n, ast.Subscript)]
+        subscripts = [n for n in inside if isinstance(n, ast.Subscript)]
+        picked: list[Value] = [n.slice for n in subscripts]
         picked += [key for n in inside if isinstance(n, ast.Dict) for key in n.keys]
-        keys = [n.value for n in picked if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        keys = [n.value for n in picked if _is_text(n)]
+        keys += self._cached_keys()
+        holders = [n.value for n in _walk(built, ast.Subscript) if _is_text(n.slice)]
+        pairs = product(dict.fromkeys(map(ast.unparse, holders)), dict.fromkeys(keys))
+        kept += [f"{holder}[{key!r}]" for holder, key in pairs][:KEYS]
+        functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
         return SourceWords(
             own[0] if own and self.claim.cotangent is not None else NOBODY,
             (*own, *code.co_freevars),
-            calls,
+            tuple(calls),
             tuple(dict.fromkeys(divisors))[:MOST],
             tuple(dict.fromkeys(kept)),
             tuple(n for n in code.co_varnames[: code.co_argcount] if n in own),
             tuple(dict.fromkeys(keys)),
+            tuple((n.name, len(n.args.args)) for n in functions),
         )
+
+    def _cached_keys(self) -> list[str]:
+        """The names in the cache that forward hands over, if that is a dict."""
+        if self.program.way.behind != "cache":
+            return []
+        cache = self.trial.run(self.every[0].call.fresh())[-1]
+        return [key for key in cache if isinstance(key, str)] if isinstance(cache, dict) else []
 
 
 def _parse(text: str) -> Value:
@@ -249,6 +338,10 @@ def _parse(text: str) -> Value:
 
 def _walk(tree: Value, kind: Value) -> list[Value]:
     return [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, kind)]
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _short_texts(built: Value, kinds: Value) -> list[str]:
@@ -279,7 +372,7 @@ class Source:
 
     def __init__(self, function: FunctionType, built: Definition) -> None:
         """Put the definition into a function of the variables of its closure, all of them used."""
-        self.function = function
+        self.function, self.built = function, built
         free = function.__code__.co_freevars
         held = f"({','.join(free)},)" if free else "0"
         self.whole = _parse(f"def around({', '.join(free)}): pass")
@@ -300,9 +393,9 @@ class Source:
                 self.places |= {id(held): (holder, key) for key, held in each}
 
     @contextmanager
-    def _edited(self, edit: "Edit") -> Iterator[None]:
+    def _edited(self, new: ast.AST | None, old: ast.AST) -> Iterator[None]:
         """The tree with one edit made; what is taken away does nothing."""
-        old, new = edit.old, edit.new or ast.Pass()
+        new = new or ast.Pass()
         new = new if hasattr(new, "lineno") else ast.copy_location(new, old)
         holder, key = self.places[id(old)]
         holder[key] = ast.fix_missing_locations(new)
@@ -311,11 +404,40 @@ class Source:
         finally:
             holder[key] = old
 
-    def compile(self, edit: "Edit") -> CodeType | None:
+    @contextmanager
+    def running(
+        self, new: ast.AST | None, old: ast.AST, tried: set[Value] | None = None
+    ) -> Iterator[bool]:
+        """The function with one edit made, where it compiles and was not `tried` before."""
+        function, was, code = self.function, self.function.__code__, self._compile(new, old)
+        told = code and (function, code.co_code, code.co_consts, code.co_names, code.co_varnames)
+        if code is None or (tried is not None and told in tried):  # a third come to the same
+            yield False
+            return
+        if tried is not None:
+            tried.add(told)
+        function.__code__ = code
+        try:
+            yield True
+        finally:
+            function.__code__ = was
+
+    def values(self) -> Iterator[tuple[ast.AST, ast.expr]]:
+        """The values that are assigned or given back, each with what it stands in alone."""
+        from gradcheck.diagnosis.edits import parts_of  # noqa: PLC0415 - where something is wrong
+
+        if isinstance(self.built, ast.Lambda):
+            yield from ((part, part) for part in parts_of(self.built.body))
+        for node in _walk(self.built, ast.Assign | ast.AugAssign):
+            yield node, node.value
+        for node in _walk(self.built, ast.Return):
+            yield from ((part, part) for part in parts_of(node.value) if node.value)
+
+    def _compile(self, new: ast.AST | None, old: ast.AST) -> CodeType | None:
         """The code of the function with one edit made; None where it does not compile."""
         was = self.function.__code__
         try:
-            with self._edited(edit):
+            with self._edited(new, old):
                 made: CodeType = compile(self.whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
@@ -324,7 +446,12 @@ class Source:
         return next((c for c in codes if c.co_freevars == was.co_freevars), None)
 
     def mend(self, edit: "Edit") -> SourceRepair:
-        """The statement's line as it stands in the file, and with the edit."""
+        """The statement's line as it stands in the file, and with the edit.
+
+        What is done to a long value that has a name is written by the name, as a line below.
+        """
+        from gradcheck.diagnosis.edits import fill  # noqa: PLC0415 - where something is wrong
+
         line, file = getattr(edit.old, "lineno", 0), file_of(self.function)
         around = (s for s in _walk(self.whole, ast.stmt) if edit.old in ast.walk(s))
         statement = [*around][-1]  # the innermost
@@ -332,7 +459,19 @@ class Source:
         if edit.new is None:
             first = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
             return SourceRepair(edit.name, file, line, _cut(first), "")
-        with self._edited(edit):
+        more: Value = edit.new
+        if isinstance(statement, ast.For | ast.While) and statement is edit.old:  # a line more
+            last, added = statement.body[-1], ast.unparse(more.body[-1])
+            line = last.end_lineno or line
+            return SourceRepair(edit.name, file, line, _cut(ast.unparse(last)), added, True)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if isinstance(target, ast.Name) and statement.value is edit.old and len(whole) > LONGEST:
+            named = fill(edit.new, {}, {id(edit.old): ast.Name(target.id, ast.Load())})
+            if named is not edit.new:
+                new = f"{target.id} = {ast.unparse(named)}"
+                line = statement.end_lineno or line
+                return SourceRepair(edit.name, file, line, _cut(whole), new, True)
+        with self._edited(edit.new, edit.old):
             new = self._write(edit.new if statement is edit.old else statement)
         return SourceRepair(edit.name, file, line, *_windows(whole, new))
 

@@ -154,6 +154,28 @@ def test_a_layer_with_its_weights():
     assert assert_vjp(it.forward, it.backward, X)
 
 
+def test_whole_numbers_stay_whole_beside_weights():
+    """An embedding's arguments are rows to pick; what is differentiated are its weights."""
+
+    class Embedding:
+        def __init__(self):
+            self.params, self.grads = {"W": X}, {}
+
+        def forward(self, rows):
+            self.rows = rows
+            return self.params["W"][rows]
+
+        def backward(self, dy):
+            self.grads["W"] = np.zeros_like(X)
+            np.add.at(self.grads["W"], self.rows, dy)
+
+    it = Embedding()
+    rows = np.array([[0, 2], [1, 0]])
+    assert set(assert_vjp(it.forward, it.backward, rows, params=it.params).verdicts[0].parts) == {
+        "W"
+    }
+
+
 @pytest.mark.parametrize(("slip", "words"), [
     (lambda grads: grads | {"b": grads["b"] / 4}, r"d/db\["),
     (lambda grads: {"W": grads["W"]}, r"d/db\[\d\] is 0, should be"),

@@ -130,6 +130,129 @@ def of(layer):
     return layer.forward, lambda c, x: layer.backward(c)
 
 
+SCALE = np.array([0.5, 3.0, -2.0])
+KEEP = np.array([True, False, True, True])
+
+
+def times_scale(g, x):
+    """Of a quotient."""
+    d = g + 0
+    d *= SCALE
+    return d
+
+
+def mean_back(g, x, b):
+    """Of a sum; it knows a length, too."""
+    n = len(x)  # noqa: F841 - a name that could be brought
+    return g, np.mean(g, axis=0)
+
+
+def masked(x):
+    """Dropout, with what it keeps."""
+    mask = KEEP[:, None] / 0.75
+    return x * mask, mask
+
+
+def masked_back(dout, cache):
+    """It forgets the scale."""
+    mask = cache
+    return dout * (mask > 0)
+
+
+def smeared(x):
+    """Each entry and the one below."""
+    there = np.pad(x, 1)
+    return there[:-2, 1:-1] + 2 * there[1:-1, 1:-1]
+
+
+def smeared_back(g, x):
+    """It cuts the wrong part out."""
+    pad, (h, w) = 1, x.shape
+    d = np.zeros((h + 2 * pad, w + 2 * pad))
+    d[:-2, 1:-1] += g
+    d[1:-1, 1:-1] += 2 * g
+    return d[:h, :w]
+
+
+def scaled(x, gamma):
+    """With a cache of names."""
+    return x * gamma, {"x": x, "gamma": gamma}
+
+
+def scaled_back(dout, cache):
+    """One factor is forgotten."""
+    dx = dout
+    return dx, np.sum(dout * cache["x"], axis=0)
+
+
+def slope_of_arctan(x):
+    """By its argument."""
+    return 1 / (1 + x**2)
+
+
+def slope_of_softplus(x):
+    """By its argument."""
+    return 1 / (1 + np.exp(-x))
+
+
+def other_slope(g, x):
+    """Of arctan, with what is the slope of another."""
+    return g * slope_of_softplus(x)
+
+
+def recurrent(xs):
+    """A state that decays."""
+    h, every = np.zeros(3), []
+    for x in xs:
+        h = np.sin(x) + np.exp(-x) * h
+        every.append(h)
+    return np.array(every)
+
+
+def recurrent_back(g, xs):
+    """No turn hands its gradient on."""
+    every, dxs = [np.zeros(3), *recurrent(xs)], np.zeros_like(xs)
+    dnext = np.zeros(3)
+    for t in range(len(xs) - 1, -1, -1):
+        dh = g[t] + dnext
+        dxs[t] = dh * (np.cos(xs[t]) - np.exp(-xs[t]) * every[t])
+        dprev = dh * np.exp(-xs[t])  # noqa: F841 - the slip
+    return dxs
+
+
+def softsign(x, derivative=False):
+    """A function and its slope in one."""
+    if derivative:
+        return 1 / (1 + np.abs(x))
+    return x / (1 + np.abs(x))
+
+
+class Dated:
+    """A gate whose forward keeps what backward needs, but the wrong one."""
+
+    def forward(self, x):
+        self.x, self.y = x, np.tanh(x)
+        return self.y
+
+    def backward(self, dout):
+        return dout * (1 - self.x**2)
+
+
+def gated(z, r, h):
+    """Of three gradients one is wrong: where the others come from is no matter."""
+    return (1 - z) * np.tanh(r * h)
+
+
+def gated_back(g, z, r, h):
+    """It forgets that h is multiplied by r."""
+    t = np.tanh(r * h)
+    dz = -g * t
+    dt = g * (1 - z) * (1 - t**2)
+    dr = dt * h
+    dh = dt
+    return dz, dr, dh
+
+
 # slip: (forward, backward, arguments, its name, the line as it stands, the line as it is to be)
 ROW = np.array([[0.5, -1.5, 2.0]])
 SLIPS = {
@@ -143,7 +266,7 @@ SLIPS = {
     "a long name": (lambda a_name_that_is_long, b: np.sin(a_name_that_is_long),
                     lambda c, x, b: (c * np.sin(x), 0 * b), (X, B), "function-misread",
                     "(c * np.sin(x), 0 * b)", "(c * np.cos(x), 0 * b)"),
-    "a mask": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X,), "mask",
+    "a sign": (lambda x: np.maximum(x, 0), lambda c, x: c * (x < 0), (X,), "mask",
                "c * (x < 0)", "c * (x > 0)"),
     "a loop that may not end": (halved, endless, (X,), "", "return 3 * c", ""),
     "what the class keeps": (*of(Gate()), (ROW,), "", "return dout * (1 - self.out)",
@@ -159,6 +282,31 @@ SLIPS = {
                     "return (1 - np.tanh(x) ** 2) * g"),
     "a method that is called": (*of(Activation()), (X,), "", "return 1 + np.tanh(x) ** 2",
                                 "return 1 - np.tanh(x) ** 2"),
+    "a complement": (lambda z, h: (1 - z) * h, lambda g, z, h: (-(g * h), g * z), (X, X + 1),
+                     "complement", "(-(g * h), g * z)", "(-(g * h), g * (1 - z))"),
+    "the first of many": (lambda x, b: x + b, lambda g, x, b: (g, g[:1]), (X, X[:1] + 1),
+                          "broadcast", "(g, g[:1])", "(g, g.sum(0, keepdims=True))"),
+    "a factor for a divisor": (lambda x: x / SCALE, times_scale, (X,), "", "d *= SCALE",
+                               "d /= SCALE"),
+    "what brings no name first": (lambda x, b: x + b, mean_back, (X, X[0] + 1), "mean-for-sum",
+                                  "np.mean(g, axis=0)", "np.sum(g, axis=0)"),
+    "a mask for a scale": (masked, masked_back, (X,), "mask", "dout * (mask > 0)",
+                           "return dout * mask"),
+    "a mask": (lambda x, keep: x * keep[:, None], lambda g, x, keep: (g, None), (X, KEEP), "mask",
+               "(g, None)", "(g * keep[..., None], None)"),
+    "where it was padded": (smeared, smeared_back, (X,), "index", "return d[:h, :w]",
+                            "return d[pad:pad + h, pad:pad + w]"),
+    "what the cache names": (scaled, scaled_back, (X, X[0] + 1), "chain", "dx = dout",
+                             "dx = dout * cache['gamma']"),
+    "another function of the file": (np.arctan, other_slope, (X,), "function-misread",
+                                     "g * slope_of_softplus(x)", "g * slope_of_arctan(x)"),
+    "what a turn hands on": (recurrent, recurrent_back, (X,), "path-dropped",
+                             "dprev = dh * np.exp(-xs[t])", "dnext = dprev"),
+    "what forward calls too": (softsign, lambda g, x: g * softsign(x, derivative=True), (X,), "",
+                               "1 / (1 + np.abs(x))", "1 / (1 + np.abs(x)) / (1 + np.abs(x))"),
+    "another that it keeps": (Dated().forward, None, (X,), "", "self.x ** 2", "self.y ** 2"),
+    "the one that is wrong": (gated, gated_back, (X, X + 1, X - 1), "chain", "dh = dt",
+                              "dh = dt * r"),
     "a function that is called": (np.tanh, tanh_back, (X,), "", "return 1 - y",
                                   "return 1 - y ** 2"),
 }  # fmt: skip
@@ -171,6 +319,8 @@ def test_the_line_is_found(name):
     if name == "a method":
         layer = Layer()
         forward, backward = layer.forward, layer.backward
+    if backward is None:
+        backward = forward.__self__.backward
     with pytest.raises(GradientError) as caught:
         assert_vjp(forward, backward, *args)
     repair, text = caught.value.result.repair, str(caught.value)
@@ -449,3 +599,21 @@ def test_an_argument_without_entries_cannot_grow(shape):
     back = lambda g, x, w: (g.sum() * np.ones_like(x), 3 * g * w)
     said = repaired(lambda x, w: (x.sum() + w) ** 2, back, np.zeros(shape), X[0])
     assert said[0].endswith(": coefficient-slip")
+
+
+def test_what_is_done_to_a_long_value_is_a_line_below():
+    """By its name, so that all of the fix can be read."""
+    scale = X.std(0, keepdims=True)
+    with pytest.raises(GradientError) as caught:
+        assert_vjp(lambda x, s: (x - x.mean(0)) / s, lambda g, x, s: (centered(g, s), None),
+                   X, scale, wrt=0)  # fmt: skip
+    lines = caught.value.result.repair.lines
+    assert lines[1].startswith("    dx = ")
+    assert lines[2] == "  + dx = dx - dx.mean(0, keepdims=True)"
+
+
+def centered(g, the_deviation_of_everything_in_a_column):
+    """The mean is held constant, in a long line."""
+    dx = g / the_deviation_of_everything_in_a_column + 0.0 * the_deviation_of_everything_in_a_column
+    dx += 0
+    return dx
