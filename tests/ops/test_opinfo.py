@@ -52,6 +52,7 @@ def test_equal_or_refused(door):
     assert len(sample) < len(known) or len(equal) >= LEAST[door], sorted(equal)
 
 
+@pytest.mark.sweep
 def test_the_table_is_read():
     """The comparison itself sees a wrong value and a wrong gradient."""
     by_name = {entry.name: entry for entry in entries() if not entry.variant_test_name}
