@@ -22,7 +22,6 @@ from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers
 from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
 from gradcheck.engine.modules import Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
-from gradcheck.engine.recording import enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, Program, check_expression, check_program
@@ -64,8 +63,6 @@ class LoopWords:
             "clip_grad_norm_": clip_grad_norm_,
             "clip_grad_value_": clip_grad_value_,
             "manual_seed": self.generator.manual_seed,
-            "no_grad": no_grad,
-            "enable_grad": enable_grad,
             "record": self.record,
             "grad": self.grad,
             "tensor": self.tensor,
