@@ -156,8 +156,7 @@ def shapes_named(problem: Problem, point: Point) -> dict[str, tuple[int, ...]]:
         if names and is_training(problem):
             found = questions.read_numbers(problem, point)
         elif names:
-            inputs = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
-            known = problem.outcome_on("float", inputs).names
+            known = problem.outcome_on("float", point).names
             found = {name: v for name, v in known.items() if isinstance(v, NUMBERS)}
     return {name: np.shape(value) for name, value in found.items() if name in names}
 

@@ -66,7 +66,7 @@ def given_point(problem: Problem) -> Point:
     for point in candidates(fixed, drawn, problem.seed, SCALES * TRIES):
         if path_at(problem, point) is not None:
             return point
-    if problem.value_on("float", {n: np.array(v, dtype=float) for n, v in point.items()}) is None:
+    if problem.value_on("float", point) is None:
         raise without_value(problem)
     raise GradcheckError(
         f"no draw of {', '.join(i.name for i in drawn)} gives a finite gradient - "

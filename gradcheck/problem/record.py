@@ -158,9 +158,7 @@ class Problem:
         """Whether a point lies where answers are compared."""
         if self.domain is None:
             return True
-        own = {
-            n: _as_kind("float", np.array(point[n], dtype=float)) for n in self.select_inputs(point)
-        }
+        own = {n: _as_kind("float", each) for n, each in self.select_inputs(point).items()}
         try:
             return bool(np.all(run(self.domain, own, KINDS["float"], FLOATS).value))
         except GradcheckError:
@@ -175,8 +173,7 @@ class Problem:
         if self.order == 2:
             return twice(case)
         if self.jacobian:
-            floats = {name: np.array(v, dtype=np.float64) for name, v in point.items()}
-            return replace(case, rows=Rows(np.shape(self.value_on("float", floats))))
+            return replace(case, rows=Rows(np.shape(self.value_on("float", point))))
         return replace(case, zeros=frozenset(self.made)) if self.made else case
 
     def value_on(self, kind: str, inputs: Params) -> Value:
@@ -222,7 +219,7 @@ class Problem:
         if len(given) < len(self.inputs) or not any(isinstance(n, ENDLESS) for n in nodes):
             return FLOATS.steps
         kind = KINDS["float"]
-        own = {name: np.array(value, dtype=float)[()] for name, value in given.items()}
+        own = {name: _as_kind("float", value) for name, value in given.items()}
         try:
             used = run(self.program, own, kind, FLOATS).steps
         except GradcheckError:
@@ -266,5 +263,5 @@ class ProblemSet:
 
 
 def _as_kind(kind: str, value: Value) -> Value:
-    """Float arrays as NumPy scalars where they have no axes; other kinds as they come."""
-    return np.asarray(value)[()] if kind == "float" else value
+    """Floats, as NumPy scalars where they have no axes; other kinds as they come."""
+    return np.asarray(value, dtype=np.float64)[()] if kind == "float" else value

@@ -89,7 +89,7 @@ def _value(problem: Problem, point: Point, verdict: Verdict) -> Any:
     """The program's value; where second derivatives are asked, that of a run in float64."""
     if problem.order == 1:
         return None if verdict.value is None else verdict.value.value
-    return problem.value_on("float", {n: np.array(v, dtype=np.float64) for n, v in point.items()})
+    return problem.value_on("float", point)
 
 
 def _shapes(problem: Problem, verdict: Verdict) -> dict[str, tuple[int, ...]]:

@@ -60,8 +60,7 @@ def derive(problem: Problem, point: Point) -> Steps:
     if problem.has_rows:
         problem = replace(problem, order=1, jacobian=False)
     if whole:
-        floats = {name: np.array(value, dtype=np.float64) for name, value in point.items()}
-        shape = np.shape(problem.value_on("float", floats))
+        shape = np.shape(problem.value_on("float", point))
         problem = replace(problem, cotangent=np.ones(shape))
     scalar = all(i.shape == () for i in problem.inputs.values())
     try:

@@ -79,13 +79,15 @@ async def _read_asked(request: Request) -> Asked:
         deep = _depth(found) > DEEP
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is no JSON") from None
+    if not isinstance(found, dict):
+        raise HTTPException(400, "the body is no object of JSON")
     if deep:
         raise HTTPException(400, f"lists nested more than {DEEP} deep")
     try:
         return Asked.model_validate(found)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the body"
+        where = ".".join(map(str, first["loc"]))
         raise HTTPException(400, f"`{where}`: {first['msg']}") from None
 
 
