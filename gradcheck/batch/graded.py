@@ -30,7 +30,7 @@ Counted = list[tuple[int, dict[str, Any]]]  # lines, and how many students gave 
 BY_HAND = "marked by a person:"
 SECTIONS = 2_000  # problems with their answers that are remembered: students give the same ones
 GROUP = 100  # students whose pages are one task: about 100 ms of work
-PATTERNS = (f"*-{'?' * 16}.html", ".*.html.new")  # of pages, and of what was killed at one
+PAGES, HALF_WRITTEN = f"*-{'?' * 16}.html", ".*.html.new"  # the latter of who was killed
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +344,8 @@ def write_pages(
         if failed := each.result():
             raise OSError(*failed)
     written = {page_name(name) for name, *_ in facts.totals}
-    for path in (path for pattern in PATTERNS for path in folder.glob(pattern)):
+    patterns = (PAGES, HALF_WRITTEN) if printers else (PAGES,)
+    for path in (path for pattern in patterns for path in folder.glob(pattern)):
         if path.name not in written:
             path.unlink()
     update_file(out / "index.html", class_page(ledger.fact("title"), facts, ledger.notices()))
@@ -358,6 +359,18 @@ def _write_group(path: Path, folder: Path, first: str, last: str) -> Sequence[An
     except OSError as error:
         return error.errno, error.strerror, str(error.filename)
     return ()
+
+
+def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
+    """What each process that writes pages would do: compile templates, solve the problems."""
+    from gradcheck.report.pages import environment  # noqa: PLC0415
+    from gradcheck.report.solutions import solve_again  # noqa: PLC0415
+
+    for name in ("section.html", "student.html"):
+        environment().get_template(name)
+    for each in about.values():
+        if feedback == FULL and not each["choices"]:
+            solve_again(each, {})
 
 
 @cache

@@ -52,8 +52,7 @@ NAP, BULK = 0.001, 1 << 18  # seconds, while messages gather that are read at on
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 # By the process that others are forked from: also what is loaded when it is used.
-PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor",
-             "gradcheck.report.solutions", "gradcheck.report.pages")  # fmt: skip
+PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
 FORKS = hasattr(os, "fork")
 
 Task = Callable[..., Any]

@@ -24,6 +24,7 @@ from gradcheck.batch.graded import (
     class_facts,
     grades,
     json_lines,
+    prepare_pages,
     read_students,
     replace_file,
     write_grades,
@@ -144,6 +145,8 @@ def grade(  # noqa: PLR0917 - click gives them by name
             batch.collect(handed_in, expected, Rules(students, ids, attempt, due))
             for words, _ in ledger.notices():
                 _notice(err, words)
+            if directory:
+                nursery.learn("pages", prepare_pages, ledger.problems(), feedback)
             follow(batch.judge(), err, silent=as_json)
             facts = _write(ledger, directory, jobs, nursery)
         if as_json:
