@@ -193,12 +193,6 @@ class ProblemFacts:
         alike = any(len(set(points)) < 2 for points in (self.here, self.elsewhere))
         return None if alike or len(self.here) < FEWEST else correlation(self.here, self.elsewhere)
 
-    def count(self, own: Answered, total: float) -> None:
-        """Add a student's points here to those of the class; `total` are those everywhere."""
-        self.verdicts.update(line["verdict"] for line in own.lines)
-        self.here.append(own.score)
-        self.elsewhere.append(round(total - own.score, 9))
-
 
 @dataclass
 class ClassFacts:
@@ -250,7 +244,10 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
         found.points.append(tuple(own.get(id, 0.0) for id in problems))
         found.totals.append((student.name, student.called, total, student.review))
         for each in student.answered:
-            problems[each.problem].count(each, total)
+            asked = problems[each.problem]
+            asked.verdicts.update(line["verdict"] for line in each.lines)
+            asked.here.append(each.score)
+            asked.elsewhere.append(round(total - each.score, 9))
     shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
     for line, number, students in distinct(ledger):
         if (here := problems.get(line["problem"])) is None:
@@ -386,9 +383,8 @@ def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str] | Non
     worth, title, section = _page_facts(ledger)
     for student in read_students(ledger, between=between):
         sections = [section(each) for each in student.answered]
-        score = sum(student.points.values())
         possible = sum(worth[each.problem] for each in student.answered)
-        page = student_page(student.name, student.called, title, sections, score, possible)
+        page = student_page(student, title, sections, possible)
         update_file(folder / page_name(student.name), page)
 
 

@@ -16,7 +16,6 @@ from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (
     Answer,
     Asking,
-    Chunk,
     judge_chunk,
     leave_answer,
     prepare_here,
@@ -134,6 +133,9 @@ class Batch:
             self.ledger.save()
 
 
+_Chunk = tuple[Asking, Sequence[Answer]]
+
+
 class _Dealer:
     """Cuts the ledger's queue into chunks for an executor, and takes what comes back.
 
@@ -148,8 +150,8 @@ class _Dealer:
         self.ledger, self.executor, self.askings, self.size = ledger, executor, askings, size
         self.open = list(askings)  # fingerprints of what has answers left
         self.last: Counter[str] = Counter()
-        self.flying: dict[Future[Any], Chunk] = {}
-        self.again: deque[Chunk] = deque()
+        self.flying: dict[Future[Any], _Chunk] = {}
+        self.again: deque[_Chunk] = deque()
         self.died: set[int] = set()  # answers that have killed a worker
         self.asked: dict[int, PendingAnswer] = {}
         self.spent: defaultdict[str, float] = defaultdict(float)
@@ -160,10 +162,10 @@ class _Dealer:
         """All answers, in the order in which they come back; empty lists between."""
         while True:
             while len(self.flying) < (room := self.executor.room) and (chunk := self._next(room)):
-                future = self.executor.submit(judge_chunk, chunk, turn=chunk.asking)
+                future = self.executor.submit(judge_chunk, *chunk, turn=chunk[0])
                 self.flying[future] = chunk
             for future in wait(self.flying, LOOK, FIRST_COMPLETED).done:
-                self._collect(future, self.flying.pop(future))
+                self._collect(future, *self.flying.pop(future))
             found, self.left = self.left, []
             for each in found:
                 asked = self.asked.pop(each.number)
@@ -174,11 +176,11 @@ class _Dealer:
             if not (self.flying or self.again or self.open):
                 return
 
-    def _next(self, room: int) -> Chunk | None:
+    def _next(self, room: int) -> _Chunk | None:
         """The next chunk, to that of the first problems of which fewest are out."""
         if self.again:
             return self.again.popleft()
-        out = Counter(chunk.asking for chunk in self.flying.values())
+        out = Counter(asking for asking, _ in self.flying.values())
         while near := self.open[: max(1, room // 2)]:
             mark = min(near, key=lambda mark: out[self.askings[mark]])
             found = self.ledger.pending(mark, self.last[mark], self.size)
@@ -191,19 +193,19 @@ class _Dealer:
             answers = [(each.number, each.part, each.answer) for each in found]
             self._leave(self.askings[mark], [a for a in answers if a[0] in over], OVER_BUDGET)
             if dealt := [a for a in answers if a[0] not in over]:
-                return Chunk(self.askings[mark], dealt)
+                return self.askings[mark], dealt
         return None
 
-    def _collect(self, future: "Future[Any]", chunk: Chunk) -> None:
+    def _collect(self, future: "Future[Any]", asking: Asking, answers: Sequence[Answer]) -> None:
         """The judgements of a chunk; what came after the last one goes again.
 
         Of the answers without one the first is at fault, or all, if the worker was at none of them.
         """
         error = CancelledError() if future.cancelled() else future.exception()
         rows = getattr(error, "done", ()) if error else future.result()
-        numbers = (number for number, *_ in chunk.answers)
+        numbers = (number for number, *_ in answers)
         self.left += [JudgedAnswer(n, *row) for n, row in zip(numbers, rows, strict=False)]
-        rest = chunk.answers[len(rows) :]
+        rest = answers[len(rows) :]
         if not error or not rest:
             return
         lost = error if isinstance(error, WorkerLost) else None
@@ -215,9 +217,9 @@ class _Dealer:
         elif rest[0][0] not in self.died:
             self.died.add(rest[0][0])
             culprits = 0
-        self._leave(chunk.asking, rest[:culprits], why, lost.overtime if lost else 0.0)
+        self._leave(asking, rest[:culprits], why, lost.overtime if lost else 0.0)
         if rest[culprits:]:
-            self.again.append(Chunk(chunk.asking, rest[culprits:]))
+            self.again.append((asking, rest[culprits:]))
 
     def _leave(
         self, asking: Asking, answers: Sequence[Answer], why: str, seconds: float = 0.0

@@ -39,32 +39,24 @@ class Asking:
 Answer = tuple[int, str, str]  # its number, the part, and the answer as `packed`
 
 
-@dataclass(frozen=True)
-class Chunk:
-    """Answers to one problem."""
-
-    asking: Asking
-    answers: Sequence[Answer]
-
-
 def prepare_here(asking: Asking) -> str:
     """Why a problem cannot be graded; empty if it can, and is ready here from now on."""
     try:
         ready(asking)
-    except NoKey as error:
-        return str(error)
     except (GradcheckError, NotScalar) as error:
-        return f"{asking.problem}: {error}"
+        return str(error) if isinstance(error, NoKey) else f"{asking.problem}: {error}"
     except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
         return f"{asking.problem}: {OURS}: {type(error).__name__}: {error}"
     return ""
 
 
-def judge_chunk(chunk: Chunk) -> Iterator[tuple[str, float, float, str]]:
-    """Judge every answer within the limits of a worker, and give what `JudgedAnswer` has."""
-    known = ready(chunk.asking)
+def judge_chunk(
+    asking: Asking, answers: Sequence[Answer]
+) -> Iterator[tuple[str, float, float, str]]:
+    """Judge answers to one problem within the limits of a worker; what `JudgedAnswer` has."""
+    known = ready(asking)
     source = known.problem.program.source
-    for _, name, answer in chunk.answers:
+    for _, name, answer in answers:
         begun = process_time()
         with item():
             try:

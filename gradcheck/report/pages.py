@@ -36,18 +36,11 @@ def page_name(student: str) -> str:
 def class_page(title: str, facts: Any, notices: Sequence[tuple[str, bool]]) -> str:
     """The page of the class, from its statistics."""
     totals = [got for _, _, got, _ in facts.totals]
-    return (
-        environment()
-        .get_template("class.html")
-        .render(
-            title=title,
-            facts=facts,
-            notices=notices,
-            mean=sum(totals) / len(totals) if totals else 0.0,
-            spread=spread(totals, facts.possible),
-            verdicts=VERDICTS,
-        )
-    )
+    mean = sum(totals) / len(totals) if totals else 0.0
+    steps = spread(totals, facts.possible)
+    return environment().get_template("class.html").render(
+        title=title, facts=facts, notices=notices, mean=mean, spread=steps, verdicts=VERDICTS
+    )  # fmt: skip
 
 
 def problem_section(
@@ -59,19 +52,13 @@ def problem_section(
     return Markup(found.section(id, _own(about, lines[0]), lines, solution, score, worth))
 
 
-def student_page(  # noqa: PLR0917 - who it is of, and what stands on it
-    student: str, called: str, title: str, sections: Sequence[Markup], score: float, possible: float
-) -> str:
-    """The page of one student."""
-    template = environment().get_template("student.html")
-    return template.render(
-        student=student,
-        called=called,
-        title=title,
-        sections=sections,
-        score=score,
-        possible=possible,
-    )
+def student_page(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
+    """The page of one student, of so many points that were possible."""
+    score = sum(student.points.values())
+    return environment().get_template("student.html").render(
+        student=student.name, called=student.called, title=title, sections=sections,
+        score=score, possible=possible,
+    )  # fmt: skip
 
 
 def spread(totals: Sequence[float], possible: float) -> list[tuple[str, int]]:

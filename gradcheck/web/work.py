@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcheck.batch.collect import about
 from gradcheck.batch.pool import item
-from gradcheck.batch.work import Asking, Chunk, judge_chunk, prepare_here, problem_of, ready
+from gradcheck.batch.work import Asking, judge_chunk, prepare_here, problem_of, ready
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.grading.judging import how_read
 from gradcheck.grading.key import Key, draw_for, key
@@ -54,7 +54,7 @@ def compose(mistake: str, seed: int) -> Said:
 
 def judge(asking: Asking, part: str, answer: str) -> tuple[str, float, float, str]:
     """The judgement of an answer, as `packed`: what `JudgedAnswer` has."""
-    return next(judge_chunk(Chunk(asking, [(0, part, answer)])))
+    return next(judge_chunk(asking, [(0, part, answer)]))
 
 
 def understand(asking: Asking, part: str, answer: Any) -> Said:

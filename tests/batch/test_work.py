@@ -17,7 +17,7 @@ from gradcheck.batch.ledger import Ledger
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.run import GIVEN_UP, OVER_BUDGET, TOO_SLOW, Batch
 from gradcheck.batch.submissions import Submission
-from gradcheck.batch.work import TOO_LARGE, Asking, Chunk
+from gradcheck.batch.work import TOO_LARGE, Asking
 from gradcheck.problem import load_text
 from tests.support.batches import SET, calls, expect, grade, lines, made, outputs
 from tests.support.killed import (
@@ -44,7 +44,7 @@ def test_a_fault_of_ours_costs_one_answer(monkeypatch):
     mark = work.mark
     monkeypatch.setattr(work, "mark", fails)
     answers = [(k, "x", f'"{k}x"') for k in range(20)]
-    found = list(work.judge_chunk(Chunk(Asking(SET.encode(), "", "line"), answers)))
+    found = list(work.judge_chunk(Asking(SET.encode(), "", "line"), answers))
     verdicts = [verdict for verdict, *_ in found]
     assert [k for k, verdict in enumerate(verdicts) if verdict == "needs-review"] == [7]
     assert len(verdicts) == 20
