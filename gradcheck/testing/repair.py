@@ -5,16 +5,10 @@ the mistake, undone. Edits are tried in copies of the functions: nobody else see
 """
 
 import ast
-import linecache
-import re
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
-from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
@@ -23,9 +17,10 @@ import numpy as np
 from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
-from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of
+from gradcheck.testing.copies import Copies, is_theirs, root_of
 from gradcheck.testing.judging import AskedPoint, Claim, compare
 from gradcheck.testing.program import UserProgram
+from gradcheck.testing.source import Definition, Source, SourceRepair, parse, read_words, walk
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import consult_few
 
@@ -35,31 +30,7 @@ if TYPE_CHECKING:
 PROBED, LARGER = 2, 1.0625  # times one edit's seconds to find suspects; a move that is seen
 MOSTLY = 0.9  # of the wrong entries: some may be zero
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
-CALLED, MOST = 24, 4  # characters of a call that may be missing elsewhere, and how many are tried
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
-KEYS = 24  # entries of dicts that may be missing elsewhere
-GROWING = ("append", "extend", "insert")  # a list that stood inside of itself NumPy reads for ever
-PARSING = threading.Lock()
-SLOPE = re.compile("grad|prime|deriv|slope")  # what forward needs no function for
-Definition = ast.FunctionDef | ast.Lambda
-
-
-@dataclass(frozen=True)
-class SourceRepair:
-    """The mistake's name, the file, and the line as it stands there and as it is to be."""
-
-    name: str
-    file: str
-    line: int
-    old: str
-    new: str
-    below: bool = False  # the line that stands there stays, and the other comes below
-
-    @property
-    def lines(self) -> list[str]:
-        added = [f"  + {self.new}"] if self.new else []
-        sign = " " if self.below else "-"
-        return [f"  {Path(self.file).name}:{self.line}", f"  {sign} {self.old}", *added]
 
 
 @dataclass
@@ -98,8 +69,8 @@ class RepairSearch:
         for function in functions:
             built = self._definition(function)
             if built is not None:
-                words.append(self._words(function, built, first=not sources))
                 sources.append(Source(function, built))
+                words.append(self._read_words(sources[-1], first=len(sources) == 1))
         for rank in self._rank(sources, each):
             pairs = zip(sources, words, rank, strict=True)
             found = [stages(source.built, names, chosen) for source, names, chosen in pairs]
@@ -110,7 +81,7 @@ class RepairSearch:
                             return source.mend(edit)
         return None
 
-    def _rank(self, sources: Sequence["Source"], seconds: float) -> list[list[set[int]]]:
+    def _rank(self, sources: Sequence[Source], seconds: float) -> list[list[set[int]]]:
         """The nodes of every source, in the order in which they are suspected.
 
         Every value is made a little larger: those that move all wrong entries and no others come
@@ -126,7 +97,7 @@ class RepairSearch:
             looked.clear()
         for k, source in enumerate(sources):
             every = set(map(id, ast.walk(source.built)))
-            found[0][k] = set(map(id, _walk(source.built, ast.For | ast.While)))
+            found[0][k] = set(map(id, walk(source.built, ast.For | ast.While)))
             for suspicion in (0, 2):
                 nodes = (ast.walk(n) for j, n, rank in looked if j == k and rank == suspicion)
                 found[suspicion][k] |= {id(n) for part in nodes for n in part}
@@ -145,7 +116,7 @@ class RepairSearch:
         raise ValueError("nothing is wrong")
 
     def _suspect(
-        self, sources: Sequence["Source"], base: Params, out: Mapping[str, Value]
+        self, sources: Sequence[Source], base: Params, out: Mapping[str, Value]
     ) -> Iterator[tuple[int, ast.AST, int]]:
         for k, source in enumerate(sources):
             for held, value in source.values():
@@ -173,7 +144,7 @@ class RepairSearch:
             return None
         return 2 if not wrong else 0 if not right and wrong >= MOSTLY * count else 1
 
-    def _is_right_with(self, edit: "Edit", source: "Source", seconds: float) -> bool:
+    def _is_right_with(self, edit: "Edit", source: Source, seconds: float) -> bool:
         hold = lambda: self._holds(self.every) and self._holds(self.elsewhere)
         with source.running(edit.new, edit.old, self.tried) as runs:
             return runs and bool(self.budget.run(hold, seconds))
@@ -246,11 +217,22 @@ class RepairSearch:
 
     # -- what the file says
 
+    def _read_words(self, source: Source, *, first: bool) -> "SourceWords":
+        """The words of a source; parts of the value are the first one's, by the cache's names."""
+        value, cached = None, []
+        if first and not self.program.second:
+            value = self._definition(self.program.forward)
+        if self.program.way.behind == "cache":
+            cache = self.trial.run(self.every[0].call.fresh())[-1]
+            cached = [k for k in cache if isinstance(k, str)] if isinstance(cache, dict) else []
+        tree, pulls = self._tree(source.function), self.claim.cotangent is not None
+        return read_words(source, tree, value, cached, pulls=pulls)
+
     def _tree(self, function: Value) -> ast.Module:
         file = file_of(function)
         if file not in self.trees:
             try:
-                self.trees[file] = _parse(text_of(file))
+                self.trees[file] = parse(text_of(file))
             except SyntaxError:
                 self.trees[file] = ast.Module([], [])
         return self.trees[file]
@@ -266,88 +248,13 @@ class RepairSearch:
         first, last = min(p[0::2] for p in places), max(p[1::2] for p in places)
         held = [
             node
-            for node in _walk(self._tree(plain), Definition)
+            for node in walk(self._tree(plain), Definition)
             if getattr(node, "name", "<lambda>") == code.co_name
             and (node.lineno, node.col_offset) <= first
             and last <= (node.end_lineno, node.end_col_offset)
         ]
         size = lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset)
         return min(held, key=size, default=None)
-
-    def _words(self, function: FunctionType, built: Definition, *, first: bool) -> "SourceWords":
-        """The names of a backward pass, its short calls, and short parts of the value."""
-        from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
-
-        code, tree = function.__code__, self._tree(function)
-        grown = {ast.unparse(n.value) for n in _walk(built, ast.Attribute) if n.attr in GROWING}
-        own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
-        value = (
-            self._definition(self.program.forward) if first and not self.program.second else None
-        )
-        calls = [*_short_texts(built, (ast.Call,)), *_short_texts(value, (ast.Call, ast.BinOp))]
-        divided = [n.right for n in _walk(value, ast.BinOp) if isinstance(n.op, ast.Div)]
-        divisors = [text for text in map(ast.unparse, divided) if len(text) <= CALLED]
-        named = {n.name: n for n in _walk(tree, ast.ClassDef)}
-        classes = [n for n in named.values() if built in n.body]
-        for each in classes:  # and those that it is made from, as far as they stand in its file
-            classes += [
-                named[b.id] for b in each.bases if isinstance(b, ast.Name) and b.id in named
-            ]
-        every = [n for each in classes for n in _walk(each, ast.AST)]
-        slopes = (n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func)))
-        calls += [t for t in dict.fromkeys(map(ast.unparse, slopes)) if len(t) <= CALLED][:MOST]
-        stored = [n for n in every if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)]
-        kept = [text for text in map(ast.unparse, stored) if text.startswith("self.")]
-        called = [n.func for n in _walk(built, ast.Call)]
-        read = [n for n in _walk(built, ast.Attribute) if isinstance(n.value, ast.Name)]
-        kept += [ast.unparse(n) for n in read if n.value.id in own and n not in called]
-        inside = [*ast.walk(built), *every]
-        subscripts = [n for n in inside if isinstance(n, ast.Subscript)]
-        picked: list[Value] = [n.slice for n in subscripts]
-        picked += [key for n in inside if isinstance(n, ast.Dict) for key in n.keys]
-        keys = [n.value for n in picked if _is_text(n)]
-        keys += self._cached_keys()
-        holders = [n.value for n in _walk(built, ast.Subscript) if _is_text(n.slice)]
-        pairs = product(dict.fromkeys(map(ast.unparse, holders)), dict.fromkeys(keys))
-        kept += [f"{holder}[{key!r}]" for holder, key in pairs][:KEYS]
-        functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
-        return SourceWords(
-            own[0] if own and self.claim.cotangent is not None else NOBODY,
-            (*own, *code.co_freevars),
-            tuple(calls),
-            tuple(dict.fromkeys(divisors))[:MOST],
-            tuple(dict.fromkeys(kept)),
-            tuple(n for n in code.co_varnames[: code.co_argcount] if n in own),
-            tuple(dict.fromkeys(keys)),
-            tuple((n.name, len(n.args.args)) for n in functions),
-        )
-
-    def _cached_keys(self) -> list[str]:
-        """The names in the cache that forward hands over, if that is a dict."""
-        if self.program.way.behind != "cache":
-            return []
-        cache = self.trial.run(self.every[0].call.fresh())[-1]
-        return [key for key in cache if isinstance(key, str)] if isinstance(cache, dict) else []
-
-
-def _parse(text: str) -> Value:
-    """A text's tree, one at a time: CPython 3.11 counts the depths of all threads together."""
-    with PARSING:
-        return ast.parse(text)
-
-
-def _walk(tree: Value, kind: Value) -> list[Value]:
-    return [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, kind)]
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _short_texts(built: Value, kinds: Value) -> list[str]:
-    texts = {ast.unparse(n) for n in _walk(built, kinds)}
-    short = [text for text in texts if len(text) <= CALLED and "np.zeros" not in text]
-    return sorted(short, key=lambda text: (len(text), text))[:MOST]
 
 
 def _called_by(run: Callable[[], object]) -> list[CodeType]:
@@ -365,135 +272,3 @@ def _called_by(run: Callable[[], object]) -> list[CodeType]:
         finally:
             sys.setprofile(None)
     return list(found)
-
-
-class Source:
-    """A function and its definition, which stands in a tree of its own and is edited there."""
-
-    def __init__(self, function: FunctionType, built: Definition) -> None:
-        """Put the definition into a function of the variables of its closure, all of them used."""
-        self.function, self.built = function, built
-        free = function.__code__.co_freevars
-        held = f"({','.join(free)},)" if free else "0"
-        self.whole = _parse(f"def around({', '.join(free)}): pass")
-        fields = dict(ast.iter_fields(built))
-        if isinstance(built, ast.Lambda):
-            value = ast.IfExp(ast.Constant(1), built.body, _parse(held).body[0].value)
-            inner: ast.stmt = ast.Expr(ast.Lambda(built.args, value))
-        else:
-            body = [*built.body, *_parse(f"if 0: {held}").body]
-            inner = ast.FunctionDef(**fields | {"body": body, "decorator_list": []})
-        self.whole.body[0].body = [ast.copy_location(inner, built)]
-        ast.fix_missing_locations(self.whole)
-        self.places: dict[int, tuple[Value, Value]] = {}  # of every node: what holds it, and where
-        for node in ast.walk(self.whole):
-            for name, part in ast.iter_fields(node):
-                each = list(enumerate(part)) if isinstance(part, list) else [(name, part)]
-                holder = part if isinstance(part, list) else vars(node)
-                self.places |= {id(held): (holder, key) for key, held in each}
-
-    @contextmanager
-    def _edited(self, new: ast.AST | None, old: ast.AST) -> Iterator[None]:
-        """The tree with one edit made; what is taken away does nothing."""
-        new = new or ast.Pass()
-        new = new if hasattr(new, "lineno") else ast.copy_location(new, old)
-        holder, key = self.places[id(old)]
-        holder[key] = ast.fix_missing_locations(new)
-        try:
-            yield
-        finally:
-            holder[key] = old
-
-    @contextmanager
-    def running(
-        self, new: ast.AST | None, old: ast.AST, tried: set[Value] | None = None
-    ) -> Iterator[bool]:
-        """The function with one edit made, where it compiles and was not `tried` before."""
-        function, was, code = self.function, self.function.__code__, self._compile(new, old)
-        told = code and (function, code.co_code, code.co_consts, code.co_names, code.co_varnames)
-        if code is None or (tried is not None and told in tried):  # a third come to the same
-            yield False
-            return
-        if tried is not None:
-            tried.add(told)
-        function.__code__ = code
-        try:
-            yield True
-        finally:
-            function.__code__ = was
-
-    def values(self) -> Iterator[tuple[ast.AST, ast.expr]]:
-        """The values that are assigned or given back, each with what it stands in alone."""
-        from gradcheck.diagnosis.edits import parts_of  # noqa: PLC0415 - where something is wrong
-
-        if isinstance(self.built, ast.Lambda):
-            yield from ((part, part) for part in parts_of(self.built.body))
-        for node in _walk(self.built, ast.Assign | ast.AugAssign):
-            yield node, node.value
-        for node in _walk(self.built, ast.Return):
-            yield from ((part, part) for part in parts_of(node.value) if node.value)
-
-    def _compile(self, new: ast.AST | None, old: ast.AST) -> CodeType | None:
-        """The code of the function with one edit made; None where it does not compile."""
-        was = self.function.__code__
-        try:
-            with self._edited(new, old):
-                made: CodeType = compile(self.whole, was.co_filename, "exec")
-        except (SyntaxError, ValueError, TypeError, RecursionError):
-            return None
-        outer = next(c for c in made.co_consts if isinstance(c, CodeType))
-        codes = (c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == was.co_name)
-        return next((c for c in codes if c.co_freevars == was.co_freevars), None)
-
-    def mend(self, edit: "Edit") -> SourceRepair:
-        """The statement's line as it stands in the file, and with the edit.
-
-        What is done to a long value that has a name is written by the name, as a line below.
-        """
-        from gradcheck.diagnosis.edits import fill  # noqa: PLC0415 - where something is wrong
-
-        line, file = getattr(edit.old, "lineno", 0), file_of(self.function)
-        around = (s for s in _walk(self.whole, ast.stmt) if edit.old in ast.walk(s))
-        statement = [*around][-1]  # the innermost
-        whole = self._write(statement)
-        if edit.new is None:
-            first = linecache.getline(file, line).strip() if len(whole) > LONGEST else whole
-            return SourceRepair(edit.name, file, line, _cut(first), "")
-        more: Value = edit.new
-        if isinstance(statement, ast.For | ast.While) and statement is edit.old:  # a line more
-            last, added = statement.body[-1], ast.unparse(more.body[-1])
-            line = last.end_lineno or line
-            return SourceRepair(edit.name, file, line, _cut(ast.unparse(last)), added, True)
-        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-        if isinstance(target, ast.Name) and statement.value is edit.old and len(whole) > LONGEST:
-            named = fill(edit.new, {}, {id(edit.old): ast.Name(target.id, ast.Load())})
-            if named is not edit.new:
-                new = f"{target.id} = {ast.unparse(named)}"
-                line = statement.end_lineno or line
-                return SourceRepair(edit.name, file, line, _cut(whole), new, True)
-        with self._edited(edit.new, edit.old):
-            new = self._write(edit.new if statement is edit.old else statement)
-        return SourceRepair(edit.name, file, line, *_windows(whole, new))
-
-    @staticmethod
-    def _write(statement: Value) -> str:
-        inner: Value = getattr(statement, "value", None)
-        chosen: Value = inner.body if isinstance(inner, ast.Lambda) else None
-        return ast.unparse(chosen.body if chosen else statement)
-
-
-def _windows(old: str, new: str) -> tuple[str, str]:
-    """Two lines, cut to what is not alike where they are long."""
-    old, new = old.split("\n", maxsplit=1)[0], new.split("\n", maxsplit=1)[0]
-    if max(len(old), len(new)) <= LONGEST:
-        return old, new
-    pairs = enumerate(zip(old, new, strict=False))
-    same = next((k for k, (a, b) in pairs if a != b), min(len(old), len(new)))
-    start = max(0, same - LONGEST // 3)
-    lead = "..." if start else ""
-    return _cut(lead + old[start:]), _cut(lead + new[start:])
-
-
-def _cut(text: str) -> str:
-    line = text.split("\n", maxsplit=1)[0]
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
