@@ -114,7 +114,7 @@ def read_roster(path: Path) -> Roster:
     if "student" not in headers:
         came = ", ".join(f"`{name}`" for name in headers) or "nothing"
         words = f"a column `student` was expected, {came} came"
-        raise TextError([Complaint(words, "", str(path), 1)])
+        raise TextError([Complaint(words, "call it so", str(path), 1)])
     called: dict[str, str] = {}
     codes: dict[str, str] = {}
     owners: dict[str, set[str]] = {}

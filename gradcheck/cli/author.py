@@ -1,7 +1,7 @@
 """What authors of problems call: `gradcheck lint`, `variants` and `generate`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -53,22 +53,21 @@ ALL, TABLE = "all.html", "variants.csv"
 
 @command(epilog="gradcheck lint problems/chain-rule.yaml")
 @named
-@click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
-def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
+def lint(paths: tuple[Path, ...]) -> None:
     """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
-    sys.exit(lint_all(problems(paths), self_tests_only))
+    sys.exit(lint_all(problems(paths)))
 
 
-def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
+def lint_all(chosen: Sequence[Problem]) -> int:
     """Print the findings of every problem; the exit code of the command."""
     out = screen()
     found = 0
     for problem in chosen:
         try:
-            wrong, facts = _lint(problem, self_tests_only)
+            wrong, facts = _lint(problem)
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             out.print(Text(f"{problem.id}: {explain(error, ValueError)[1]}", style="red"))
             found += 1
@@ -82,12 +81,10 @@ def lint_all(chosen: Sequence[Problem], self_tests_only: bool) -> int:
     return FOUND if found else FINE
 
 
-def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
+def _lint(problem: Problem) -> tuple[list[Text], list[Text]]:
     """What should be mended in a problem, and what is good to know."""
     ready = key(variant_for(problem, ""))
     wrong = [_warning(fault_words(fault), "red") for fault in faults(ready)]
-    if self_tests_only:
-        return [*wrong, *_check_variants(problem)], []
     found = findings(ready)
     wrong += [_finding_line(problem, finding) for finding in found if finding.cure]
     if ready.run is not None and programs(ready.problem) and not ready.elsewhere:
@@ -100,10 +97,10 @@ def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Tex
     for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
         wrong.append(_warning(f"{words}: choose another name"))
-    wrong += _check_variants(problem)
+    failed, never = _try_variants(problem)
     known = [each for each in found if each.why and not each.cure]  # so in every such problem
     facts = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
-    return wrong, [_warning(words, "dim") for words in [*facts, *_never_drawn(problem)]]
+    return wrong + failed, [_warning(words, "dim") for words in facts + never]
 
 
 def _warning(words: str, style: str = "yellow") -> Text:
@@ -120,37 +117,35 @@ def _finding_line(problem: Problem, finding: Finding) -> Text:
     return text
 
 
-def _check_variants(problem: Problem) -> Iterator[Text]:
-    """The self-tests that do not come out in a sample of the variants that are drawn."""
-    drawn = sample_draws(problem, SAMPLE) if problem.choices else []
-    good = [with_draw(problem, each) for each in drawn if is_admitted(problem, each)]
-    if drawn and not good:
-        yield _warning(NONE_SHOWS_ALL)
-    for each in good:
-        for fault in faults(key(each)):
-            yield _warning(f"{fault_words(fault)} (where {_numbers(each)})", "red")
+def _try_variants(problem: Problem) -> tuple[list[Text], list[str]]:
+    """Of a sample of the variants: self-tests that do not come out; and variants nobody gets.
 
-
-def _never_drawn(problem: Problem) -> Iterator[str]:
-    """The variants of a sample that hide what others show, or cannot be graded: nobody gets one."""
+    Those are never drawn that hide what others show, or cannot be graded.
+    """
     if not problem.choices:
-        return
+        return [], []
+    wrong: list[Text] = []
     groups: dict[frozenset[Hidden] | None, list[str]] = {}
     drawn = sample_draws(problem, SAMPLE)
     for each in drawn:
-        if not is_admitted(problem, each):
+        own = with_draw(problem, each)
+        if is_admitted(problem, each):
+            said = (f"{fault_words(fault)} (where {_numbers(own)})" for fault in faults(key(own)))
+            wrong += [_warning(words, "red") for words in said]
+        else:
             found = find_hidden(problem, each)
             more = None if found is None else found - usual(problem)
-            groups.setdefault(more, []).append(_numbers(with_draw(problem, each)))
+            groups.setdefault(more, []).append(_numbers(own))
     left, most = len(drawn) - sum(map(len, groups.values())), possible(problem)
-    yield f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"
+    facts = [f"{left} of {len(drawn)} variants looked at are drawn (of {most:,})"]
     for group, variants in groups.items():
         unseen = sorted(ids[0] for kind, *ids in group or () if kind == "invisible")
         alike = sorted(" and ".join(ids) for kind, *ids in group or () if kind == "alike")
         why = [f"hides {', '.join(unseen)}"] if unseen else []
         why += [f"makes {'; '.join(alike[:3])} look alike"] if alike else []
         words = "cannot be graded" if group is None else f"{' and '.join(why)}, unlike others"
-        yield f"never drawn: {'; '.join(variants)}: {words}"
+        facts.append(f"never drawn: {'; '.join(variants)}: {words}")
+    return wrong if left else [_warning(NONE_SHOWS_ALL)], facts
 
 
 def _numbers(problem: Problem) -> str:

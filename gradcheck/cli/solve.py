@@ -82,7 +82,7 @@ def solve(  # noqa: PLR0917 - click gives them by name
     if lint and chosen and not as_json:
         from gradcheck.cli.author import lint_all  # noqa: PLC0415
 
-        lint_all(chosen, self_tests_only=False)
+        lint_all(chosen)
     sys.exit(max(codes))
 
 
