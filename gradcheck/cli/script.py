@@ -37,22 +37,22 @@ def main(words: list[str]) -> int:
     try:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed if as_json else out):
-            ran = run_file(file)
+            source, recorder, error = run_file(file)
         with screen(stderr=True).status("judging") as status:
-            found = judge(ran.recorder, status.update)
-    except (GradcheckError, OSError) as error:
-        screen(stderr=True).print(str(error), markup=False, soft_wrap=True)
+            found = judge(recorder, status.update)
+    except (GradcheckError, OSError) as refusal:
+        screen(stderr=True).print(str(refusal), markup=False, soft_wrap=True)
         return MALFORMED
     sys.stdout = out
     if as_json:
-        print(script_line(file, found, printed.getvalue(), ran.error))
+        print(script_line(file, found, printed.getvalue(), error))
     else:
-        screen().print(script_report(file, ran.source, found, ran.error))
-    if ran.error is not None:
-        screen(stderr=True).print(ran.error.text, markup=False, soft_wrap=True)
+        screen().print(script_report(file, source, found, error))
+    if error is not None:
+        screen(stderr=True).print(error.text, markup=False, soft_wrap=True)
     if found.verdict == "dissent":
         return IN_DOUBT
-    return FOUND if ran.error is not None else FINE
+    return FOUND if error is not None else FINE
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gradcheck.documents.passage import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
@@ -339,16 +339,10 @@ def target_names(node: ast.expr) -> frozenset[str]:
 # -- whole programs --------------------------------------------------------------------------------
 
 
-class Translation(NamedTuple):
-    tree: ast.Module
-    needs: frozenset[tuple[str, str]]
-    literals: tuple[Fraction, ...]
-
-
 def translate(
     tree: ast.Module, passage: Passage, declared: Iterable[str], vocabulary: Vocabulary
-) -> Translation:
-    """A tree in plain calls; TextError with all that is refused."""
+) -> tuple[ast.Module, frozenset[tuple[str, str]], tuple[Fraction, ...]]:
+    """A tree in plain calls, what they need, its literals; TextError with all that is refused."""
     definitions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     variables = find_assigned(tree.body) | frozenset(declared)
     helpers = frozenset(n.name for n in definitions)
@@ -369,7 +363,7 @@ def translate(
     made = ast.fix_missing_locations(ast.Module(body, []))
     names = (node.id for node in ast.walk(made) if isinstance(node, ast.Name))
     dotted = (tuple(name.split(".")) for name in names if "." in name and name != LAST)
-    return Translation(made, frozenset((t, name) for t, name in dotted), (*walk.literals,))
+    return made, frozenset((t, name) for t, name in dotted), (*walk.literals,)
 
 
 def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:

@@ -4,9 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from types import FunctionType, MappingProxyType, TracebackType
-from typing import Protocol
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST
 from gradcheck.language.guards import TYPE, Guards
+from gradcheck.language.kinds import NumberKind
 from gradcheck.language.program import MARK, SPANS, Program, where_in
 from gradcheck.values import Params, Routine, Value
 
@@ -59,19 +58,6 @@ SHAPES: tuple[tuple[str, str], ...] = (
 LONGEST_MESSAGE = 300
 
 
-class KindOfNumber(Protocol):
-    """What a number kind supplies: numbers and functions; nothing here knows more about it."""
-
-    def literal(self, value: Fraction) -> Value:
-        """The number of this kind; immutable, for the turns of a loop share it."""
-
-    def constant(self, name: str) -> Value:
-        """`pi`, `e`, and the vocabulary's other constants."""
-
-    def function(self, name: str) -> Routine:
-        """A function of the vocabulary, by its own name."""
-
-
 @dataclass(frozen=True)
 class RunOutcome:
     """What a run came to: its last expression's value, all variables at the end, the steps.
@@ -88,7 +74,7 @@ class RunOutcome:
 def run(
     program: Program,
     inputs: Params,
-    kind: KindOfNumber,
+    kind: NumberKind,
     budget: Budget,
     *,
     context: Mapping[str, Routine] = NOTHING,
@@ -121,7 +107,7 @@ def run(
 def _namespace(
     program: Program,
     inputs: Params,
-    kind: KindOfNumber,
+    kind: NumberKind,
     meter: Meter,
     context: Mapping[str, Routine],
 ) -> dict[str, Value]:

@@ -145,19 +145,11 @@ class Ended:
     line: int
 
 
-@dataclass(frozen=True)
-class Ran:
-    """A script that was run: its lines, what it recorded, and its error if it ended in one."""
-
-    source: tuple[str, ...]
-    recorder: PassRecorder
-    error: Ended | None
-
-
-def run_file(file: Path) -> Ran:
+def run_file(file: Path) -> tuple[list[str], PassRecorder, Ended | None]:
     """Run a file with PyTorch's names meaning gradcheck; raises TextError where it is no program.
 
-    The process is the script's own: its modules, its seeds and its directory are changed.
+    Gives its lines, what it recorded, and its error if it ended in one. The process is the script's
+    own: its modules, its seeds and its directory are changed.
     """
     codes, name = _compile(file), str(file)
     main = ModuleType(MAIN)
@@ -173,7 +165,7 @@ def run_file(file: Path) -> Ran:
     recorder = PassRecorder(lambda: _where(name))
     with recorder.watching:
         error = _run(codes, main.__dict__, name)
-    return Ran(tuple(line.rstrip("\n") for line in linecache.getlines(name)), recorder, error)
+    return [line.rstrip("\n") for line in linecache.getlines(name)], recorder, error
 
 
 def _run(codes: list[CodeType], names: Params, file: str) -> Ended | None:

@@ -33,7 +33,7 @@ from gradcheck.training.outputs import (
     same,
 )
 from gradcheck.training.preparing import Reference
-from gradcheck.training.repairs import Ways, rewritings, undo_verbs
+from gradcheck.training.repairs import Ways, rewrite, undo_verbs
 from gradcheck.training.run import Trace, read_program, read_tree, run_program
 from gradcheck.values import Numbers
 
@@ -191,11 +191,12 @@ def _find_repairs(
     values: list[Numbers] = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
     numbers = [float(value) for value in values if type(value) in (int, Fraction)]
     many = min(REWRITINGS, SPENT // max(here.ledger.spent, 1))
-    for found in islice(rewritings(reply.program.source, numbers, _sizes(reference)), many):
+    found = rewrite(reply.program.source, numbers, _sizes(reference))
+    for mistake, tree, span, cure in islice(found, many):
         with suppress(TextError, TypeError, ValueError):
-            program = read_tree(reference.problem, found.tree)
+            program = read_tree(reference.problem, tree)
             if replace(reply, program=program).repair(reference):
-                return {found.mistake: found.span}, (f"every number is right with {found.cure}",)
+                return {mistake: span}, (f"every number is right with {cure}",)
     return {}, ()
 
 

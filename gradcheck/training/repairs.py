@@ -6,7 +6,7 @@ If the program then gives the right numbers, that mistake was wrong with it.
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 
 from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, fill, stages
@@ -95,19 +95,11 @@ CALLED = {
 }
 SPELLED = FORMULAS.functions & TABLE.keys()
 Change = tuple[str, dict[int, Numbers]]  # a name, and what stands in which nodes' place, by id
+Rewriting = tuple[Mistake, ast.Module, tuple[int, int], str]
+"""A program as it may have been meant, which statement is said otherwise, and how."""
 
 
-@dataclass(frozen=True)
-class Rewriting:
-    """A program as it may have been meant, and the statement that is said otherwise."""
-
-    mistake: Mistake
-    tree: ast.Module
-    span: tuple[int, int]
-    cure: str
-
-
-def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iterator[Rewriting]:
+def rewrite(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> Iterator[Rewriting]:
     """The changes to a text, those of its order first.
 
     `numbers` may stand where others do, by `sizes` values may be divided.
@@ -124,7 +116,7 @@ def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> I
                 node.func = ast.copy_location(named, func)
     for name, statement, cure in _moves(tree):
         row = WRITTEN.get(name, training.step_before_backward)
-        yield Rewriting(row, tree, passage.span(where_is(statement)), cure)
+        yield row, tree, passage.span(where_is(statement)), cure
     innermost = {
         id(node): each
         for each in ast.walk(tree)
@@ -136,7 +128,7 @@ def rewritings(source: str, numbers: Iterable[float], sizes: Sequence[str]) -> I
         new = fill(ast.Module([old], []), {}, places).body[0]
         cure = f"`{_line(new)}` in the place of `{_line(old)}`"
         row = WRITTEN.get(name, WRITTEN["small-slip"])
-        yield Rewriting(row, fill(tree, {}, places), passage.span(where_is(old)), cure)
+        yield row, fill(tree, {}, places), passage.span(where_is(old)), cure
 
 
 def _changes(tree: ast.Module, words: SourceWords, numbers: Sequence[float]) -> Iterator[Change]:
