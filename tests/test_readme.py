@@ -19,12 +19,10 @@ def test_outputs_and_tables_are_current():
 
 @pytest.mark.parametrize("text", [t for kind, t in BLOCKS if kind == "yaml" and "id:" in t])
 def test_problems_are_sound(text):
-    """Each problem loads, and its own right and wrong answers come out."""
     assert self_test(load_text(text)) == []
 
 
 def test_the_pytest_example_passes():
-    """The example test runs as it stands."""
     (code,) = [text for kind, text in BLOCKS if kind == "python"]
     names: dict[str, object] = {}
     exec(compile(code, "README.md", "exec"), names)

@@ -95,7 +95,6 @@ UNREAD = {"twelve? no idea, I think 12x + 5", "12x + 5, since the derivative of 
 
 @pytest.mark.parametrize("row", fresh_answers(), ids=str)
 def test_it_is_judged_as_a_teacher_does(row):
-    """In calculus, with matrices, in words."""
     ready = keyed(row.expression, row.given, row.wrt)
     judged = mark(ready, ready.problem.parts[0], row.typed)
     due = row.right and row.typed not in UNREAD
@@ -103,7 +102,6 @@ def test_it_is_judged_as_a_teacher_does(row):
 
 
 def test_three_in_a_hundred_may_be_unread():
-    """Of those that are right."""
     assert len(UNREAD) <= 0.03 * sum(row.right for row in fresh_answers())
 
 

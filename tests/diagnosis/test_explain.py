@@ -37,7 +37,6 @@ def said(request):
 
 
 def test_there_are_enough():
-    """Three hundred wrong answers and more, over sixty functions."""
     every = [each for exercise in exercises() for each in exercise.answers]
     assert len(list(exercises())) > 60
     assert sum(bool(names) for _, names in every) > 300

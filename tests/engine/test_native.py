@@ -83,7 +83,6 @@ def test_a_hook_keeps_the_end_of_its_leaf():
 
 
 def test_later_is_later():
-    """The order of nodes is the order of their making, leaves among them."""
     x = tensor(1.0, requires_grad=True)
     y = x * 2.0
     leaf = y.grad_fn.next_functions[0][0]

@@ -133,16 +133,30 @@ def test_parts_share_the_points_by_their_weights():
     assert judged(ready, "2x y", "y").points == 1.0
 
 
-def test_a_failed_explanation_leaves_the_verdict(monkeypatch):
-    """The verdict stands, and the remark says that the diagnosis failed."""
+@pytest.mark.parametrize(
+    ("where", "error", "answer", "due"),
+    [
+        (
+            "explain",
+            GradcheckError("luck"),
+            "3x^2 - 2cos x",
+            ("wrong", "the diagnosis failed: luck"),
+        ),
+        ("compare", GradcheckError("no precision"), "3x^2", ("needs-review", "no precision")),
+        ("compare_answer", KeyError("never"), "6x", ("needs-review", "fault of gradcheck")),
+    ],
+)
+def test_errors_of_our_own_are_verdicts(monkeypatch, where, error, answer, due):
+    """Without its explanation a verdict stands; where judging breaks the one answer is reviewed."""
 
     def fails(*_, **__):
-        raise GradcheckError("no such luck")
+        raise error
 
-    monkeypatch.setattr("gradcheck.grading.gradients.explain", fails)
-    found = judged(scalar("x**3 + 2*sin(x)", 2), "3x^2 - 2cos x")
-    assert (found.verdict, found.witness is None) == ("wrong", False)
-    assert found.diagnosis.remarks == ("the diagnosis failed: no such luck",)
+    monkeypatch.setattr(f"gradcheck.grading.gradients.{where}", fails)
+    (verdict, words), found = due, judged(scalar("x**3 + 2*sin(x)", 2), answer)
+    assert found.verdict == verdict
+    assert words in (found.diagnosis or found).remarks[-1]
+    assert (found.witness is None) == (verdict == "needs-review")
 
 
 def test_the_line_of_json():
@@ -217,14 +231,6 @@ def test_tensor_numbers_with_noise():
     assert judged(keyed(text), "exp(x)/sum(exp(x)) - y").verdict == "right"
     assert judged(keyed(text), "softmax(x) - y").verdict == "right"
     assert judged(keyed(text), "softmax(x)").verdict == "wrong"
-
-
-def test_a_fault_of_ours_stops_no_batch(monkeypatch):
-    """Where judging itself breaks, the one answer goes to review."""
-    monkeypatch.setattr("gradcheck.grading.gradients.compare_answer", lambda *_: {}["never"])
-    found = judged(keyed(LINE), "6x")
-    assert found.verdict == "needs-review"
-    assert "fault of gradcheck" in found.remarks[-1]
 
 
 def test_a_case_less_is_no_slip():

@@ -44,7 +44,6 @@ def prepared_of(row):
 
 @pytest.mark.parametrize("row", CATALOGUE, ids=LABELS)
 def test_example_is_wrong_and_named(row):
-    """The example's answer is not the gradient, and diagnosis names the row's id for it."""
     cases = cases_of(row)
     prepared = prepared_of(row)
     for part, text in row.example.answer.items():

@@ -275,12 +275,6 @@ def test_reduce_over_all_axes():
         np.testing.assert_array_equal(ours.detach().numpy(), np.add.reduce(numbers, **axis))
 
 
-def test_more_differences_than_entries():
-    """Nothing is left of x, and its gradient is zeros in its own shape."""
-    (ours,) = gradient(lambda x: np.diff(x, n=5), np.ones((2, 3)))
-    np.testing.assert_array_equal(ours, np.zeros((2, 3)))
-
-
 @pytest.mark.parametrize("name", ["cross_entropy", "nll_loss"])
 @pytest.mark.parametrize(
     ("target", "error"),

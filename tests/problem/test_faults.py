@@ -50,7 +50,6 @@ def test_one_fault_is_told_once(tmp_path, inputs):
 
 
 def test_all_faults_of_a_file_are_told_at_once(tmp_path):
-    """Three faults in two problems come out together, each at its line."""
     programs = {"a": "x + y", "b": "foo(x) + z"}
     rows = [f"- {{id: {n}, inputs: {{x: 1.5}}, program: {p}}}\n" for n, p in programs.items()]
     said = solved(tmp_path, "problems:\n" + "".join(rows)).output

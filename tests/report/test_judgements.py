@@ -33,14 +33,11 @@ def test_one_misconception_in_three_places_is_one():
         (["broadcast-averaged"], "unique", ""),
         (["transposed"], "unique", "W1"),
     ]
-
-
-def test_what_two_torn_parts_share_is_what_was_done():
-    lines = (
+    torn = (
         part("u", "sum-for-mean", "path-dropped", certainty="torn"),
         part("v", "chain-factor-dropped", "path-dropped", certainty="torn"),
     )
-    assert read(*lines) == [(["path-dropped"], "unique", ""), (["path-dropped"], "unique", "u")]
+    assert read(*torn) == [(["path-dropped"], "unique", ""), (["path-dropped"], "unique", "u")]
 
 
 def test_slips_right_parts_and_pairs_are_left_alone():

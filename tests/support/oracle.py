@@ -64,11 +64,6 @@ def theirs() -> Any:
     return m
 
 
-def of(*data: Any) -> Callable[[Callable[..., Any]], Snippet]:
-    """A snippet of leaves: `of(2.0)(lambda m, s: ...)`."""
-    return lambda function: lambda m: function(m, *map(m.leaf, data))
-
-
 def made(m: Any, forward: Any, backward: Any = None, **named: Any) -> Any:
     members = {"forward": forward, "backward": backward, **named}
     statics = {name: staticmethod(f) for name, f in members.items() if f is not None}
@@ -122,10 +117,3 @@ RARE = (
     "expected sequence of length",
 )  # fmt: skip
 """Refusals that lessons do not provoke: their kind is PyTorch's, their words are ours."""
-
-
-def table(**snippets: Snippet) -> Any:
-    """Parametrize a test over named snippets."""
-    return pytest.mark.parametrize(
-        "snippet", [pytest.param(f, id=name) for name, f in snippets.items()]
-    )

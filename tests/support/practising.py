@@ -72,3 +72,7 @@ def attempted(directory: Path) -> list[tuple[str, ...]]:
     )
     with closing(sqlite3.connect(directory / "results.sqlite")) as db:
         return db.execute(sql).fetchall()
+
+
+def as_student(client: TestClient, name: str) -> None:
+    client.post("/name", data={"name": name, "back": "/"})

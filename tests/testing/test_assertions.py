@@ -332,7 +332,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", HELD)
 def test_a_right_claim_holds(name):
-    """Numbers instead of a function, by whatever arguments."""
     assert HELD[name]()
 
 

@@ -135,7 +135,6 @@ KEEP = np.array([True, False, True, True])
 
 
 def times_scale(g, x):
-    """Of a quotient."""
     d = g + 0
     d *= SCALE
     return d
@@ -148,7 +147,6 @@ def mean_back(g, x, b):
 
 
 def masked(x):
-    """Dropout, with what it keeps."""
     mask = KEEP[:, None] / 0.75
     return x * mask, mask
 
@@ -160,7 +158,6 @@ def masked_back(dout, cache):
 
 
 def smeared(x):
-    """Each entry and the one below."""
     there = np.pad(x, 1)
     return there[:-2, 1:-1] + 2 * there[1:-1, 1:-1]
 
@@ -175,7 +172,6 @@ def smeared_back(g, x):
 
 
 def scaled(x, gamma):
-    """With a cache of names."""
     return x * gamma, {"x": x, "gamma": gamma}
 
 
@@ -186,12 +182,10 @@ def scaled_back(dout, cache):
 
 
 def slope_of_arctan(x):
-    """By its argument."""
     return 1 / (1 + x**2)
 
 
 def slope_of_softplus(x):
-    """By its argument."""
     return 1 / (1 + np.exp(-x))
 
 
@@ -201,7 +195,6 @@ def other_slope(g, x):
 
 
 def recurrent(xs):
-    """A state that decays."""
     h, every = np.zeros(3), []
     for x in xs:
         h = np.sin(x) + np.exp(-x) * h
@@ -221,7 +214,6 @@ def recurrent_back(g, xs):
 
 
 def softsign(x, derivative=False):
-    """A function and its slope in one."""
     if derivative:
         return 1 / (1 + np.abs(x))
     return x / (1 + np.abs(x))

@@ -37,7 +37,6 @@ def test_a_picture(text):
 
 
 def test_sizes_are_found():
-    """Each once, in order."""
     texts = ["X.T @ R / X.shape[0]", "x / P.size + R / X.shape[0]"]
     assert sizes_in(texts) == ["X.shape[0]", "P.size"]
 

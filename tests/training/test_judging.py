@@ -67,7 +67,6 @@ def test_what_was_understood_is_short():
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_references_and_right_answers_are_right_in_pytorch(name):
-    """PyTorch, running the same texts, leaves the numbers that are due."""
     asked, problem = ready(name).run, SHIPPED[name]
     part = problem.parts[0].name
     due = flat(asked.trace.values[part])

@@ -90,7 +90,6 @@ def test_what_is_missing_is_said(monkeypatch, program, words):
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_the_reference_is_never_shown(tmp_path, options):
-    """Whatever is answered, no line of the reference comes out."""
     answers = {
         f"s{k}": row["program"]
         for k, row in enumerate(MISTAKES.values())

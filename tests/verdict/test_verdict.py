@@ -76,7 +76,6 @@ WORKED = {
 
 @pytest.mark.parametrize("name", WORKED)
 def test_a_worked_example(name):
-    """Each of the three opinions gives these gradients, and they agree."""
     f, inputs, value, gradients = WORKED[name]
     found = consult(case(f, **inputs))
     assert found.verdict == "agree", found.entries

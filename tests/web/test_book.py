@@ -14,7 +14,7 @@ import pytest
 from gradcheck.web.book import Book, in_thread
 from tests.support.batches import expect, report
 from tests.support.browser import running
-from tests.support.practising import COURSE, RIGHT, WRONG, attempted, served
+from tests.support.practising import COURSE, RIGHT, WRONG, as_student, attempted, served
 
 
 def post(client, problem, part, *answers, level="0"):
@@ -24,10 +24,6 @@ def post(client, problem, part, *answers, level="0"):
     return page
 
 
-def as_ada(client):
-    client.post("/name", data={"name": "ada", "back": "/"})
-
-
 @pytest.fixture(scope="module")
 def visited(tmp_path_factory):
     """What is left by a server that somebody without a name was at, then ada; and her page."""
@@ -35,7 +31,7 @@ def visited(tmp_path_factory):
     with served(directory) as client:
         post(client, "cubic", "x", RIGHT)
         post(client, "vector", "w", "0")
-        as_ada(client)
+        as_student(client, "ada")
         post(client, "cubic", "x", WRONG, RIGHT, WRONG)
         for level in "0123":
             post(client, "two", "y", "2x", level=level)
@@ -87,7 +83,7 @@ def test_a_full_disk_is_called_that(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Book, "open", in_thread(small))
     with served(tmp_path) as client:
-        as_ada(client)
+        as_student(client, "ada")
         long = " + ".join(["x"] * 400)
         found = post(client, "cubic", "x", long)
         asked = {"problem": "cubic", "part": "x", "answer": long}

@@ -9,7 +9,7 @@ from gradcheck.practice import next_problem
 from gradcheck.web.book import Attempt
 from gradcheck.web.practice import ORDER, find_made
 from tests.support.batches import grade, lines, made, report
-from tests.support.practising import RIGHT, WRONG, served
+from tests.support.practising import RIGHT, WRONG, as_student, served
 
 SHOWS = {"other": ["sign-error", "term-lost"]}
 
@@ -54,7 +54,7 @@ def test_the_page_tells_what_is_left_and_what_has_gone(tmp_path):
     """Made, corrected, and shown no more in the problem that the page offers."""
     with served(tmp_path) as client:
         assert "Type your name above" in client.get("/mistakes").text
-        client.post("/name", data={"name": "ada", "back": "/"})
+        as_student(client, "ada")
         assert "No mistake of yours" in client.get("/mistakes").text
         for answer, state in ((WRONG, "not yet corrected"), (RIGHT, "not yet tried elsewhere")):
             client.post("/p/cubic", data={"part": "x", "level": "0", "answer": answer})
@@ -80,7 +80,7 @@ def test_no_more_is_told_than_the_server_may(tmp_path, reticent):
 
 def tried(client):
     """The page of mistakes, which never says all, after a wrong answer of ada's."""
-    client.post("/name", data={"name": "ada", "back": "/"})
+    as_student(client, "ada")
     client.post("/p/cubic", data={"part": "x", "level": "3", "answer": WRONG})
     page = client.get("/mistakes").text
     assert "the wrong way round" not in page
@@ -130,10 +130,6 @@ def graded(tmp_path_factory):
 def client(tmp_path_factory):
     with served(tmp_path_factory.mktemp("served"), OWN) as found:
         yield found
-
-
-def as_student(client, name):
-    client.post("/name", data={"name": name, "back": "/"})
 
 
 def asked(client, problem, part, answer):

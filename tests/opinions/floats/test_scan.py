@@ -27,7 +27,6 @@ from tests.support.scanned import (
 
 @pytest.mark.parametrize("case", SMOOTH, ids=named)
 def test_a_derivative_is_found_within_its_bar(case):
-    """The kind is right and the bar covers the true derivative."""
     slope = scan(case.f, case.x)
     assert slope.kind == case.kind, slope
     assert covered(slope, true_slope(case.truth, case.x)), slope
