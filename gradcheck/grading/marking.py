@@ -9,6 +9,7 @@ proven different is named.
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb
@@ -103,8 +104,10 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
     found = find_broken(key, part, formula)
     if found is None:
         return judged
-    told = replace(judged.conclude(judged.verdict, found.words), line=found.step.line)
-    if judged.verdict == "right" and key.problem.chain == "strict" and found.chained:
+    said = _say_unequal(formula.text, found.step, found.before)
+    told = replace(judged.conclude(judged.verdict, said), line=found.step.line)
+    chained = found.step.chained or (found.before is not None and found.before.chained)
+    if judged.verdict == "right" and key.problem.chain == "strict" and chained:
         return replace(told, verdict="wrong", score=0.0, diagnosis=Diagnosis("unnamed"))
     if judged.verdict == "right" and found.before is None:
         return replace(told, line=None) if found.step.chained else judged
@@ -122,37 +125,27 @@ def _explain_working(key: Key, part: Part, formula: Formula, judged: Judgement) 
 # -- lines of working ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Broken:
+class Broken(NamedTuple):
     """The first step that is not equal to the one before (None: to the gradient).
 
     `formula` says that it can be judged as an answer by itself, `taken` that all derivatives had
     been taken before it.
     """
 
-    typed: str
     step: WorkingStep
     before: WorkingStep | None
     formula: bool
     taken: bool
 
-    @property
-    def chained(self) -> bool:
-        """Whether an equals sign claims what does not hold."""
-        return self.step.chained or (self.before is not None and self.before.chained)
 
-    @property
-    def words(self) -> str:
-        """Which line, and how it and the one before are read."""
-        first = "the derivative"
-        if self.before is not None:
-            same = self.before.line == self.step.line
-            where = "what stands before it" if same else f"line {self.before.line}"
-            first = f"{where}, {self._quote(self.before)}"
-        return f"line {self.step.line}: {self._quote(self.step)} is not equal to {first}"
-
-    def _quote(self, step: WorkingStep) -> str:
-        return f"`{clip(' '.join(self.typed[step.start : step.end].split()), 60)}`"
+def _say_unequal(typed: str, step: WorkingStep, before: WorkingStep | None) -> str:
+    """Which line, and how it and the one before are read."""
+    said = [f"`{clip(' '.join(typed[s.start : s.end].split()), 60)}`" for s in (step, before) if s]
+    first = "the derivative"
+    if before is not None:
+        same = before.line == step.line
+        first = "what stands before it" if same else f"line {before.line}"
+    return f"line {step.line}: {said[0]} is not equal to {', '.join([first, *said[1:]])}"
 
 
 def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
@@ -168,7 +161,7 @@ def find_broken(key: Key, part: Part, formula: Formula) -> Broken | None:
             if before is None and _is_the_function(key, values):
                 continue
             if compare(values, due).kind in ("different", "shape"):
-                return Broken(formula.text, step, before, not open_, taken)
+                return Broken(step, before, not open_, taken)
         except FAILURES:
             continue
         before, due, taken = step, values, not open_
