@@ -40,7 +40,7 @@ SPREAD_SAFETY = 1.5
 """These together so that the bars covered the truth in every sweep of random programs."""
 SWAYED = 1e-3  # of a number: what rounding may move while a few samples tell how far ...
 HUMBLE = 16.0  # ... and how many times wider a bar is where it moves more
-ROW = 131_101  # draws that are kept: a prime, so that arrays one after another differ
+ROW = 2**16 + 1  # draws that are kept: no multiple of the sizes of arrays, so that rows differ
 
 # -- a scan of floats: how sure a pattern must be to be believed -----------------------------------
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, wraps
+from functools import cached_property, wraps
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -12,7 +12,7 @@ from flint import arb
 from gradcheck.numbers.ball import exact, middle, radius
 from gradcheck.numbers.scalars import each
 from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.limits import EPSILON, GOLDEN, HEARD, PRODUCT, ROW, UNITS
+from gradcheck.opinions.limits import EPSILON, HEARD, PRODUCT
 from gradcheck.values import Array, Numbers, Params
 
 P = ParamSpec("P")
@@ -245,40 +245,6 @@ class Opinion:
     end: Symbolic | None = None
     ties: int = 0
     method: str = ""
-
-
-class Draws:
-    """Random numbers, one array after another, from a long row that begins anew at its end."""
-
-    def __init__(self, seed: int) -> None:
-        self._at = int(seed * GOLDEN % 1 * ROW)
-
-    def even(self, shape: tuple[int, ...]) -> Array:
-        """Numbers between -1/2 and 1/2."""
-        return self.take(draw_even(), shape)
-
-    def take(self, row: Array, shape: tuple[int, ...]) -> Array:
-        start = self._at % ROW
-        self._at = stop = start + math.prod(shape)
-        inside = stop <= ROW
-        found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
-        return found.reshape(shape)
-
-
-@cache
-def draw_even() -> Array:
-    """The row of draws: nobody writes into it, for parts of it are handed out."""
-    row: Array = np.random.default_rng(0).random(ROW) - 0.5
-    row.flags.writeable = False
-    return row
-
-
-@cache
-def draw_rounding(unit: float = EPSILON) -> Array:
-    """Factors of 1, and a few units of rounding up or down."""
-    row: Array = 1.0 + UNITS * unit * (draw_even() + np.copysign(0.5, draw_even()))
-    row.flags.writeable = False
-    return row
 
 
 def unit(values: Numbers, index: tuple[int, ...]) -> Array:

@@ -10,7 +10,8 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from random import Random
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.limits import EPSILON, SAMPLES
-from gradcheck.opinions.opinion import Case, Draws, Estimate, NotScalar, Opinion, draw_rounding
+from gradcheck.opinions.opinion import Case, Estimate, NotScalar, Opinion
 from gradcheck.opinions.tape import Leaves, Observer, gradients_at, leaves_of, replay, seed_of
 from gradcheck.ops.row import Op
 from gradcheck.values import Array, Numbers
@@ -51,8 +52,8 @@ def reverse_each(
     try:
         with np.errstate(all="ignore"):
             found, forward, method = _run_once(cases, observer)
-            draws = Draws(cases[0].seed)
-            disturbed = [_run_disturbed(cases, forward, draws) for _ in range(samples)]
+            rng = Random(cases[0].seed)
+            disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
             return [
                 _opinion(method, *run, others)
                 for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
@@ -147,9 +148,9 @@ def twice(case: Case, name: str) -> float:
     return 0.0 if second is None else float(bare(second))
 
 
-def _run_disturbed(cases: Sequence[Case], forward: Forward, draws: Draws) -> list[Run]:
+def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
     case = cases[0]
-    rounding, alone = partial(draws.take, draw_rounding()), case.cotangent is None
+    rounding, alone = partial(noise, rng), case.cotangent is None
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
@@ -174,6 +175,30 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, draws: Draws) -> lis
             leaves = leaves_of(case, case.floats())
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
+
+
+def noise(
+    rng: np.random.Generator | Random, shape: tuple[int, ...], unit: float = EPSILON
+) -> Array:
+    """A factor for every entry: 1, and a few units of rounding up or down.
+
+    Drawn from a random place of a long row of draws, which begins anew where it ends.
+    """
+    start, row = int(rng.random() * limits.ROW), _draws(unit)
+    stop = start + math.prod(shape)
+    inside = stop <= len(row)
+    found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
+    return found.reshape(shape)
+
+
+@cache
+def _draws(unit: float) -> Array:
+    """The row of draws: nobody writes into it, for parts of it are handed out."""
+    rng = np.random.default_rng(0)
+    drawn = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)
+    row = np.asarray(1.0 + limits.UNITS * unit * drawn)
+    row.flags.writeable = False
+    return row
 
 
 def spread(value: Array, runs: Sequence[Array]) -> Array:

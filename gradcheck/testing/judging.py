@@ -20,8 +20,8 @@ from flint import arb
 from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
-from gradcheck.opinions.opinion import Case, Draws, Estimate, draw_rounding, multiply_along
-from gradcheck.opinions.reverse import spread
+from gradcheck.opinions.opinion import Case, Estimate, multiply_along
+from gradcheck.opinions.reverse import noise, spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
@@ -87,11 +87,11 @@ class Claim:
         What a formula loses by cancellation, and what no formula could know of the argument, shows
         here; a wrong formula that is stable does not move.
         """
-        draws, factors, runs = Draws(0), draw_rounding(unit), []
+        rng, runs = np.random.default_rng(0), []
         for _ in range(limits.SAMPLES):
             args = self.call.fresh()
             for i in self.call.wrt:
-                moved = np.asarray(args[i]) * draws.take(factors, np.shape(args[i]))
+                moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), unit)
                 args[i] = as_it_was(moved, args[i])
             runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {

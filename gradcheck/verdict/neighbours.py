@@ -6,6 +6,7 @@ PyTorch's conventions give.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -25,18 +26,15 @@ def neighbours(case: Case) -> Iterator[dict[str, Array]]:
     Such a choice of a side for each op is a gradient almost everywhere, and what reverse mode gives
     is of that kind (Bolte and Pauwels, Conservative set valued fields, 2021).
     """
-    for lean in (-BESIDE, BESIDE):
-        try:
-            with np.errstate(all="ignore"):
-                yield once(case, replace(RIGHT, pull=_leaning(lean)))[1]
-        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
-            return
     rng = np.random.default_rng(case.seed)
-    for n in range(1 + NEIGHBOURS):
-        beside = move(case, (n > 0) * BESIDE, rng.standard_normal)
+    leaning = ((case, replace(RIGHT, pull=_leaning(lean))) for lean in (-BESIDE, BESIDE))
+    beside = (
+        (move(case, (n > 0) * BESIDE, rng.standard_normal), RIGHT) for n in range(1 + NEIGHBOURS)
+    )
+    for point, verbs in chain(leaning, beside):
         try:
             with np.errstate(all="ignore"):
-                yield once(beside)[1]
+                yield once(point, verbs)[1]
         except Exception:  # noqa: BLE001 - a user's program may refuse tensors
             return
 

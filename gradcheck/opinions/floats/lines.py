@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
-from gradcheck.opinions.limits import WIDTH
-from gradcheck.opinions.opinion import Case, Draws, contract, unit
+from gradcheck.opinions.limits import GOLDEN, ROW, WIDTH
+from gradcheck.opinions.opinion import Case, contract, unit
 from gradcheck.values import Array, Numbers, Params
 
 Function = Callable[[float], float]
@@ -58,14 +59,27 @@ def draw_directions(case: Case, count: int) -> dict[str, Array]:
 
     So many of each input's shape, one behind the other.
     """
-    rows, start = Draws(case.seed + 1).even((count, case.size())), 0
-    found = {}
+    rows, start, found = _draw_even(case.seed + 1, (count, case.size())), 0, {}
     for name in case.wrt:
         values = np.asarray(case.inputs[name])
         stop = start + values.size
         drawn = rows[:, start:stop] * (WIDTH * size_of(values))
         found[name], start = drawn.reshape(count, *values.shape), stop
     return found
+
+
+def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
+    """Numbers between -1/2 and 1/2: a stretch of a long row of draws where that holds so many."""
+    count, row = math.prod(shape), _even_row()
+    if count > len(row):
+        return np.random.default_rng(seed).random(shape) - 0.5
+    start = int(seed * GOLDEN % 1 * (len(row) - count))
+    return row[start : start + count].reshape(shape)
+
+
+@cache
+def _even_row() -> Array:
+    return np.random.default_rng(0).random(2 * ROW) - 0.5
 
 
 def size_of(values: Array) -> float:
