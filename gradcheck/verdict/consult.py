@@ -12,19 +12,12 @@ from types import MappingProxyType
 import numpy as np
 
 from gradcheck.numbers.run import Undecided
-from gradcheck.opinions import limits
+from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.differences import differences, open_in_floats
 from gradcheck.opinions.floats.blackbox import slopes_along
 from gradcheck.opinions.floats.lines import draw_directions
 from gradcheck.opinions.floats.quick import look_along
-from gradcheck.opinions.opinion import (
-    Case,
-    Estimate,
-    Opinion,
-    Slope,
-    multiply_along,
-    size_of_largest,
-)
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
 from gradcheck.opinions.reverse import reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.values import Array, Params
@@ -135,7 +128,7 @@ def _expect(mine: Opinion, along: Params) -> Estimate | None:
     sure = mine.value is not None and mine.value.finite and not mine.abstains
     if not (sure and all(g.widest <= limits.SETTLED_BY_ONE * g.largest for g in every)):
         return None
-    return multiply_along(along, mine.gradients)
+    return opinion.multiply_along(along, mine.gradients)
 
 
 def _settle(  # noqa: PLR0917 - a question and the answers so far
@@ -191,8 +184,8 @@ def read(
 
     `known` are the slopes that their gradients have along the differences' directions.
     """
-    given = [opinion for opinion in opinions if not opinion.abstains]
-    by_name = {opinion.name: opinion for opinion in opinions}
+    given = [o for o in opinions if not o.abstains]
+    by_name = {o.name: o for o in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
     if _is_lone(opinions):
         parts = {name: _lonely_part(name, given) for name in case.parts}
@@ -218,7 +211,7 @@ def _compare_along(
         return ()
     known = known if asked.name == "differences" else NOTHING_KNOWN
     slopes = {asked.name: asked.directions.slopes} | {
-        o.name: known.get(o.name) or multiply_along(asked.directions.along, o.gradients)
+        o.name: known.get(o.name) or opinion.multiply_along(asked.directions.along, o.gradients)
         for o in given
         if o.gradients
     }
@@ -290,7 +283,7 @@ def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
     top = 1.0
     if level < limits.NOTHING or sum(bool(o.gradients) for o in given) > 1:
         inputs = (np.asarray(v, dtype=np.float64) for v in case.inputs.values())
-        top = max(map(size_of_largest, inputs), default=1.0)
+        top = max(map(opinion.size_of_largest, inputs), default=1.0)
     least = limits.NOTHING * min(1.0, top or 1.0)
     scale = Scale(level, least, tied=any(o.ties for o in given))
     return scale, max(level / max(1.0, top), least)
