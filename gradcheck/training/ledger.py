@@ -66,41 +66,35 @@ class Scope:
 EVERYWHERE = Scope()
 
 
-class Occasions:
-    """Told of each place and leaf while a program runs, it says which occasion that is."""
-
-    def __init__(self) -> None:
-        self.place: Span = None
-        self.number, self.leaves = -1, set[int]()
-
-    def tell(self, place: Span, leaf: int) -> Scope:
-        if self.number < 0 or place != self.place or leaf in self.leaves:
-            self.place, self.number = place, self.number + 1
-            self.leaves.clear()
-        self.leaves.add(leaf)
-        return Scope(place, self.number)
-
-
 class LoopVerbs:
     """The verbs of one run: right, but for some `ways` at a scope.
 
-    `differed` are what came to something else than is right, and the places.
+    `here` is the occasion of what was said last; `differed` are what came to something else than is
+    right, and the places.
     """
 
     def __init__(self, ways: Mapping[str, Routine] | None = None, scope: Scope = EVERYWHERE):
-        self.ways, self.scope, self.occasions = ways or {}, scope, Occasions()
+        self.ways, self.scope, self.here = ways or {}, scope, EVERYWHERE
+        self.told = dict[str, tuple[Scope, set[int]]]()
         self.differed: list[tuple[Numbers, Span]] = []
 
+    def find_occasion(self, verb: str, leaf: int) -> Scope:
+        """The one at hand, or a new one: at another place, or where the leaf has had its turn."""
+        place = executing()
+        last, leaves = self.told.get(verb, (Scope(place, -1), {leaf}))
+        if place != last.place or leaf in leaves:
+            last, leaves = Scope(place, (last.occasion or 0) + 1), set()
+        leaves.add(leaf)
+        self.told[verb] = last, leaves
+        return last
+
     def say(self, verb: str, given: Numbers) -> Numbers:
-        due = RIGHT[verb](given)
-        if verb not in self.ways:
-            return due
-        here = self.occasions.tell(executing(), given.leaf)
-        if not self.scope.covers(here):
+        self.here, due = self.find_occasion(verb, given.leaf), RIGHT[verb](given)
+        if verb not in self.ways or not self.scope.covers(self.here):
             return due
         came = self.ways[verb](given)
         if not np.array_equal(came, due):
-            self.differed.append((given, here.place))
+            self.differed.append((given, self.here.place))
         return came
 
 
@@ -152,7 +146,7 @@ class LedgerEntry:
     leaf: Holder
     amount: Array | None
     total: Array | None
-    span: Span = None
+    scope: Scope = EVERYWHERE
     event: int | None = None
 
 
@@ -317,7 +311,7 @@ class GradLedger:
         self, verb: str, holder: Holder, amount: Numbers, total: Numbers, *event: int
     ) -> None:
         self.spend(1)
-        self.entries.append(LedgerEntry(verb, holder, amount, total, executing(), *event))
+        self.entries.append(LedgerEntry(verb, holder, amount, total, self.verbs.here, *event))
 
 
 def _value_at(record: Record) -> Numbers:
@@ -346,8 +340,7 @@ def _divisor(record: Record) -> float:
 
 
 def occasions(verb: str, entries: Iterable[LedgerEntry]) -> list[Scope]:
-    found = Occasions()
-    return [found.tell(e.span, e.leaf.number) for e in entries if e.verb == ENTERED[verb]]
+    return [entry.scope for entry in entries if entry.verb == ENTERED[verb]]
 
 
 def scopes(verb: str, entries: Iterable[LedgerEntry]) -> tuple[Scope, ...]:
