@@ -10,6 +10,7 @@ from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import enable_grad
 from gradcheck.engine.tape import Leaf, reachable
 from gradcheck.ops import TABLE
+from gradcheck.ops.shapes import as_tuple
 from gradcheck.values import Routine, Value
 
 __all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
@@ -42,7 +43,7 @@ def jacrev(func: Routine, argnums: Places = 0) -> Routine:
 
     def jacobian(*args: Value, **kwargs: Value) -> Value:
         own, made = _call(func, argnums, args, kwargs)
-        rows = (_like(argnums, _settle(_rows(y, own), own)) for y in tuple_of(made))
+        rows = (_like(argnums, _settle(_rows(y, own), own)) for y in as_tuple(made))
         return _like(made, tuple(rows))
 
     return jacobian
@@ -60,7 +61,7 @@ def hessian(func: Routine, argnums: Places = 0) -> Routine:
 def vjp(func: Routine, *primals: Value) -> tuple[Value, Routine]:
     """The outputs, and the function that takes cotangents (in their shapes) to one an argument."""
     own, made = _call(func, tuple(range(len(primals))), primals, {})
-    ys = tuple_of(made)
+    ys = as_tuple(made)
 
     def back(*cotangents: Value) -> Tensors:
         given = cotangents[0] if isinstance(cotangents[0], tuple) else cotangents
@@ -75,14 +76,10 @@ def jvp(func: Routine, primals: Tensors, tangents: Tensors) -> tuple[Value, Valu
     What goes back is linear in the cotangents; the tangents go the way of its adjoint.
     """
     own, made = _call(func, tuple(range(len(primals))), primals, {})
-    ys = tuple_of(made)
+    ys = as_tuple(made)
     us = tuple(tensor(np.zeros(y.shape), requires_grad=True) for y in ys)
     slopes = _pull(_pull(ys, own, us), us, tangents)
     return _like(made, _settle(ys, own)), _like(made, _settle(slopes, (*own, *us)))
-
-
-def tuple_of(values: Value) -> Tensors:
-    return tuple(values) if isinstance(values, tuple | list) else (values,)
 
 
 def _like(given: Value, values: Tensors) -> Value:
@@ -91,7 +88,7 @@ def _like(given: Value, values: Tensors) -> Value:
 
 def _call(func: Routine, argnums: Places, args: Value, kwargs: Value) -> tuple[Tensors, Value]:
     """The arguments to differentiate by, as tensors of their own, and what the function gives."""
-    given, places = list(args), tuple_of(argnums)
+    given, places = list(args), as_tuple(argnums)
     for k in places:
         x = args[k]
         given[k] = x.reshape(x.shape) if x.requires_grad else x.detach().requires_grad_()
@@ -123,8 +120,9 @@ def _rows(y: Value, xs: Tensors) -> Tensors:
 def _settle(found: Tensors, own: Tensors) -> Tensors:
     """Derivatives, off the tape where they hang on leaves alone that nobody else has."""
     mine = {x._step() for x in own}
-    return tuple(t.detach() if t.requires_grad and _leaves(t._step()) <= mine else t for t in found)
 
+    def is_alone(t: Value) -> bool:
+        below = reachable([t._step()])
+        return all(step in mine for step in below if isinstance(step, Leaf))
 
-def _leaves(step: Value) -> set[Value]:
-    return {below for below in reachable([step]) if isinstance(below, Leaf)}
+    return tuple(t.detach() if t.requires_grad and is_alone(t) else t for t in found)

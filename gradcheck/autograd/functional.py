@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck import func as functions
 from gradcheck.engine.autograd import tensor
-from gradcheck.func import tuple_of
+from gradcheck.ops.shapes import as_tuple
 from gradcheck.values import Routine, Value
 
 __all__ = ["hessian", "jacobian", "jvp", "vjp"]
@@ -16,7 +16,7 @@ __all__ = ["hessian", "jacobian", "jvp", "vjp"]
 
 def jacobian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
     """d(output)/d(input), of the output's shape and then the input's."""
-    return _finish(functions.jacrev(func, _places(inputs))(*tuple_of(inputs)), create_graph)
+    return _finish(functions.jacrev(func, _places(inputs))(*as_tuple(inputs)), create_graph)
 
 
 def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
@@ -24,28 +24,25 @@ def hessian(func: Routine, inputs: Value, create_graph: bool = False) -> Value:
 
     def number(*xs: Value) -> Value:
         y = func(*xs)
-        if isinstance(y, tuple):
-            raise RuntimeError("The function given to hessian should return a single Tensor")
-        if y.size != 1:
+        if isinstance(y, tuple) or y.size != 1:
             raise RuntimeError(
-                "The Tensor returned by the function given to hessian should contain a single "
-                "element"
+                "The function given to hessian should return a single Tensor with a single element"
             )
         return y.reshape(())
 
-    return _finish(functions.hessian(number, _places(inputs))(*tuple_of(inputs)), create_graph)
+    return _finish(functions.hessian(number, _places(inputs))(*as_tuple(inputs)), create_graph)
 
 
 def vjp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = False) -> Value:
     """The outputs, and the cotangents `v` taken back to the inputs."""
-    value, back = functions.vjp(func, *tuple_of(inputs))
+    value, back = functions.vjp(func, *as_tuple(inputs))
     found = back(_vectors(v, value))
     return _finish((value, found if isinstance(inputs, tuple) else found[0]), create_graph)
 
 
 def jvp(func: Routine, inputs: Value, v: Value = None, create_graph: bool = False) -> Value:
     """The outputs, and the tangents `v` taken forward."""
-    return _finish(functions.jvp(func, tuple_of(inputs), _vectors(v, inputs)), create_graph)
+    return _finish(functions.jvp(func, as_tuple(inputs), _vectors(v, inputs)), create_graph)
 
 
 def _places(inputs: Value) -> Value:
@@ -65,4 +62,4 @@ def _vectors(v: Value, like: Value) -> Value:
             "The vector v can only be None if the user-provided function returns a single Tensor "
             "with a single element."
         )
-    return (tensor(np.ones(like.shape)),) if v is None else tuple_of(v)
+    return (tensor(np.ones(like.shape)),) if v is None else as_tuple(v)

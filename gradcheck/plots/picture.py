@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
@@ -51,10 +51,11 @@ class Layout:
     widths: Mapping[Place, float]
     width: float
 
-    def stops(self, edge: GraphEdge) -> list[Place]:
-        """The places that an edge goes through, from the operand down to what is made of it."""
-        first, last = self.level[edge.start], self.level[edge.end]
-        return [edge.start, *((edge.start, k) for k in range(first + 1, last)), edge.end]
+
+def find_stops(level: Mapping[Place, int], edge: GraphEdge) -> list[Place]:
+    """The places that an edge goes through, from the operand down to what is made of it."""
+    between = range(level[edge.start] + 1, level[edge.end])
+    return [edge.start, *((edge.start, k) for k in between), edge.end]
 
 
 def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> Layout:
@@ -81,8 +82,7 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
         lowest = height - min((above[end] for end in uses.get(key, ())), default=k)
         level |= {(key, lane): lane for lane in range(height - k + 1, lowest)}
     room = {p: widths[p] if isinstance(p, str) else LANE for p in level}
-    layout = Layout([], level, {}, room, 0.0)
-    levels = _order_levels(graph, layout, height + 1)
+    levels = _order_levels(graph, level, height + 1)
     wide = [sum(room[p] + GAP for p in places) - GAP for places in levels]
     across: dict[Place, float] = {}
     for places, own in zip(levels, wide, strict=True):
@@ -90,14 +90,14 @@ def lay_out(graph: Graph, widths: Mapping[str, float], page: float = PAGE) -> La
         for place in places:
             across[place] = x + room[place] / 2
             x += room[place] + GAP
-    return replace(layout, levels=levels, across=across, width=max(wide))
+    return Layout(levels, level, across, room, max(wide))
 
 
-def _order_levels(graph: Graph, layout: Layout, height: int) -> list[list[Place]]:
+def _order_levels(graph: Graph, level: Mapping[Place, int], height: int) -> list[list[Place]]:
     """Each level in the order in which a walk from the value up, operand by operand, meets it."""
     operands: dict[Place, list[Place]] = {}
     for edge in graph.edges:
-        for upper, lower in pairwise(layout.stops(edge)):
+        for upper, lower in pairwise(find_stops(level, edge)):
             operands.setdefault(lower, []).append(upper)
     found: dict[Place, None] = {}
     stack: list[Place] = [v.key for v in graph.vertices]
@@ -108,7 +108,7 @@ def _order_levels(graph: Graph, layout: Layout, height: int) -> list[list[Place]
             stack += reversed(operands.get(place, []))
     levels: list[list[Place]] = [[] for _ in range(height)]
     for place in found:
-        levels[layout.level[place]].append(place)
+        levels[level[place]].append(place)
     return levels
 
 
@@ -182,7 +182,7 @@ def _draw_edges(
 ) -> Iterator[str]:
     """Every edge with its arrow and factor, from the left to the right as they come."""
     for vertex in graph.vertices:
-        coming = [(layout.stops(e), e) for e in graph.edges if e.end == vertex.key]
+        coming = [(find_stops(layout.level, e), e) for e in graph.edges if e.end == vertex.key]
         coming.sort(key=lambda each: middle[each[0][-2]])
         wide, y = sizes[vertex.key][0], bands[layout.level[vertex.key]][0]
         for k, (stops, edge) in enumerate(coming):
