@@ -5,14 +5,13 @@ import pytest
 
 import gradcheck
 from gradcheck import nn
-from gradcheck.engine import Linear, MSELoss, tensor
+from gradcheck.engine import Linear, tensor
 from gradcheck.engine.factories import manual_seed
-from tests.support.oracle import double, torch
+from tests.support.oracle import torch
 
 W = [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]
 B = [0.05, -0.05]
 X = [[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0], [0.0, 1.0, -1.0], [2.0, 2.0, 0.5]]
-Y = [[0.5, 1.0], [0.0, -1.0], [1.0, 1.0], [-0.5, 0.5]]
 
 
 @pytest.mark.parametrize("target", [[1, 2], [1.0]])
@@ -40,12 +39,10 @@ def test_given_weights_must_fit():
 
 def test_the_formula_of_linear():
     """A layer is x W^T + b, for a vector and for stacks of rows."""
-    with double():
-        expected = torch.nn.functional.linear(torch.tensor(X), torch.tensor(W), torch.tensor(B))
+    expected = np.array(X) @ np.transpose(W) + B
     net = Linear(3, 2, weight=W, bias=B)
-    np.testing.assert_allclose(net(tensor(X)).tolist(), expected.tolist(), rtol=1e-15)
-    np.testing.assert_allclose(net(tensor([X])).tolist(), [expected.tolist()], rtol=1e-15)
-    assert MSELoss()(net(tensor(X)), tensor(Y)).shape == ()
+    np.testing.assert_allclose(net(tensor(X)).tolist(), expected, rtol=1e-15)
+    np.testing.assert_allclose(net(tensor([X])).tolist(), [expected], rtol=1e-15)
 
 
 def test_a_setting_that_is_not_there():

@@ -1,6 +1,8 @@
 """Balls as flint's matrices: products, contractions, inverses, against NumPy's own on floats."""
 
+import operator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -40,29 +42,25 @@ RANKS = [
     ((2, 3), (5, 3, 4)), ((3,), (5, 3, 4)), ((5, 2, 3), (3,)), ((4, 1, 2, 3), (5, 3, 2)),
     ((1, 1), (1, 1)), ((2, 0), (0, 3)), ((0, 2), (2, 3)), ((0, 2, 3), (3, 2)),
 ]  # fmt: skip
+DOTS = [((3,), (3,)), ((2, 3), (3, 3)), ((4, 2, 3), (5, 3, 3)), ((), (2, 2)), ((2,), ())]
+AXES = [0, 1, 2, ([0], [1]), ([1, 0], [0, 1]), ([-1], [-2])]
+PRODUCTS = [
+    *((operator.matmul, shapes) for shapes in RANKS),
+    # where the two differ for more than one axis, so do their balls
+    *((f, shapes) for f in (np.dot, np.inner) for shapes in DOTS),
+    *((partial(np.tensordot, axes=axes), ((3, 3), (3, 3))) for axes in AXES),
+    # NumPy stretches an axis of one entry to the other's length, under a letter or under dots
+    (partial(np.einsum, "ij,jk->ik"), ((2, 1), (3, 2))),
+    (partial(np.einsum, "...i,...i->..."), ((1, 4), (3, 4))),
+    (partial(np.einsum, "ij,jk,k->i"), ((2, 3), (3, 2), (2,))),
+    (partial(np.einsum, "ij->j"), ((2, 3),)),
+]
 
 
-@pytest.mark.parametrize(("left", "right"), RANKS, ids=str)
-def test_products_of_every_rank(left, right):
-    """`@` on balls is `@` on floats, for vectors, matrices and stacks of either."""
-    both(lambda a, b: a @ b, numbers(*left), numbers(*right))
-
-
-@pytest.mark.parametrize("f", [np.dot, np.inner], ids=lambda f: f.__name__)
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [((3,), (3,)), ((2, 3), (3, 3)), ((4, 2, 3), (5, 3, 3)), ((), (2, 2)), ((2,), ())],
-    ids=str,
-)
-def test_dot_and_inner(f, left, right):
-    """Where the two differ for more than one axis, so do their balls."""
-    both(f, numbers(*left), numbers(*right))
-
-
-@pytest.mark.parametrize("axes", [0, 1, 2, ([0], [1]), ([1, 0], [0, 1]), ([-1], [-2])], ids=str)
-def test_tensordot(axes):
-    """By number and by lists of axes."""
-    both(lambda a, b: np.tensordot(a, b, axes=axes), numbers(3, 3), numbers(3, 3))
+@pytest.mark.parametrize(("f", "shapes"), PRODUCTS, ids=str)
+def test_products(f, shapes):
+    """On balls as on floats, for vectors, matrices and stacks of either."""
+    both(f, *[numbers(*shape) for shape in shapes])
 
 
 EINSUMS = [
@@ -93,18 +91,6 @@ def test_einsum_of_any_two(s, t, letters, kept):
     out = "".join(c for c in letters[:kept] if c in s + t)
     arrays = [numbers(*(sizes[c] for c in term)) for term in (s, t)]
     both(lambda a, b: np.einsum(f"{s},{t}->{out}", a, b), *arrays)
-
-
-def test_einsum_repeats_what_has_one_entry():
-    """NumPy stretches an axis of one entry to the other's length, under a letter or under dots."""
-    both(lambda a, b: np.einsum("ij,jk->ik", a, b), numbers(2, 1), numbers(3, 2))
-    both(lambda a, b: np.einsum("...i,...i->...", a, b), numbers(1, 4), numbers(3, 4))
-
-
-def test_three_operands_and_one():
-    a, b, c = numbers(2, 3), numbers(3, 2), numbers(2)
-    both(lambda a, b, c: np.einsum("ij,jk,k->i", a, b, c), a, b, c)
-    both(lambda a: np.einsum("ij->j", a), a)
 
 
 def test_fractions_and_whole_numbers_among_them():

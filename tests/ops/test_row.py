@@ -127,17 +127,6 @@ def test_compounds_are_found_by_function():
         assert entry.function is None or BY_COMPOUND[entry.function] is entry
 
 
-def test_spellings():
-    """PyTorch's dim, keepdim, correction, unbiased and p stand for NumPy's parameters."""
-    x = np.array([[1.0, 2.0], [4.0, 8.0]])
-    t = tensor(x, requires_grad=True)
-    assert t.sum(dim=0, keepdim=True).shape == (1, 2)
-    assert t.var(unbiased=True).item() == pytest.approx(np.var(x, ddof=1))
-    assert t.std(correction=1).item() == pytest.approx(np.std(x, ddof=1))
-    assert t.norm(p=1, dim=0).tolist() == [5, 10]
-    assert TABLE["sum"](x, dim=0).tolist() == [5, 10]
-
-
 @pytest.mark.parametrize(
     ("call", "says"),
     [

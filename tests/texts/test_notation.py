@@ -15,25 +15,20 @@ AXES = dict.fromkeys(["X", "W", "W2", "H", "P", "Y", "R", "A", "K", "Q"], 2) | d
 ) | {"t": 0, "sigma": 0}  # fmt: skip
 
 TABLE = yaml.safe_load(Path(__file__).with_name("notation.yaml").read_text())
-SIGNS, TEX, PICTURES = TABLE["signs"], TABLE["tex"], TABLE["pictures"]
 SIZES = {"X.shape[0]": "n", "P.size": "m"}
+WRITERS = {
+    "signs": Notation(AXES | {"cotangent_of_R": 2}, SIZES).write,
+    "tex": Notation(AXES, SIZES, spelling=IN_TEX).write,
+    "pictures": latex,
+}
 
 
-@pytest.mark.parametrize("text", SIGNS)
-def test_in_signs(text):
-    """Juxtaposition for matrices, ⊙ entry by entry, brackets only where they are needed."""
-    assert Notation(AXES | {"cotangent_of_R": 2}, SIZES).write(text) == SIGNS[text]
-
-
-@pytest.mark.parametrize("text", TEX)
-def test_in_latex(text):
-    assert Notation(AXES, SIZES, spelling=IN_TEX).write(text) == TEX[text]
-
-
-@pytest.mark.parametrize("text", PICTURES)
-def test_a_picture(text):
-    """Any formula as one would write it by hand: braces where they are needed."""
-    assert latex(text) == PICTURES[text]
+@pytest.mark.parametrize(
+    ("kind", "text"), [(kind, text) for kind in WRITERS for text in TABLE[kind]]
+)
+def test_a_formula_is_written_as_by_hand(kind, text):
+    """Juxtaposition for matrices, ⊙ entry by entry, brackets and braces only where needed."""
+    assert WRITERS[kind](text) == TABLE[kind][text]
 
 
 def test_sizes_are_found():
