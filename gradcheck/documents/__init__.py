@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from gradcheck.documents.decimals import WrittenFloat, read_decimal
-from gradcheck.documents.yaml import Document, read_yaml
+from gradcheck.documents.yaml import Document, WrittenFloat, read_decimal, read_yaml
 
 STDIN = Path("-")
 __all__ = ["STDIN", "Document", "WrittenFloat", "read_decimal", "read_yaml"]
