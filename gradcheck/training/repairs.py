@@ -1,4 +1,4 @@
-"""Proof by repair: verbs of the ledger that take back one mistake of a student's own program.
+"""Proof by repair: a verb of the ledger, or one place of a student's own text, is said otherwise.
 
 If the program then gives the right numbers, that mistake was wrong with it.
 """
