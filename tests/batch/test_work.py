@@ -134,6 +134,19 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_stopped_at_its_pages_writes_them_all(room, how):
+    """What was half written is gone, too."""
+    out = room / f"pages-{how.name}"
+    with ended(command(room, out.name, "--jobs", "2")) as process:
+        wait_until(lambda: process.poll() is not None or len([*out.glob("students/*")]) > 9)
+        if process.poll() is None:
+            os.killpg(process.pid, how)
+    (out / "students" / ".ada.html.new").write_text("<h1>Ad")
+    assert command(room, out.name).wait(PATIENCE) == 0
+    assert outputs(out) == outputs(room / "whole")
+
+
 def test_what_no_worker_survives_is_left_to_a_person(tmp_path):
     """Answers that kill their worker, compute without end, or eat memory; the batch ends."""
     survived(tmp_path, "--jobs", "2")
