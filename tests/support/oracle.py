@@ -114,6 +114,6 @@ def same(snippet: Snippet) -> None:
 RARE = (
     "single memory location", "created in no_grad mode", "is a view and is being modified inplace",
     "deepcopy protocol", "attempting to assign a gradient with dtype", "but got: allow_unused",
-    "expected sequence of length",
+    "expected sequence of length", "given to hessian should contain", "grad_and_value(f)(*args)",
 )  # fmt: skip
 """Refusals that lessons do not provoke: their kind is PyTorch's, their words are ours."""
