@@ -35,7 +35,7 @@ def _fill(number: float, *shape: Value, size: Value = None, dtype: Value = np.fl
     return np.full(read_shape(tuple(shape), size), number, dtype)
 
 
-def _space(*bounds: Value, **named: Value) -> Array:
+def _space_evenly(*bounds: Value, **named: Value) -> Array:
     ends: Value = [np.float64(end) if np.ndim(end) == 0 else end for end in bounds[:2]]
     made: Array = np.linspace(*ends, *bounds[2:], **respell(named, BOUNDS))
     return made
@@ -46,7 +46,7 @@ MAKERS: Mapping[str, Maker] = {
     "full": lambda size, fill_value, dtype=np.float64: np.full(
         read_shape((size,)), fill_value, dtype
     ),
-    "eye": np.eye, "linspace": _space,
+    "eye": np.eye, "linspace": _space_evenly,
     "arange": lambda *bounds, **named: np.arange(*bounds, **respell(named, BOUNDS)),
     "zeros_like": np.zeros_like, "ones_like": np.ones_like, "empty_like": np.zeros_like,
     "full_like": np.full_like,

@@ -224,7 +224,7 @@ polygamma: Op = op(
 # -- rounding: flat between the jumps ------------------------------------------------------------
 
 
-def _flatten(name: str) -> Routine:
+def _make_flat(name: str) -> Routine:
     """A SymPy function with the derivative that SymPy leaves open: zero between the jumps."""
 
     @cache
@@ -245,8 +245,8 @@ def _nearest(x: Numbers, decimals: int = 0) -> Numbers:
 
 _rounding = partial(op, vjps=(flat,), rounds=False)
 _whole, _half = (partial(_rounding, kinks=kinks) for kinks in ("integers", "half-integers"))
-_whole(np.floor, symbolic=_flatten("floor"), ball=arb.floor)
-_whole(np.ceil, symbolic=_flatten("ceiling"), ball=arb.ceil)
+_whole(np.floor, symbolic=_make_flat("floor"), ball=arb.floor)
+_whole(np.ceil, symbolic=_make_flat("ceiling"), ball=arb.ceil)
 _whole(
     np.trunc, also=(np.fix,), exact=Composed(lambda x: np.floor(x) if x >= 0 else np.ceil(x)),
     school=("fix",),
