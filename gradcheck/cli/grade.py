@@ -18,6 +18,7 @@ from rich.text import Text
 from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Rules
 from gradcheck.batch.graded import (
+    GROUP,
     Change,
     ClassFacts,
     changes,
@@ -145,7 +146,7 @@ def grade(  # noqa: PLR0917 - click gives them by name
             batch.collect(handed_in, expected, Rules(students, ids, attempt, due))
             for words, _ in ledger.notices():
                 _notice(err, words)
-            if directory:
+            if directory and len(ledger.order()) > GROUP:
                 nursery.learn("pages", prepare_pages, ledger.problems(), feedback)
             follow(batch.judge(), err, silent=as_json)
             facts = _write(ledger, directory, jobs, nursery)
