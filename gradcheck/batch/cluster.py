@@ -23,27 +23,23 @@ OPEN = (
 )
 
 
-class NoCluster(GradcheckError):
-    """The cluster that was named cannot be used."""
-
-
 class Cluster:
     """An executor like `Pool`. A task whose worker dies is given to another by Dask."""
 
     def __init__(self, address: str, tls: tuple[Path, Path, Path] | None = None) -> None:
-        """Connect to a scheduler; NoCluster says what is missing."""
+        """Connect to a scheduler; GradcheckError says what is missing."""
         try:
             from distributed import Client, Security  # noqa: PLC0415 - the extra `cluster`
         except ImportError:
             why = "--scheduler needs Dask: pip install 'gradcheck[cluster]'"
-            raise NoCluster(why) from None
+            raise GradcheckError(why) from None
         names = ("tls_ca_file", "tls_client_cert", "tls_client_key")
         given = dict(zip(names, map(str, tls or ()), strict=False))
         security = Security(**given, require_encryption=True) if tls else None
         try:
             self.client = Client(address, timeout=PATIENCE, set_as_default=False, security=security)
         except (OSError, ValueError, TypeError, TimeoutError) as error:
-            raise NoCluster(f"{address}: no Dask scheduler answers there: {error}") from None
+            raise GradcheckError(f"{address}: no Dask scheduler answers there: {error}") from None
         self.executor = self.client.get_executor(pure=False)  # the ledger remembers equal calls
 
     @property

@@ -91,11 +91,7 @@ WORDS = frozenset({"title", "prompt", "right", "wrong", "file", "line", "choices
 
 
 class Unusable(GradcheckError):
-    """A ledger that cannot be opened or written."""
-
-
-class Taken(GradcheckError):
-    """Another process works on the batch, or nobody can."""
+    """A ledger that cannot be opened or written, or that another process works on."""
 
 
 class PendingAnswer(NamedTuple):
@@ -376,7 +372,7 @@ def trouble(error: Exception, path: Path | None) -> str:
 
 @contextmanager
 def only_writer(directory: Path) -> Iterator[None]:
-    """Make the directory if need be, and hold its lock; Taken names the process that does already.
+    """Make the directory if need be, and hold its lock; Unusable names the process that has it.
 
     A record lock belongs to the process alone: children do not inherit it, and the system drops it
     when the process dies, however that happens.
@@ -385,15 +381,15 @@ def only_writer(directory: Path) -> Iterator[None]:
         directory.mkdir(0o700, parents=True, exist_ok=True)
         opened = (directory / LOCK).open("a+", encoding="utf-8")
     except OSError as error:
-        raise Taken(f"{directory}: cannot be written: {error.strerror}") from None
+        raise Unusable(f"{directory}: cannot be written: {error.strerror}") from None
     with opened as file:
         if fcntl is not None:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 file.seek(0)
-                owner = file.read(500).strip() or "another process"
-                raise Taken(f"{directory}: {owner} is grading here - wait for it to end") from None
+                words = f"{file.read(500).strip() or 'another process'} is grading here"
+                raise Unusable(f"{directory}: {words} - wait for it to end") from None
         file.truncate(0)
         since = datetime.now().astimezone().strftime("%H:%M:%S")
         file.write(f"process {os.getpid()} on {socket.gethostname()}, since {since},")

@@ -105,10 +105,6 @@ class Submission:
 Read = Submission | Notice
 
 
-class NoAnswers(GradcheckError):
-    """A file by which nobody can be graded; the message says why."""
-
-
 @dataclass(frozen=True)
 class Mapped:
     """A mapping file: the column that names the student, and what the others answer."""
@@ -173,7 +169,7 @@ def _read_file(
             student, called = found["student"] or "", found.groupdict().get("called") or ""
         elif (student := owner) is None:
             why = "the name does not fit --names, so nobody is graded by it"
-            raise NoAnswers(f"{file.name}: {why}")
+            raise GradcheckError(f"{file.name}: {why}")
     if file.ending == ".ipynb":
         cells = _cells(file)
         times = Counter(name for name, _ in cells)
@@ -198,7 +194,7 @@ def _submission(student: str, answers: Mapping[str, Any], place: str, **more: An
 def _content(file: File, most: int, cure: str) -> bytes:
     content = file.read(most)
     if len(content) > most:
-        raise NoAnswers(f"{file.name}: more than {most:,} bytes{cure}")
+        raise GradcheckError(f"{file.name}: more than {most:,} bytes{cure}")
     return content
 
 
@@ -211,10 +207,10 @@ def _document(file: File, asked: Collection[str]) -> tuple[str | None, dict[str,
         value = {"answers": value, **named}
     if not isinstance(value, dict) or not isinstance(value.get("answers"), dict):
         cure = "write `answers:`, and under it a line for each problem: `id: answer`"
-        raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
+        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
     student = value.get("student", "")
     if student is None or isinstance(student, dict | list):
-        raise NoAnswers(f"{file.name}: `student:` holds no name - write one, as text")
+        raise GradcheckError(f"{file.name}: `student:` holds no name - write one, as text")
     answers = {
         _word(problem): {_word(part): answer for part, answer in given.items()}
         if isinstance(given, dict)
@@ -222,7 +218,7 @@ def _document(file: File, asked: Collection[str]) -> tuple[str | None, dict[str,
         for problem, given in value["answers"].items()
     }
     if sum(map(len, answers.values())) > MOST:
-        raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
+        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
     return _word(student) if "student" in value else None, answers
 
 
@@ -237,10 +233,10 @@ def _cells(file: File) -> list[tuple[str, str | None]]:
     try:
         value: Any = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise NoAnswers(f"{file.name}: not readable as a notebook: {error}") from None
+        raise GradcheckError(f"{file.name}: not readable as a notebook: {error}") from None
     cells = value.get("cells") if isinstance(value, dict) else None
     if not isinstance(cells, list):
-        raise NoAnswers(f"{file.name}: not a notebook - it has no cells")
+        raise GradcheckError(f"{file.name}: not a notebook - it has no cells")
     found = []
     for cell in cells:
         source = cell.get("source", "") if isinstance(cell, dict) else ""
@@ -250,9 +246,9 @@ def _cells(file: File) -> list[tuple[str, str | None]]:
             found.append((tag[1], source[tag.end() :].strip() or None))
     if not found:
         cure = "an answer's cell begins `#| gradcheck: PROBLEM`"
-        raise NoAnswers(f"{file.name}: no answers were found here - {cure}")
+        raise GradcheckError(f"{file.name}: no answers were found here - {cure}")
     if len(found) > MOST:
-        raise NoAnswers(f"{file.name}: more than {MOST} answers - split the file")
+        raise GradcheckError(f"{file.name}: more than {MOST} answers - split the file")
     return found
 
 

@@ -52,10 +52,6 @@ TOTAL = re.compile(r"\[Total Pts: ([\d.,]+)")
 PARTICIPANT = "Participant "  # before the number in Moodle's column `Identifier`
 
 
-class NoGradebook(GradcheckError):
-    """An export that cannot be filled in; the message says why."""
-
-
 @dataclass(frozen=True)
 class FilledExport:
     """An export with the grades in it, and what should be known about it."""
@@ -97,7 +93,7 @@ def fill(  # noqa: PLR0917 - an export, and what goes into it
     """
     rows, write = _read_export(export)
     if not rows:
-        raise NoGradebook("the export is empty")
+        raise GradcheckError("the export is empty")
     found = _Export(rows, PLATFORMS[platform], {**(names or {}), **{n: n for n in points}})
     notices = list(found.fill(points, possible, column))
     if feedback is not None:
@@ -151,7 +147,7 @@ class _Export:
             usual = self.platform.students and f", such as {', '.join(self.platform.students)}"
             somebody = next(iter(points), "nobody")
             words = f"no column of the export names the students of the batch{usual or ''}"
-            raise NoGradebook(f"{words} - in the batch they are called as `{somebody}`")
+            raise GradcheckError(f"{words} - in the batch they are called as `{somebody}`")
         maxima = [row for row in self.whole if self._is_maximum(row)]
         total = TOTAL.search(self.header[place])
         maximum = _number(total[1] if total else maxima[0][place] if maxima else "")
@@ -227,7 +223,7 @@ def _column(header: Sequence[str], platform: Platform, wanted: str) -> int:
     if len(fits) == 1:
         return fits[0]
     there = ", ".join(f"`{header[k]}`" for k in fits or range(len(header)) if header[k].strip())
-    raise NoGradebook(f"which column takes the grades? Name it with --column: {there}")
+    raise GradcheckError(f"which column takes the grades? Name it with --column: {there}")
 
 
 def _read_export(export: bytes) -> tuple[list[list[str]], Callable[[list[list[str]]], bytes]]:
