@@ -59,14 +59,14 @@ def twice(case: Case) -> Case:
         if kind == "float":
             return np.asarray(bare(function("tensor", leaves_of(case, inputs))))
         value = case.function(kind, inputs)
-        found = [_first(case, kind, inputs, name, value) for name in case.wrt]
+        found = [_differentiate(case, kind, inputs, name, value) for name in case.wrt]
         return found[0] if alone else np.concatenate([np.reshape(g, -1) for g in found])
 
     rows = Rows(next(iter(shapes.values())) if alone else (size,), tuple(shapes.items()), case)
     return replace(case, function=function, rows=rows)
 
 
-def _first(case: Case, kind: str, inputs: Params, name: str, value: Numbers) -> Numbers:
+def _differentiate(case: Case, kind: str, inputs: Params, name: str, value: Numbers) -> Numbers:
     x = inputs[name]
     if kind == "symbolic":
         return by_line(value, x)

@@ -36,7 +36,7 @@ def differences(case: Case, directions: int = limits.DIRECTIONS) -> Opinion:
     Along so many `draw_directions` the slope is taken where there are too many entries.
     """
     try:
-        return run.refine(lambda bits: _at(case, bits, directions), limits.BALL_BITS)
+        return run.refine(lambda bits: _form(case, bits, directions), limits.BALL_BITS)
     except NotScalar:
         raise
     except Undecided as error:  # floats would only take the branch that they take
@@ -57,17 +57,17 @@ def open_in_floats(case: Case) -> str:
     return ""
 
 
-def _at(case: Case, bits: int, count: int) -> Opinion:
+def _form(case: Case, bits: int, count: int) -> Opinion:
     point = {name: balls(values) for name, values in case.inputs.items()}
     before = RUN.made
-    value, here = _value(case, point)
+    value, here = _evaluate(case, point)
     cost = RUN.made - before
     if cost * len(limits.STEPS) * 4 * count > limits.BALLS:
         raise OutOfBudget("too many operations for ball arithmetic")
     found = Opinion("differences", opinion.estimate(value), method=f"balls of {bits} bits")
 
     def ask(along: Mapping[str, Array], x: arb) -> tuple[arb, Slope | None]:
-        return slope_at(_along(case, point, along), here, x, bits < run.PATIENCE)
+        return slope_at(_move_along(case, point, along), here, x, bits < run.PATIENCE)
 
     if cost * (4 * case.size() + 1) > limits.BALLS:
         along = draw_directions(case, count)
@@ -86,18 +86,18 @@ def _at(case: Case, bits: int, count: int) -> Opinion:
     return replace(found, gradients=gradients, slopes=slopes, ties=RUN.ties)
 
 
-def _value(case: Case, point: Point) -> tuple[Array, arb]:
+def _evaluate(case: Case, point: Point) -> tuple[Array, arb]:
     out = case.function("ball", point)
     root = opinion.contract(out, None if case.cotangent is None else balls(case.cotangent))
     return arbs(out), arbs(root).item()
 
 
-def _along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
+def _move_along(case: Case, point: Point, along: Mapping[str, Array]) -> Along:
 
     def at(step: arb) -> arb:
         moved = {name: step_from(point[name], u, step) for name, u in along.items()}
         try:
-            return _value(case, {**point, **moved})[1]
+            return _evaluate(case, {**point, **moved})[1]
         except (ZeroDivisionError, ValueError, TextError):
             return arb.nan()
 
@@ -149,16 +149,16 @@ def slope_at(
         tolerable = arb(2) ** -70 * (abs(central.mid()) + abs(here.mid()) / line.size)
         if may_retry and central.rad() > tolerable:
             raise TooWide
-        known = _on_parabola(line, fine)
+        known = _fit_parabola(line, fine)
         if known is not None:
             return known, None
         coarse = line.slopes(steps[1])
         if coarse[0].is_finite() and coarse[1].is_finite():
-            return _two_sided(line, coarse, fine)
-    return _one_sided(line, line.slopes(steps[1]), fine)
+            return _join_sides(line, coarse, fine)
+    return _take_side(line, line.slopes(steps[1]), fine)
 
 
-def _on_parabola(line: _Line, fine: Pair) -> arb | None:
+def _fit_parabola(line: _Line, fine: Pair) -> arb | None:
     """The slope of the parabola through three values, where a fourth farther out lies on it too.
 
     The left side is asked at one step only: where its quotient there is the right one's, and that
@@ -168,14 +168,14 @@ def _on_parabola(line: _Line, fine: Pair) -> arb | None:
     far = line.slope(line.steps[1], 1)
     gap, central = right - left, (left + right) / 2
     close = max(limits.BEND * (abs(left) + abs(right)).mid(), abs(far - right).mid() / 8, gap.rad())
-    if not far.is_finite() or abs(gap).mid() > close or _grows(right, far):
+    if not far.is_finite() or abs(gap).mid() > close or _is_growing(right, far):
         return None
     off = abs(far - central - gap * arb(2) ** (line.steps[2] - line.steps[1] - 1))
     bar = abs(gap).mid() + gap.rad() + 2 * (off.mid() + off.rad())
     return arb(central.mid(), central.rad() + bar)
 
 
-def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
+def _take_side(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
     left, right = map(middle, fine)
     if not line.here.is_finite() or not (fine[0].is_finite() or fine[1].is_finite()):
         return arb.nan(), Slope("undefined", np.nan, np.nan, "no value around the point")
@@ -188,23 +188,23 @@ def _one_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None
     return near + arb(0, radius(change) + middle(change)), Slope("one-sided", left, right, words)
 
 
-def _two_sided(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
+def _join_sides(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope | None]:
     left, right = fine
     central, before = (left + right) / 2, (coarse[0] + coarse[1]) / 2
     gap, wide = abs(right - left), abs(coarse[1] - coarse[0])
     close = max(limits.BEND * (abs(left) + abs(right)).mid(), wide.mid() / 8, gap.rad())
-    if gap.mid() > close or any(map(_grows, fine, coarse)):
-        return _broken(line, coarse, fine)
+    if gap.mid() > close or any(map(_is_growing, fine, coarse)):
+        return _name_break(line, coarse, fine)
     change = abs(central - before)
     bar = gap.mid() + gap.rad() + 2 * (change.mid() + change.rad())
     return arb(central.mid(), central.rad() + bar), None
 
 
-def _grows(near: arb, far: arb) -> bool:
+def _is_growing(near: arb, far: arb) -> bool:
     return bool(abs(near) > 2 * abs(far) and abs(far).mid() > 0)
 
 
-def _broken(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
+def _name_break(line: _Line, coarse: Pair, fine: Pair) -> tuple[arb, Slope]:
     """A kink, a jump or a vertical tangent: told by how the slopes grow as the step shrinks."""
     ratio = arb(2) ** (line.steps[2] - line.steps[1])
     left, right = map(_settle, fine, coarse)

@@ -55,7 +55,7 @@ def reverse_each(
             rng = Random(cases[0].seed)
             disturbed = [_run_disturbed(cases, forward, rng) for _ in range(samples)]
             return [
-                _opinion(method, *run, others)
+                _form(method, *run, others)
                 for run, others in zip(found, zip(*disturbed, strict=True), strict=True)
             ]
     except NotScalar:
@@ -92,11 +92,11 @@ def _replay(case: Case, leaves: Leaves, out: Numbers, observer: Observer) -> For
     return lambda given: replay(known, {steps[n]: leaf for n, leaf in given.items()}, "tensor")
 
 
-def _opinion(
+def _form(
     method: str, value: Array, gradients: Mapping[str, Array], others: Sequence[Run]
 ) -> Opinion:
-    whole = _flat(value, gradients)
-    size, bars = np.abs(whole), spread(whole, [_flat(*run) for run in others])
+    whole = _flatten(value, gradients)
+    size, bars = np.abs(whole), spread(whole, [_flatten(*run) for run in others])
     bars += 2 * EPSILON * size  # each number's own rounding
     wide = bars > limits.SWAYED * size  # a few samples say little of how far rounding can go
     if wide.any():
@@ -110,7 +110,7 @@ def _opinion(
     return Opinion("reverse", found[0], parts, method=method)
 
 
-def _flat(value: Array, gradients: Mapping[str, Array]) -> Array:
+def _flatten(value: Array, gradients: Mapping[str, Array]) -> Array:
     return np.concatenate([value.reshape(-1), *(g.reshape(-1) for g in gradients.values())])
 
 
@@ -184,7 +184,7 @@ def noise(
 
     Drawn from a random place of a long row of draws, which begins anew where it ends.
     """
-    start, row = int(rng.random() * limits.ROW), _draws(unit)
+    start, row = int(rng.random() * limits.ROW), _draw_row(unit)
     stop = start + math.prod(shape)
     inside = stop <= len(row)
     found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
@@ -192,7 +192,7 @@ def noise(
 
 
 @cache
-def _draws(unit: float) -> Array:
+def _draw_row(unit: float) -> Array:
     """The row of draws: nobody writes into it, for parts of it are handed out."""
     rng = np.random.default_rng(0)
     drawn = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)

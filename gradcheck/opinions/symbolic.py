@@ -28,18 +28,18 @@ def symbolic(case: Case, *, write: bool = True, nodes: int = limits.NODES) -> Op
     """
     try:
         try:
-            return refine(lambda bits: _at(case, bits, write, nodes=nodes), limits.LINE_BITS)
+            return refine(lambda bits: _form(case, bits, write, nodes=nodes), limits.LINE_BITS)
         except OutOfBudget:
             if nodes < limits.NODES:
                 raise
-            return refine(lambda bits: _some(case), limits.LINE_BITS)
+            return refine(lambda bits: _sample_entries(case), limits.LINE_BITS)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("symbolic", abstains=opinion.reason(error))
 
 
-def _some(case: Case) -> Opinion:
+def _sample_entries(case: Case) -> Opinion:
     """The exact slopes of a few entries: all that does not hang on them is a number at once."""
     places = _draw_places(case)
     with settings(folded=True), _trace(limits.FOLDED, path=None):
@@ -78,7 +78,7 @@ def gradients_at(case: Case, bits: int) -> dict[str, Array]:
     Raises Undecided where a comparison cannot be decided with so many bits.
     """
     ask = opinion.by_rows(
-        partial(_at, bits=bits, write=False, judge_width=False, nodes=limits.LONGEST)
+        partial(_form, bits=bits, write=False, judge_width=False, nodes=limits.LONGEST)
     )
     with precision(bits):
         return {name: g.balls for name, g in ask(case).gradients.items()}
@@ -109,7 +109,7 @@ def gradients_from(
         return {name: _gather(leaves[name], adjoint) for name in case.wrt}
 
 
-def _at(
+def _form(
     case: Case, bits: int, write: bool, judge_width: bool = True, nodes: int = limits.NODES
 ) -> Opinion:
     path: list[tuple[Symbolic, int]] = []
@@ -171,10 +171,10 @@ def _write(
             expr = write_out(difference, limits.READABLE, nothing)
             if expr is not None and not expr.is_number:
                 found[f"{spell(expr)} {'=' if sign == 0 else '>' if sign > 0 else '<'} 0"] = None
-        return _closed_forms(end, leaves, case, nothing), tuple(found)
+        return _write_forms(end, leaves, case, nothing), tuple(found)
 
 
-def _closed_forms(
+def _write_forms(
     end: Numbers,
     leaves: dict[str, Scalars],
     case: Case,

@@ -91,7 +91,7 @@ def blame(case: Case) -> Blame:
     """The faults found op by op, and the ops at which float64 runs out of range or digits."""
     found: list[Suspect | str] = []
     with precision(BLAME_BITS), np.errstate(all="ignore"):
-        applied, joins = _passes(case)
+        applied, joins = _run_passes(case)
         for each in reversed(applied):
             found += _look_at(each)
     suspects: dict[tuple[str, str], Suspect] = {}
@@ -102,7 +102,7 @@ def blame(case: Case) -> Blame:
     return Blame(tuple(suspects.values()), tuple(reversed(excuses)))
 
 
-def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
+def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     """Every op with what it met in both passes, and where paths meet wrongly."""
     arrived: dict[Step, Numbers] = {}
     pieces: dict[Step, dict[int, tuple[Numbers, Numbers]]] = {}
@@ -131,10 +131,10 @@ def _passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
         for given in [tape.given[node]]
         if given.size + sum(map(np.size, given.operands)) <= LARGE
     ]
-    return applied, tuple(_joins(pieces, {**landed, **arrived}))
+    return applied, tuple(_check_joins(pieces, {**landed, **arrived}))
 
 
-def _joins(
+def _check_joins(
     pieces: Mapping[Numbers, Mapping[int, tuple[Numbers, Numbers]]], arrived: Mapping[Step, Numbers]
 ) -> Iterator[Suspect]:
     """Where what arrived at a step is not the sum of what its users sent."""
@@ -152,7 +152,7 @@ def _joins(
 def _look_at(applied: Applied) -> list[Suspect | str]:
     """What is found at one op; of one whose value is another's nothing more is asked."""
     found: list[Suspect | str] = []
-    for check in (_pulls,) if applied.theirs else (_value, _pulls):
+    for check in (_check_pulls,) if applied.theirs else (_check_value, _check_pulls):
         with suppress(*UNSUITED):  # an op that cannot be run by itself on exact numbers
             found += list(check(applied))
         if any(isinstance(each, Suspect) or each.endswith(SIGNED_ZERO) for each in found):
@@ -163,23 +163,23 @@ def _look_at(applied: Applied) -> list[Suspect | str]:
 # -- the value of one op -------------------------------------------------------------------------
 
 
-def _value(applied: Applied) -> Iterator[Suspect | str]:
+def _check_value(applied: Applied) -> Iterator[Suspect | str]:
     row, operands = applied.node.op, [np.asarray(v) for v in applied.operands]
-    if not all(map(_finite, operands)):
+    if not all(map(_is_finite, operands)):
         return
     size = max(1.0, *map(_largest, (applied.y, *operands)))
-    exact = arbs(_on_balls(applied, applied.operands)).ravel()
-    forms = {"forward": applied.y.ravel(), "ball": _floats(exact)}
+    exact = arbs(_run_on_balls(applied, applied.operands)).ravel()
+    forms = {"forward": applied.y.ravel(), "ball": _round_balls(exact)}
     if any(np.any((v == 0) & np.signbit(v)) for v in operands if v.dtype.kind == "f"):
         if not np.allclose(forms["forward"], forms["ball"], equal_nan=True):
             yield f"{row.name} {SIGNED_ZERO}"
         return
     if row.symbolic is not ABSTAINS and all(v.dtype.kind in "fiu" for v in operands):
         made = answer(row, tuple(map(line.constants, operands)), applied.node.params)
-        forms["symbolic"] = _floats(
+        forms["symbolic"] = _round_balls(
             arbs([v.value if isinstance(v, Symbolic) else v for v in np.ravel(made).tolist()])
         )
-    if off := _odd(forms, size):
+    if off := _find_odd(forms, size):
         words = f"the value of {row.name} differs in `{off}`"
         yield Suspect(row.name, off, applied.node.span, words)
     for now, ball in zip(forms["forward"], exact, strict=True):
@@ -187,7 +187,7 @@ def _value(applied: Applied) -> Iterator[Suspect | str]:
             yield f"{row.name} {words}"
 
 
-def _odd(values: Mapping[str, Array], size: float) -> str:
+def _find_odd(values: Mapping[str, Array], size: float) -> str:
     """The one of three that differs from the two others; of two, the first that is named.
 
     Entries without an exact number are not judged.
@@ -216,18 +216,18 @@ def _is_lost(now: float, ball: arb, size: float) -> str:
 # -- the VJPs of one op --------------------------------------------------------------------------
 
 
-def _pulls(applied: Applied) -> Iterator[Suspect | str]:
+def _check_pulls(applied: Applied) -> Iterator[Suspect | str]:
     """Each VJP against the slope along a random direction; of an infinite entry against its own."""
     span, g = applied.node.span, applied.arrived
     for i, (raw, fitted) in applied.pieces.items():
-        if not all(map(_finite, (*applied.operands, applied.y, g))):
+        if not all(map(_is_finite, (*applied.operands, applied.y, g))):
             continue
         right = sum_pulls(raw, np.shape(applied.operands[i]))
         u = probe(applied.operands[i])
-        if not _finite(right):
+        if not _is_finite(right):
             u = np.zeros(right.shape)
             u[np.unravel_index(int(np.argmax(~np.isfinite(right))), u.shape)] = 1.0
-        slope, claimed = _slope(applied, i, u), float(np.sum((right * u)[u != 0]))
+        slope, claimed = _measure_slope(applied, i, u), float(np.sum((right * u)[u != 0]))
         size = max(_largest(raw) * np.size(raw), _largest(g) * max(1.0, _largest(applied.y)))
         yield from _judge(applied, i, claimed, slope, size * max(1.0, _largest(u)))
         if np.shape(fitted) != right.shape or not np.allclose(fitted, right, equal_nan=True):
@@ -239,7 +239,7 @@ def _judge(
 ) -> Iterator[Suspect | str]:
     row, span = applied.node.op, applied.node.span
     theirs = applied.theirs
-    due = float(_floats([slope]).item())
+    due = float(_round_balls([slope]).item())
     bar = radius(slope) + WRONG * abs(due) + (WRONG if theirs else ROUNDED) * size
     if not np.isfinite(claimed) and not slope.is_finite():
         yield f"{row.name} has no finite derivative here, and the chain rule goes through it"
@@ -254,7 +254,7 @@ def _judge(
         yield f"the derivative of {row.name} {words}"
 
 
-def _slope(applied: Applied, i: int, u: Array) -> arb:
+def _measure_slope(applied: Applied, i: int, u: Array) -> arb:
     """The slope of g . f along u: of floats where the user wrote f, in balls else.
 
     No number at a kink or a tie.
@@ -273,7 +273,7 @@ def _slope(applied: Applied, i: int, u: Array) -> arb:
 
     def at(step: arb) -> arb:
         moved = balls(arbs(balls(given[i])) + step * arbs(u))
-        value = arbs(_on_balls(applied, (*given[:i], moved, *given[i + 1 :])))
+        value = arbs(_run_on_balls(applied, (*given[:i], moved, *given[i + 1 :])))
         return sum((a * float(b) for a, b in zip(value.flat, weights.flat, strict=True)), arb(0))
 
     before = RUN.ties
@@ -307,14 +307,14 @@ def sum_pulls(g: Numbers, shape: tuple[int, ...]) -> Array:
 # -- numbers -------------------------------------------------------------------------------------
 
 
-def _on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
+def _run_on_balls(applied: Applied, operands: tuple[Numbers, ...]) -> Numbers:
     """The op on balls; conditions stay what they are."""
     kinds = [np.asarray(v).dtype.kind for v in operands]
     lifted = (v if kind in "bO" else balls(v) for v, kind in zip(operands, kinds, strict=True))
     return answer(applied.node.op, tuple(lifted), applied.node.params)
 
 
-def _floats(values: Numbers) -> Array:
+def _round_balls(values: Numbers) -> Array:
     """The midpoints; nan where there is no number, or none that float64 can hold."""
     found = np.array([middle(ball) for ball in values], dtype=float)
     zero = np.array([ball == 0 for ball in values], dtype=bool)
@@ -322,7 +322,7 @@ def _floats(values: Numbers) -> Array:
     return np.asarray(np.where(held | zero, found, np.nan))
 
 
-def _finite(values: Numbers) -> bool:
+def _is_finite(values: Numbers) -> bool:
     return bool(np.all(np.isfinite(np.asarray(values, dtype=float))))
 
 

@@ -94,7 +94,7 @@ def consult(case: Case, *, write: bool = True, mine: Opinion | None = None) -> V
     if found.verdict == "dissent" and _lonely(found) <= BLAMABLE:  # few runs can miss what cancels
         found = read(case, [reverse(case, limits.MORE_SAMPLES), *opinions[1:]])
     if any(entry.tie for entry in found.entries):
-        found = _beside_the_tie(case, found)
+        found = _look_beside_tie(case, found)
     return _blame(case, found)
 
 
@@ -188,19 +188,19 @@ def read(
     by_name = {o.name: o for o in opinions}
     value = next((o.value for name in BEST_VALUE for o in given if o.name == name), None)
     if _is_lone(opinions):
-        parts = {name: _lonely_part(name, given) for name in case.parts}
-        grave = _gravest((), parts, "undecided")
+        parts = {name: _judge_lone_part(name, given) for name in case.parts}
+        grave = _find_gravest((), parts, "undecided")
         broken = tuple(e for part in parts.values() for e in part.entries if e.verdict != "kink")
         return Verdict(grave, value, parts, by_name, broken)
     values = {o.name: o.value for o in given if o.value is not None}
-    scale, slope = _sizes(case, given)
-    parts = {name: _part(name, given, slope) for name in case.parts}
+    scale, slope = _measure_sizes(case, given)
+    parts = {name: _judge_part(name, given, slope) for name in case.parts}
     entries = (
         *compare_entries("", values, {}, scale),
         *(entry for part in parts.values() for entry in part.entries),
         *(entry for asked in given for entry in _compare_along(asked, given, known)),
     )
-    return Verdict(_gravest(entries, parts), value, parts, by_name, entries)
+    return Verdict(_find_gravest(entries, parts), value, parts, by_name, entries)
 
 
 def _compare_along(
@@ -239,7 +239,7 @@ def _describe_silence(opinions: Sequence[Opinion]) -> Iterator[str]:
         )
 
 
-def _gravest(
+def _find_gravest(
     entries: Iterable[Entry], parts: Mapping[str, PartVerdict] = NO_PARTS, least: str = "agree"
 ) -> str:
     """A whole is as grave as its gravest part."""
@@ -247,7 +247,7 @@ def _gravest(
     return max(least, *verdicts, "agree", key=VERDICTS.index)
 
 
-def _lonely_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
+def _judge_lone_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
     """What the only opinion says: a gradient that nobody confirms, and where it is not smooth."""
     alone = given[0] if given else Opinion("none")
     entries = tuple(
@@ -255,11 +255,11 @@ def _lonely_part(name: str, given: Sequence[Opinion]) -> PartVerdict:
         for (part, index), slope in alone.slopes.items()
         if part == name and slope.kind in BROKEN
     )
-    grave = _gravest(entries, least="undecided")
+    grave = _find_gravest(entries, least="undecided")
     return PartVerdict(name, grave, alone.gradients.get(name), entries)
 
 
-def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict:
+def _judge_part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict:
     gradients = {o.name: o.gradients[name] for o in given if name in o.gradients}
     tied = any(o.ties for o in given)
     best = next((gradients[n] for n in (BEST_AT_A_TIE if tied else BEST) if n in gradients), None)
@@ -271,10 +271,10 @@ def _part(name: str, given: Sequence[Opinion], value_size: float) -> PartVerdict
         index: slope for o in given for (part, index), slope in o.slopes.items() if part == name
     }
     entries = compare_entries(name, gradients, slopes, Scale(level, value_size, tied))
-    return PartVerdict(name, _gravest(entries), best, entries)
+    return PartVerdict(name, _find_gravest(entries), best, entries)
 
 
-def _sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
+def _measure_sizes(case: Case, given: Sequence[Opinion]) -> tuple[Scale, float]:
     """What counts as large for the value, and for a slope that vanishes: |value| / max(1, |x|).
 
     What cancels to far less than the inputs, in a value or a slope, is zero.
@@ -332,13 +332,13 @@ def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: st
     parts = {}
     for name, part in found.parts.items():
         entries = judge(part.entries)
-        grave = _gravest(entries) if entries else part.verdict
+        grave = _find_gravest(entries) if entries else part.verdict
         parts[name] = replace(part, entries=entries, verdict=grave)
     entries = judge(found.entries)
-    return replace(found, verdict=_gravest(entries, parts), parts=parts, entries=entries)
+    return replace(found, verdict=_find_gravest(entries, parts), parts=parts, entries=entries)
 
 
-def _beside_the_tie(case: Case, found: Verdict) -> Verdict:
+def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
     """A tie excuses a difference only if there is none at a point beside it."""
     beside = _step_aside(case)
     there = read(beside, [reverse(beside), symbolic(beside, write=False), differences(beside)])
@@ -369,7 +369,7 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
         return None
     if read(beside, [reverse(beside), there]).verdict != "agree":
         return None
-    parts = {name: _between(name, mine, near) for name in case.wrt}
+    parts = {name: _span_branches(name, mine, near) for name in case.wrt}
     if not any(part.entries for part in parts.values()):
         return None
     entries = tuple(entry for part in parts.values() for entry in part.entries)
@@ -378,7 +378,7 @@ def _judge_tied(case: Case, mine: Opinion) -> Verdict | None:
     return Verdict("kink", mine.value, parts, asked, entries, remarks=remarks)
 
 
-def _between(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> PartVerdict:
+def _span_branches(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]) -> PartVerdict:
     """A part with the interval of every entry that is not the same at all points so near."""
     gradient = mine.gradients[name]
     every = np.array([gradient.value, *(g[name] for g in near)])

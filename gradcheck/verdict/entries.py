@@ -52,7 +52,7 @@ def compare_entries(
     shapes = {name: e.shape for name, e in estimates.items()}
     if len(set(shapes.values())) > 1:
         return (Entry(part, (), "dissent", f"shapes differ: {shapes}", odd_shape(shapes)),)
-    clear = _clear(estimates, slopes, scale)
+    clear = _agree(estimates, slopes, scale)
     if clear.all():
         return ()
     found = (
@@ -64,7 +64,7 @@ def compare_entries(
     return tuple(entry for entry in found if entry.verdict != "agree" or entry.why)
 
 
-def _clear(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale) -> Array:
+def _agree(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], scale: Scale) -> Array:
     """The entries on which reverse mode and one other agree, as floats with their bars show.
 
     A hundred thousand balls take a second.
@@ -91,21 +91,21 @@ def entry_of(part: str, index: Index, balls: Balls, slope: Slope | None, scale: 
         return Entry(part, index, SEEN_AS[slope.kind], slope.detail)
     known = {name: ball for name, ball in balls.items() if ball.mid().is_finite()}
     if len(known) < len(balls):
-        return _not_finite(part, index, balls, known)
+        return _judge_not_finite(part, index, balls, known)
     lonely = odd_ball(known)
     if lonely is None:
-        return _agree(part, index, known, scale)
+        return _judge_digits(part, index, known, scale)
     small = SMALLEST**0.5 if lonely == "reverse" and known[lonely].mid() == 0 else SMALLEST
     if lonely == "reverse" and all(abs(ball.mid()) < small for ball in known.values()):
         # the square of so small a number is none: 0 came of a step on the way
         why = f"float64 underflows: {spell_out(known)}"
         return Entry(part, index, "unstable-forward", why)
     if scale.tied and "differences" in known:
-        return _at_a_tie(part, index, known, lonely)
+        return _judge_tie(part, index, known, lonely)
     return Entry(part, index, "dissent", spell_out(known), lonely)
 
 
-def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
+def _judge_not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
     """Nobody has a number: undefined. Only reverse mode has none: float64 loses it on its way."""
     without = [name for name in balls if name not in known]
     words = f"no finite number in {', '.join(without)}"
@@ -114,7 +114,7 @@ def _not_finite(part: str, index: Index, balls: Balls, known: Balls) -> Entry:
     return Entry(part, index, "undefined", words)
 
 
-def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
+def _judge_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
     """Two branches meet: the closed form follows one of them, reverse mode its convention."""
     if not part:
         why = f"a comparison cannot be decided, and the value hangs on it: {spell_out(balls)}"
@@ -127,7 +127,7 @@ def _at_a_tie(part: str, index: Index, balls: Balls, lonely: str) -> Entry:
     return Entry(part, index, "kink", why, lonely, (smooth, smooth), tie=True)
 
 
-def _agree(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
+def _judge_digits(part: str, index: Index, balls: Balls, scale: Scale) -> Entry:
     """All overlap: asks whether the bars say anything and the float keeps its digits."""
     exact = sorted((ball for name, ball in balls.items() if name != "reverse"), key=radius)
     size = max(abs(float(exact[0].mid())), scale.part, scale.value, 1e-300)

@@ -110,7 +110,7 @@ def _judge(call: BackwardPass, targets: Sequence[Step], write: bool) -> JudgedPa
         verdict = _consult(case, work, write)
     except UNDECIDABLE as error:
         return JudgedPass(call, case, Verdict("undecided", None, {}, {}, remarks=(str(error),)))
-    off = _off(call, targets, verdict)
+    off = _describe_off(call, targets, verdict)
     if off and VERDICTS.index(verdict.verdict) < VERDICTS.index("dissent"):
         grave, note = ("dissent", off) if _is_whole(call) else ("undecided", UNSEEN)
         verdict = replace(verdict, verdict=grave, remarks=(*verdict.remarks, note))
@@ -143,7 +143,7 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
     work = sum(record.work for record, _ in pieces)
     if work > MOST_WORK:
         raise GradcheckError(f"more than {MOST_WORK:,} operations: not judged")
-    pieces, inputs, steps = _by_version(call, targets, pieces)
+    pieces, inputs, steps = _split_versions(call, targets, pieces)
     alone, place = len(pieces) == 1, list[Numbers]([None])
     cotangent = np.asarray(pieces[0][1], dtype=np.float64) if alone else None
     plain = cotangent is not None and not cotangent.shape and cotangent == 1.0
@@ -167,13 +167,13 @@ def question(call: BackwardPass, targets: Sequence[Step]) -> tuple[Case, int]:
 
 def value_of(target: Step, pieces: Sequence[Piece], name: str) -> Array:
     """What a leaf held when it was used; GradcheckError where it was stepped between two uses."""
-    versions = _held_values(target, pieces)
+    versions = _find_values(target, pieces)
     if len(versions) > 1:
         raise GradcheckError(f"{name} was written between two of its uses")
     return versions[0][0]
 
 
-def _held_values(
+def _find_values(
     target: Step, pieces: Sequence[Piece]
 ) -> list[tuple[Array, list[tuple[Node, int]]]]:
     """The values of a leaf at its uses, in their order, and the uses of each."""
@@ -193,7 +193,7 @@ def _held_values(
     return [(alone, [])]
 
 
-def _by_version(
+def _split_versions(
     call: BackwardPass, targets: Sequence[Step], pieces: list[Piece]
 ) -> tuple[list[Piece], dict[str, Array], dict[str, Step]]:
     """The variables by name; a leaf that was written between two uses is one a version."""
@@ -201,7 +201,7 @@ def _by_version(
     steps: dict[str, Step] = {}
     versions: dict[tuple[Node, int], Step] = {}
     for target in targets:
-        *older, (latest, _) = _held_values(target, pieces)
+        *older, (latest, _) = _find_values(target, pieces)
         for number, (value, uses) in enumerate(older):
             name = f"{call.names[target]} (version {number})"
             inputs[name], steps[name] = value, Leaf()
@@ -210,7 +210,7 @@ def _by_version(
     return [(replace(record, versions=versions), g) for record, g in pieces], inputs, steps
 
 
-def _off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
+def _describe_off(call: BackwardPass, targets: Sequence[Step], found: Verdict) -> str:
     """What came to a leaf and is not its gradient; "" where all is well."""
     for target in targets:
         name, g = call.names[target], call.landed[target]

@@ -24,7 +24,7 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
                 found = scan_along(case, lines.draw_directions(case, count))
                 known = opinion.estimate_value(case, value, 0.0)
                 return Opinion("differences", known, directions=found, method=method)
-            gradients, slopes, noise = _each(case)
+            gradients, slopes, noise = _look_at_each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
@@ -52,11 +52,11 @@ def slopes_along(case: Case, along: Params) -> Opinion | None:
 
 
 def scan_along(case: Case, along: Params) -> Directions:
-    ask = lambda row: _ball(scan(lines.on_line(case, row), 0.0, scale=1.0))
+    ask = lambda row: _make_ball(scan(lines.on_line(case, row), 0.0, scale=1.0))
     return Directions.look(along, ask)
 
 
-def _each(
+def _look_at_each(
     case: Case,
 ) -> tuple[dict[str, Estimate], dict[tuple[str, tuple[int, ...]], Slope], float]:
     """The slope at every entry of every wrt input, and the loudest noise that was heard.
@@ -80,7 +80,7 @@ def _each(
     for (name, index), seen in found.items():
         heard = float(np.max(loud, initial=0.0, where=moved[name, index]))
         unheard = heard / seen.steps[1] if heard else 0.0
-        gradients[name][index], slope = _ball(replace(seen, error=seen.error + unheard))
+        gradients[name][index], slope = _make_ball(replace(seen, error=seen.error + unheard))
         if slope is not None:
             slopes[name, index] = slope
     noise = float(np.max(loud, initial=0.0))
@@ -106,7 +106,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     return seen if whole.kind == "unresolved" else whole
 
 
-def _ball(seen: Scanned) -> tuple[arb, Slope | None]:
+def _make_ball(seen: Scanned) -> tuple[arb, Slope | None]:
     """A scanned slope as a ball; unresolved ones become balls that hold no number."""
     known = math.isfinite(seen.value) and math.isfinite(seen.error)
     ball = arb(seen.value, seen.error) if known else arb(0, math.inf)

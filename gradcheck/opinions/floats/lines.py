@@ -70,7 +70,7 @@ def draw_directions(case: Case, count: int) -> dict[str, Array]:
 
 def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
     """Numbers between -1/2 and 1/2: a stretch of a long row of draws where that holds so many."""
-    count, row = math.prod(shape), _even_row()
+    count, row = math.prod(shape), _draw_even_row()
     if count > len(row):
         return np.random.default_rng(seed).random(shape) - 0.5
     start = int(seed * GOLDEN % 1 * (len(row) - count))
@@ -78,7 +78,7 @@ def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
 
 
 @cache
-def _even_row() -> Array:
+def _draw_even_row() -> Array:
     return np.random.default_rng(0).random(2 * ROW) - 0.5
 
 

@@ -40,7 +40,7 @@ def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None)
             return None
         left.append((f0 - below) / a)
         right.append((above - f0) / b)
-        noise.append(_rounding(below, above, f0) * 2 / (a + b))
+        noise.append(_bound_rounding(below, above, f0) * 2 / (a + b))
     central = [(a + b) / 2 for a, b in zip(left, right, strict=True)]
     rise = [b - a for a, b in zip(left, right, strict=True)]
     once = [fine + (fine - coarse) / 3 for fine, coarse in pairwise(central[1:])]
@@ -68,14 +68,14 @@ def confirm_slope(
     near, far = NEAR * length, FAR * length
     left, right, before, beyond = f(-near), f(near), f(-far), f(far)
     inner, outer = (right - left) / (2 * near), (beyond - before) / (2 * far)
-    value, known = inner + (inner - outer) / 3, _rounding(left, right, before, beyond) / near
+    value, known = inner + (inner - outer) / 3, _bound_rounding(left, right, before, beyond) / near
     bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
     met = abs(value - expected[0]) <= known + expected[1] and abs(bend) <= TURN * known
     seen = Scanned("smooth", value, known) if met else glance(f, 0.0, length, here)
     return seen if seen is not None and seen.error <= enough else None
 
 
-def _rounding(*values: float) -> float:
+def _bound_rounding(*values: float) -> float:
     return QUIET * (EPSILON * max(map(abs, values)) + TINY)
 
 
@@ -98,7 +98,7 @@ def look_along(
                 value = np.array(case.function("float", case.floats()), dtype=np.float64)
             lines = _sample(cases, along)
             found = [
-                _slopes([partial(f, k) for f in lines], slopes, sum_up(value, each.cotangent))
+                _look([partial(f, k) for f in lines], slopes, sum_up(value, each.cotangent))
                 for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
             ]
     except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
@@ -132,7 +132,7 @@ def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float],
     return [on(move_along(cases[0], row)) for row in rows_of(along)]
 
 
-def _slopes(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
+def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
     """The slopes for one cotangent at the first length at which all are known.
 
     Beside the steepest: along some random direction a slope may be small by chance, and says no
