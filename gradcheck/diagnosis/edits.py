@@ -105,10 +105,11 @@ COMPLEMENT = """
 complement                   1 - _
 """
 WITH_ONE = """
-chain-factor-dropped         _ * N ; _ * (1 - N) ; _ * N * (1 - N) ; _ * (1 - N ** 2) ; _ * (N > 0)
-mask-dropped                 _ * N[..., None]
 divisor-dropped              _ / N
+chain-factor-dropped         _ * N
 path-dropped                 _ + N ; _ - N
+chain-factor-dropped         _ * (1 - N) ; _ * N * (1 - N) ; _ * (1 - N ** 2) ; _ * (N > 0)
+mask-dropped                 _ * N[..., None]
 """
 WITH_MORE = """
 path-dropped                 _ - N * _.sum(-1, keepdims=True) ; _ - N * (_ * N).mean(-1, keepdims=True)
@@ -144,11 +145,17 @@ class Edit:
         return self.new is None or any(self.new is child for child in ast.walk(self.old))
 
     @property
+    def growth(self) -> int:
+        """How many nodes more there are: the smallest edit is the likeliest."""
+        old, new = ([*ast.walk(part)] for part in (self.old, self.new or ast.Pass()))
+        return len(new) - len(old)
+
+    @property
     def brings_names(self) -> bool:
-        """Whether something is named that was not named there."""
+        """Whether something is named, or picked by a text, that was not there."""
         old, new = (
-            {n.id for n in ast.walk(part) if isinstance(n, ast.Name)} if part else set()
-            for part in (self.old, self.new)
+            {getattr(n, "id", getattr(n, "value", None)) for n in ast.walk(part) if _names(n)}
+            for part in (self.old, self.new or ast.Pass())
         )
         return not new <= old
 
@@ -177,6 +184,11 @@ class SourceWords:
         return (*self.names, *self.calls, *self.kept)
 
 
+def _names(node: ast.AST) -> bool:
+    text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return text or isinstance(node, ast.Name)
+
+
 def stages(
     built: Value, words: SourceWords, chosen: Container[int] | None = None
 ) -> tuple[Iterator[Edit], ...]:
@@ -195,28 +207,38 @@ def stages(
 
     def of_what_stands() -> Iterator[Edit]:
         changed = (edit for edit in found if not edit.takes_away)
-        yield from sorted(changed, key=lambda edit: edit.brings_names)
+        yield from sorted(changed, key=lambda edit: (edit.brings_names, edit.growth))
         for node in nodes:
             yield from _rename(node, words, within.get(id(node), ""))
         yield from _pull_elsewhere(nodes, every, words)
         for node in wholes:
-            yield from _vary_whole(node, WHOLE)
+            yield from _vary_whole(node, _read_rows(WHOLE))
         for node in nodes:
             if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
-                yield from _vary_whole(node, COMPLEMENT)
+                yield from _vary_whole(node, _read_rows(COMPLEMENT))
 
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
+        places = []
+        for node in (*wholes, *_find_factors(nodes)):
+            mine = near.get(id(node), words.others)
+            places.append((node, mine, [n for n in words.others if n not in mine]))
         for first in (True, False):
-            for node in (*wholes, *_find_factors(nodes)):
-                mine = near.get(id(node), words.others)
-                names = mine if first else [n for n in words.others if n not in mine]
-                for name in names:
-                    yield from _vary_whole(node, table, name, words.cotangent)
+            for row in _read_rows(table):  # the simplest first, everywhere
+                for node, mine, others in places:
+                    for name in mine if first else others:
+                        yield from _vary_whole(node, [row], name, words.cotangent)
         for node in wholes:
             yield from more(node, words)
 
     first = (edit for edit in found if edit.takes_away)
-    return first, of_what_stands(), adding(WITH_ONE, _divide), adding(WITH_MORE, _replace_all)
+    others = (edit for node in nodes for edit in _call_another(node, words))
+    return (
+        first,
+        of_what_stands(),
+        adding(WITH_ONE, _divide),
+        others,
+        adding(WITH_MORE, _replace_all),
+    )
 
 
 def _is_read(node: Value) -> bool:
@@ -354,11 +376,11 @@ def _fill(text: str, **given: Value) -> Value:
     return fill(_parse(text), given)
 
 
-def _vary_whole(node: Value, table: str, other: str = "", cotangent: str = "") -> Iterator[Edit]:
-    """A whole value (`_`) as the rows of a table have it, with another name (`N`) or none."""
+def _vary_whole(node: Value, rows: Value, other: str = "", cotangent: str = "") -> Iterator[Edit]:
+    """A whole value (`_`) as some rows have it, with another name (`N`) or none."""
     given = {"_": node, "N": _parse(other)} if other else {"_": node}
     same = bool(other) and ast.unparse(node) == other
-    for name, _, texts in _read_rows(table):
+    for name, _, texts in rows:
         chain = name == "chain-factor-dropped" and other == cotangent
         for text in texts:
             if not (same and name == "path-dropped"):  # itself twice, or nothing
@@ -511,14 +533,8 @@ def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
 
 def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
     name, inner = _name_method(node), _find_inside(node)
-    own = node.func.id if isinstance(node.func, ast.Name) else ""
-    counts = dict(words.functions)
-    for other, count in words.functions if own in counts else ():
-        if other != own and count == counts[own]:
-            called = ast.Name(other, ast.Load())
-            yield "function-misread", ast.Call(called, node.args, node.keywords)
     if name in ("mean", "sum") and inner is not None:
-        for factor in words.names:
+        for factor in (*words.names, *words.kept):
             product = _fill(f"_ * {factor}", _=inner)
             yield "chain-factor-dropped", fill(node, {}, {id(inner): product})
     if name in ALONG:
@@ -541,6 +557,15 @@ def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
             yield "transposed", ast.Call(node.func, args, node.keywords)
     if inner is not None:
         yield "function-too-many", inner
+
+
+def _call_another(node: ast.AST, words: SourceWords) -> Iterator[Edit]:
+    """Another function of the same file with as many arguments."""
+    counts = dict(words.functions)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in counts:
+        for other, count in words.functions:
+            if other != node.func.id and count == counts[node.func.id]:
+                yield Edit("function-misread", node.func, ast.Name(other, ast.Load()))
 
 
 def _swap_indices(text: str) -> Iterator[str]:
@@ -571,8 +596,8 @@ def _divide(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     for divisor in words.divisors:
         yield Edit("constant-factor-lost", node, _fill(f"_ / ({divisor})", _=node))
     for other in (*words.given, *words.kept):
-        yield from _vary_whole(node, SIZED, other)
-    yield from _vary_whole(node, TWICE)
+        yield from _vary_whole(node, _read_rows(SIZED), other)
+    yield from _vary_whole(node, _read_rows(TWICE))
 
 
 def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:

@@ -343,12 +343,12 @@ def nudge(call: Call, rng: np.random.Generator, *, fill: bool = False) -> Call:
 
 
 def grow(call: Call) -> Iterator[Call]:
-    """The call with one more entry along all axes that are as long as the first array's outer ones.
+    """The call with one more entry along all axes that are as long as one of the first array's.
 
     All of that length, in whatever array: so they fit together still.
     """
     shape = np.shape(call.args[call.wrt[0]])
-    for length in dict.fromkeys((*shape[:1], *shape[-1:])):
+    for length in dict.fromkeys((*shape[:1], *shape[:0:-1])):
         if length and not call.program.outputs.shapes:
             yield replace(call, args=tuple(_longer(a, length) for a in call.args), beside=True)
 

@@ -19,7 +19,7 @@ from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
 from gradcheck.testing.copies import Copies, is_theirs, root_of
 from gradcheck.testing.judging import AskedPoint, Claim, compare
-from gradcheck.testing.program import UserProgram
+from gradcheck.testing.program import UserProgram, is_float
 from gradcheck.testing.source import Definition, Source, SourceRepair, parse, read_words, walk
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import consult_few
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gradcheck.diagnosis.edits import Edit, SourceWords
 
 PROBED, LARGER = 2, 1.0625  # times one edit's seconds to find suspects; a move that is seen
-MOSTLY = 0.9  # of the wrong entries: some may be zero
+MOSTLY = 0.5  # of the wrong entries: some may be zero
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 
@@ -47,6 +47,7 @@ class RepairSearch:
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
     tried: set[Value] = field(default_factory=set)
     wrong: AskedPoint = field(init=False)  # the first at which something is
+    floats: Mapping[CodeType, list[str]] = field(default_factory=dict)  # by what runs, their names
     shared: bool = False  # whether forward runs what is edited
 
     def run(self) -> SourceRepair | None:
@@ -136,8 +137,7 @@ class RepairSearch:
             there = self.wrong.call.by_name(self._pull(self.wrong))
             for name, bad in out.items():
                 was = np.asarray(base[name])
-                size = np.max(np.abs(was), initial=0.0)
-                moved = np.abs(np.subtract(there[name], was)) > MENDED * size
+                moved = np.not_equal(there[name], was)
                 wrong, right = wrong + np.sum(moved & bad), right + np.sum(moved & ~bad)
                 count += np.size(bad) and np.sum(bad)
         except Exception:  # noqa: BLE001 - an edited program may raise anything
@@ -145,9 +145,10 @@ class RepairSearch:
         return 2 if not wrong else 0 if not right and wrong >= MOSTLY * count else 1
 
     def _is_right_with(self, edit: "Edit", source: Source, seconds: float) -> bool:
-        hold = lambda: self._holds(self.every) and self._holds(self.elsewhere)
+        """Whether it holds here, and elsewhere, which is asked once and takes what it takes."""
         with source.running(edit.new, edit.old, self.tried) as runs:
-            return runs and bool(self.budget.run(hold, seconds))
+            here = runs and self.budget.run(lambda: self._holds(self.every), seconds)
+            return bool(here and self.budget.run(lambda: self._holds(self.elsewhere)))
 
     @cached_property
     def copies(self) -> Copies:
@@ -175,6 +176,7 @@ class RepairSearch:
         asked = self.every[0]
         right = _called_by(lambda: self.trial.value(*asked.call.fresh()))
         codes = _called_by(lambda: self._pull(asked))
+        self.floats = codes
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if root_of(f.__globals__.get("__name__", "")) != OURS]
         named = every[len(every) > 1 and every[0].__name__ == "<lambda>" :]
@@ -226,7 +228,8 @@ class RepairSearch:
             cache = self.trial.run(self.every[0].call.fresh())[-1]
             cached = [k for k in cache if isinstance(k, str)] if isinstance(cache, dict) else []
         tree, pulls = self._tree(source.function), self.claim.cotangent is not None
-        return read_words(source, tree, value, cached, pulls=pulls)
+        floats = self.floats.get(source.function.__code__, [])
+        return read_words(source, tree, value, cached, floats, pulls=pulls)
 
     def _tree(self, function: Value) -> ast.Module:
         file = file_of(function)
@@ -257,13 +260,18 @@ class RepairSearch:
         return min(held, key=size, default=None)
 
 
-def _called_by(run: Callable[[], object]) -> list[CodeType]:
-    """What somebody's functions run, in the order in which they are called first."""
-    found: dict[CodeType, None] = {}
+def _called_by(run: Callable[[], object]) -> dict[CodeType, list[str]]:
+    """What somebody's functions run, in the order in which they are called first.
+
+    With the names that hold floats where they end.
+    """
+    found: dict[CodeType, list[str]] = {}
 
     def look(frame: Value, event: str, _: Value) -> None:
         if event == "call":
-            found.setdefault(frame.f_code)
+            found.setdefault(frame.f_code, [])
+        elif event == "return":
+            found[frame.f_code] = [name for name, v in frame.f_locals.items() if is_float(v)]
 
     if sys.getprofile() is None:  # somebody's profiler could not be put back
         sys.setprofile(look)
@@ -271,4 +279,4 @@ def _called_by(run: Callable[[], object]) -> list[CodeType]:
             run()
         finally:
             sys.setprofile(None)
-    return list(found)
+    return found

@@ -185,18 +185,21 @@ def read_words(
     tree: ast.Module,
     value: Definition | None,
     cached: Sequence[str],
+    floats: Sequence[str],
     *,
     pulls: bool,
 ) -> "SourceWords":
     """The names of a backward pass that stands in a tree, its short calls, parts of the value.
 
-    What `pulls` has a cotangent first; its cache may have names.
+    What `pulls` has a cotangent first; its cache may have names. Those that hold `floats` are
+    likelier than numbers that count.
     """
     from gradcheck.diagnosis.edits import NOBODY, SourceWords  # noqa: PLC0415
 
     code, built = source.function.__code__, source.built
     grown = {ast.unparse(n.value) for n in walk(built, ast.Attribute) if n.attr in GROWING}
     own = [n for n in code.co_varnames if n not in ("self", "cls", "ctx", *grown)]
+    own = own[:1] + sorted(own[1:], key=lambda name: name not in floats)
     every = [n for each in _list_classes(tree, built) for n in walk(each, ast.AST)]
     inside = [*ast.walk(built), *every]
     slopes = [n for n in every if isinstance(n, ast.Call) and SLOPE.search(ast.unparse(n.func))]
