@@ -1,6 +1,6 @@
 """Every op against PyTorch: value, VJP, second derivative, closed form, kinks, ties and names.
 
-The calls of `against_pytorch.txt` are those of the elementwise rows, of arrays as NumPy spells them
+The calls of `pytorch.txt` are those of the elementwise rows, of arrays as NumPy spells them
 (axes in tuples or from the end, ranks that differ, indices of all kinds), those where mathematics
 leaves a choice, numbers that were once wrong, and those whose node has a name.
 """
@@ -57,7 +57,7 @@ WORDS = {
     "MASK": np.array([[True, False, True], [False, True, True]]),
     "ROWS": np.array([1, 0, 1, 1]), "MAP": np.array([[2, 0, 1, 1], [0, 0, 2, 1]]),
 }  # fmt: skip
-TEXT = Path(__file__).with_name("against_pytorch.txt").read_text()
+TEXT = Path(__file__).with_name("pytorch.txt").read_text()
 SINGLE = ((), (2, 3))
 PAIRS = (
     ((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 1, 2), (3, 1)),
