@@ -57,7 +57,7 @@ PRODUCTS = [
 ]
 
 
-@pytest.mark.parametrize(("f", "shapes"), PRODUCTS, ids=str)
+@pytest.mark.parametrize(("f", "shapes"), PRODUCTS)
 def test_products(f, shapes):
     """On balls as on floats, for vectors, matrices and stacks of either."""
     both(f, *[numbers(*shape) for shape in shapes])
