@@ -145,10 +145,10 @@ class Edit:
         return self.new is None or any(self.new is child for child in ast.walk(self.old))
 
     @property
-    def growth(self) -> int:
-        """How many nodes more there are: the smallest edit is the likeliest."""
+    def grows(self) -> bool:
+        """Whether more stands there than did: the smallest edit is the likeliest."""
         old, new = ([*ast.walk(part)] for part in (self.old, self.new or ast.Pass()))
-        return len(new) - len(old)
+        return len(new) > len(old)
 
     @property
     def brings_names(self) -> bool:
@@ -207,7 +207,7 @@ def stages(
 
     def of_what_stands() -> Iterator[Edit]:
         changed = (edit for edit in found if not edit.takes_away)
-        yield from sorted(changed, key=lambda edit: (edit.brings_names, edit.growth))
+        yield from sorted(changed, key=lambda edit: (edit.brings_names, edit.grows))
         for node in nodes:
             yield from _rename(node, words, within.get(id(node), ""))
         yield from _pull_elsewhere(nodes, every, words)
@@ -235,8 +235,8 @@ def stages(
     return (
         first,
         of_what_stands(),
-        adding(WITH_ONE, _divide),
         others,
+        adding(WITH_ONE, _divide),
         adding(WITH_MORE, _replace_all),
     )
 

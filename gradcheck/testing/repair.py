@@ -76,7 +76,7 @@ class RepairSearch:
             pairs = zip(sources, words, rank, strict=True)
             found = [stages(source.built, names, chosen) for source, names, chosen in pairs]
             for stage in zip(*found, strict=True):
-                for source, edits in zip(sources[::-1], stage[::-1], strict=True):  # inner first
+                for source, edits in zip(sources, stage, strict=True):
                     for edit in edits:
                         if self._is_right_with(edit, source, each):
                             return source.mend(edit)
@@ -179,7 +179,11 @@ class RepairSearch:
         self.floats = codes
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if root_of(f.__globals__.get("__name__", "")) != OURS]
-        named = every[len(every) > 1 and every[0].__name__ == "<lambda>" :]
+        test = next((f for f in every if f.__code__ not in right), None)
+        before = right if self.program.keeps or self.program.way.behind == "cache" else ()
+        others = [f for f in every if f is not test and f.__code__ not in before]
+        words = others and test is not None and test.__name__ == "<lambda>"
+        named = [f for f in every if not (words and f is test)]
         alone = [] if self.trial.second else [f for f in named if f.__code__ not in right]
         self.shared = not alone
         return alone or named
