@@ -16,6 +16,7 @@ AXES = (0, 1, -1, -2, None)
 SIZES = ("size", "shape", "len")
 MOST = 4  # products of the cotangent that other lines may lack
 ALONG = ("sum", "mean", "max", "min", "cumsum", "argmax", "flip", "repeat", "concatenate")
+REDUCTIONS = frozenset(ALONG[:6])  # the axis is what they are told first
 PRODUCTS = frozenset({"dot", "matmul", "outer", "tensordot"})
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
@@ -206,8 +207,6 @@ def stages(
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
 
     def of_what_stands() -> Iterator[Edit]:
-        changed = (edit for edit in found if not edit.takes_away)
-        yield from sorted(changed, key=lambda edit: (edit.brings_names, edit.grows))
         for node in nodes:
             yield from _rename(node, words, within.get(id(node), ""))
         yield from _pull_elsewhere(nodes, every, words)
@@ -219,7 +218,10 @@ def stages(
 
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         places = []
+        signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
         for node in (*wholes, *_find_factors(nodes)):
+            if id(node) in signs:  # a few bits say nothing of a name that was not there
+                continue
             mine = near.get(id(node), words.others)
             places.append((node, mine, [n for n in words.others if n not in mine]))
         for first in (True, False):
@@ -231,9 +233,11 @@ def stages(
             yield from more(node, words)
 
     first = (edit for edit in found if edit.takes_away)
+    changed = (edit for edit in found if not edit.takes_away)
     others = (edit for node in nodes for edit in _call_another(node, words))
     return (
         first,
+        iter(sorted(changed, key=lambda edit: (edit.brings_names, edit.grows))),
         of_what_stands(),
         others,
         adding(WITH_ONE, _divide),
@@ -416,6 +420,9 @@ def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             parts, name = [node.slice], "mask-wrong" if compared else "wrong-index"
         case ast.keyword(arg="axis"):
             parts, name = [node.value], "summed-over-wrong-axis"
+        case ast.Call() if _name_method(node) in REDUCTIONS:
+            parts = node.args[1:] if _find_inside(node) in node.args else node.args
+            name = "summed-over-wrong-axis"
         case ast.Call() if _name_method(node) in TURNING:
             parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
             name = "transposed"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PROBED, LARGER = 2, 1.0625  # times one edit's seconds to find suspects; a move that is seen
 MOSTLY = 0.5  # of the wrong entries: some may be zero
 ONE, LEAST = 1 / 12, 0.1  # of the time for explaining for one edit, and seconds
+STANDS = 2  # stages: what is taken away, and what is changed where it stands
 OURS = "gradcheck"  # what stands between a check and somebody else's backward is no mistake
 
 
@@ -72,14 +73,18 @@ class RepairSearch:
             if built is not None:
                 sources.append(Source(function, built))
                 words.append(self._read_words(sources[-1], first=len(sources) == 1))
+        ranked = []
         for rank in self._rank(sources, each):
             pairs = zip(sources, words, rank, strict=True)
             found = [stages(source.built, names, chosen) for source, names, chosen in pairs]
-            for stage in zip(*found, strict=True):
-                for source, edits in zip(sources, stage, strict=True):
-                    for edit in edits:
-                        if self._is_right_with(edit, source, each):
-                            return source.mend(edit)
+            ranked.append(list(zip(*found, strict=True)))
+        first, second, last = ranked
+        # looked through everywhere before anything is put beside what stands there
+        for stage in (*first[:STANDS], *second[:STANDS], *first[STANDS:], *second[STANDS:], *last):
+            for source, edits in zip(sources, stage, strict=True):
+                for edit in edits:
+                    if self._is_right_with(edit, source, each):
+                        return source.mend(edit)
         return None
 
     def _rank(self, sources: Sequence[Source], seconds: float) -> list[list[set[int]]]:
