@@ -225,10 +225,11 @@ def stages(
             mine = near.get(id(node), words.others)
             places.append((node, mine, [n for n in words.others if n not in mine]))
         for first in (True, False):
-            for row in _read_rows(table):  # the simplest first, everywhere
+            first_row, second_row, *rows = _read_rows(table)  # the simplest first, everywhere
+            for alike in ([first_row, second_row], *([row] for row in rows)):
                 for node, mine, others in places:
-                    for name in mine if first else others:
-                        yield from _vary_whole(node, [row], name, words.cotangent)
+                    for name in sorted(mine if first else others, key=len):
+                        yield from _vary_whole(node, alike, name, words.cotangent)
         for node in wholes:
             yield from more(node, words)
 
