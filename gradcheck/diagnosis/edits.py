@@ -422,7 +422,7 @@ def _names_within(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         case ast.keyword(arg="axis"):
             parts, name = [node.value], "summed-over-wrong-axis"
         case ast.Call() if _name_method(node) in REDUCTIONS:
-            parts = node.args[1:] if _find_inside(node) in node.args else node.args
+            parts = [*(node.args[1:] if _find_inside(node) in node.args else node.args)]
             name = "summed-over-wrong-axis"
         case ast.Call() if _name_method(node) in TURNING:
             parts = [arg for arg in node.args if not isinstance(arg, ast.Name)]
