@@ -1,6 +1,6 @@
 """How a notebook shows our objects: HTML with everything escaped, formulas as MathML."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ FORM = 300  # characters of a closed form
 TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')
 ROW = Markup('<tr><th style="text-align: left">{}</th><td style="text-align: left">{}</td></tr>')
 CODE = Markup("<code style='white-space: pre-wrap'>{}</code>")
-NOTHING = Markup("")
 
 
 def tensor_html(tensor: Any) -> str:
@@ -46,7 +45,7 @@ def result_html(result: Any) -> str:
     rows = [("check", Markup("<b>{}</b>").format("passed" if result.ok else "failed"))]
     shown = Markup(verdict_html(result.verdicts[0]))
     rows += [("closed form", formula(form)) for form in _forms(result)]
-    said = NOTHING if result.ok else CODE.format(result.message)
+    said = Markup("") if result.ok else CODE.format(result.message)
     return Markup("{}{}{}").format(Markup(_table(rows)), shown, said)
 
 
@@ -78,16 +77,10 @@ def _forms(result: Any) -> list[str]:
 
 
 def _table(rows: list[tuple[str, Markup]]) -> str:
-    return str(TABLE.format(Markup("").join(_rows(rows))))
+    return str(TABLE.format(Markup("").join(ROW.format(*row) for row in rows)))
 
 
-def _rows(rows: list[tuple[str, Markup]]) -> Iterator[Markup]:
-    return (ROW.format(name, shown) for name, shown in rows)
-
-
-Displays = Mapping[tuple[str, str], Callable[[Any], str]]
-
-HTML: Displays = {
+HTML: Mapping[tuple[str, str], Callable[[Any], str]] = {
     ("gradcheck.engine.tensor", "Tensor"): tensor_html,
     ("gradcheck.verdict.consult", "Verdict"): verdict_html,
     ("gradcheck.testing.result", "Result"): result_html,
