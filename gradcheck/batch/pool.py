@@ -30,6 +30,7 @@ from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from multiprocessing import reduction, resource_tracker
 from multiprocessing.connection import Connection
@@ -48,7 +49,7 @@ FILES = 64  # that a process may have open: modules are loaded when they are use
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
-NAP, BULK = 0.001, 1 << 18  # seconds, while messages gather that are read at once; their bytes
+NAP, BULK = 0.001, 1_000  # seconds, while messages gather that are read at once; how many at most
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 # By the process that others are forked from: also what is loaded when it is used.
@@ -212,8 +213,7 @@ class _Process:
     known: frozenset[Hashable]
     left: int = TASKS
     ended: bool = False
-    heard: deque[bytes] = field(default_factory=deque)  # messages, and the beginning of the next
-    rest: bytes = b""
+    heard: deque[bytes] = field(default_factory=deque)
 
     def ask(self, task: Task, given: Any, handle: int | None) -> Any:
         """Do a task there, with a file that is open here; of a generator all that it gives.
@@ -241,20 +241,16 @@ class _Process:
         return done or found
 
     def _hear(self, before: str) -> bytes:
-        """The next message; what came with it is read at once."""
-        while not self.heard:
+        """The next message; those that came with it are kept."""
+        if not self.heard:
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
                 self._wait(max(WAITING, self.limits.seconds * PATIENCE))
-            if not FORKS:
-                return self.pipe.recv_bytes()
-            if not (found := os.read(self.pipe.fileno(), BULK)):
-                raise EOFError
-            self.rest += found
-            while len(self.rest) >= (end := 4 + int.from_bytes(self.rest[:4], "big")):
-                self.heard.append(self.rest[4:end])
-                self.rest = self.rest[end:]
+            self.heard.append(self.pipe.recv_bytes())
+            with suppress(EOFError, OSError):  # said again when what came before has been heard
+                while len(self.heard) < BULK and self._comes(0.0):
+                    self.heard.append(self.pipe.recv_bytes())
         return self.heard.popleft()
 
     def _wait(self, most: float) -> None:
@@ -262,13 +258,20 @@ class _Process:
 
         After the time there is another look: a process that was stopped has not worked.
         """
-        poll = select.poll() if FORKS else None
-        if poll:
-            poll.register(self.pipe, select.POLLIN)
-        for seconds in (most, LOOK):
-            if poll.poll(seconds * 1e3) if poll else self.pipe.poll(seconds):
-                return
-        raise TimeoutError
+        if not (self._comes(most) or self._comes(LOOK)):
+            raise TimeoutError
+
+    def _comes(self, seconds: float) -> bool:
+        """Whether there is a message, or the end, in so many seconds."""
+        return bool(self.poll.poll(seconds * 1e3)) if self.poll else self.pipe.poll(seconds)
+
+    @cached_property
+    def poll(self) -> Any:
+        """A look at the pipe that is made once; None on Windows."""
+        found = select.poll() if FORKS else None
+        if found:
+            found.register(self.pipe, select.POLLIN)
+        return found
 
     def _describe_end(self, done: list[Any], *, inside: bool, late: bool) -> WorkerLost:
         self.end()

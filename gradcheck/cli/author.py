@@ -53,21 +53,22 @@ ALL, TABLE = "all.html", "variants.csv"
 
 @command(epilog="gradcheck lint problems/chain-rule.yaml")
 @named
-def lint(paths: tuple[Path, ...]) -> None:
+@click.option("--self-tests-only", is_flag=True, help="Only run the right: and wrong: entries.")
+def lint(paths: tuple[Path, ...], self_tests_only: bool) -> None:
     """Say which mistakes a problem could never reveal or tell apart, and run its self-tests.
 
     Exit code 0: clean, 1: findings, 2: malformed.
     """
-    sys.exit(lint_all(problems(paths)))
+    sys.exit(lint_all(problems(paths), self_tests_only))
 
 
-def lint_all(chosen: Sequence[Problem]) -> int:
+def lint_all(chosen: Sequence[Problem], self_tests_only: bool = False) -> int:
     """Print the findings of every problem; the exit code of the command."""
     out = screen()
     found = 0
     for problem in chosen:
         try:
-            wrong, facts = _lint(problem)
+            wrong, facts = _lint(problem, self_tests_only)
         except Exception as error:  # noqa: BLE001 - a fault at one problem leaves the others
             out.print(Text(f"{problem.id}: {explain(error, ValueError)[1]}", style="red"))
             found += 1
@@ -81,10 +82,13 @@ def lint_all(chosen: Sequence[Problem]) -> int:
     return FOUND if found else FINE
 
 
-def _lint(problem: Problem) -> tuple[list[Text], list[Text]]:
+def _lint(problem: Problem, self_tests_only: bool) -> tuple[list[Text], list[Text]]:
     """What should be mended in a problem, and what is good to know."""
     ready = key(variant_for(problem, ""))
     wrong = [_warning(fault_words(fault), "red") for fault in faults(ready)]
+    failed, never = _try_variants(problem)
+    if self_tests_only:
+        return wrong + failed, []
     found = findings(ready)
     wrong += [_finding_line(problem, finding) for finding in found if finding.cure]
     if ready.run is not None and programs(ready.problem) and not ready.elsewhere:
@@ -97,7 +101,6 @@ def _lint(problem: Problem) -> tuple[list[Text], list[Text]]:
     for name in sorted(MISLEADING.keys() & problem.inputs.keys()):
         words = f"an input named `{name}` is easily taken for {MISLEADING[name]}"
         wrong.append(_warning(f"{words}: choose another name"))
-    failed, never = _try_variants(problem)
     known = [each for each in found if each.why and not each.cure]  # so in every such problem
     facts = [": ".join(filter(None, [", ".join(each.ids), each.why])) for each in known]
     return wrong + failed, [_warning(words, "dim") for words in facts + never]

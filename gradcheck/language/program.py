@@ -83,6 +83,7 @@ PICKING = words(
 )
 """The functions that take places, or the numbers of classes."""
 PICKERS = words("CrossEntropyLoss NLLLoss Embedding")
+MADE = "requires_grad"
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +157,28 @@ def assigned_names(tree: ast.Module) -> dict[str, bool]:
     count = Counter(target.id for target in stored if isinstance(target, ast.Name))
     plain = {name for name, _ in assignments(tree)}
     return {name: name in plain and often == 1 for name, often in count.items()}
+
+
+def find_leaves(program: Program) -> tuple[str, ...]:
+    """The names given to `tensor(..., requires_grad=True)` and its like, outside of any `def`."""
+    return tuple(dict.fromkeys(_leaves(program.tree.body)))
+
+
+def _leaves(body: list[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        match node:
+            case ast.FunctionDef():
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
+                made = flags.get(MADE) is True or _called_name(call) in ("Parameter", f"{MADE}_")
+                yield from [name] * made
+            case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
+                yield from [name] * (attr == f"{MADE}_")
+            case ast.Assign(targets=[ast.Attribute(ast.Name(id=name), attr=attr)]):
+                yield from [name] * (attr == MADE)
+        for block in ("body", "orelse"):
+            yield from _leaves(getattr(node, block, []))
 
 
 def places(tree: ast.Module) -> frozenset[str]:

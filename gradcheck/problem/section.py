@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.documents import Document
+from gradcheck.documents.passage import Passage
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import assigned_names
+from gradcheck.language.program import assigned_names, find_leaves
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel
@@ -46,15 +47,16 @@ class Section:
         """The problem; raises TextError with everything that is wrong in its section."""
         model = self.model
         inputs = {name: _input(name, each) for name, each in model.inputs.items()}
-        program = self.program(("program",), inputs, valued=model.ask is None)
+        program = self.program(self.passage("program"), inputs, valued=model.ask is None)
         if program is not None and not program.tree.body:
             self.complain(("program",), "the program is empty", "write an expression: x**2")
-        wrt, made = self.wrt(inputs, program)
-        parts = self.parts(wrt, program, inputs)
+        own = () if program is None or inputs else find_leaves(program)
+        wrt, made = self.wrt(inputs, program, own)
+        parts = self.parts(wrt, program, inputs, own)
         answers = self.answers([part.name for part in parts])
         domain = None
         if model.domain is not None:
-            domain = self.program(("domain",), inputs, valued=True)
+            domain = self.program(self.passage("domain"), inputs, valued=True)
         if self.complaints or program is None:
             raise TextError(self.complaints)
         found = Problem(
@@ -73,16 +75,18 @@ class Section:
         )
         return self.add_made(found, made)
 
+    def passage(self, *path: str | int) -> Passage:
+        return self.document.passage((*self.at, *path))
+
     def program(
         self,
-        path: Place,
+        passage: Passage,
         declared: Collection[str],
         vocabulary: Vocabulary = VOCABULARY,
         *,
         valued: bool = False,
     ) -> Program | None:
-        """The program at a path, checked; None, and its complaints are noted."""
-        passage = self.document.passage((*self.at, *path))
+        """A program, checked; None, and its complaints are noted."""
         try:
             return check_program(passage, declared=declared, vocabulary=vocabulary, valued=valued)
         except TextError as error:
@@ -92,13 +96,13 @@ class Section:
     # -- what is asked -----------------------------------------------------------------------------
 
     def wrt(
-        self, inputs: Mapping[str, Input], program: Program | None
+        self, inputs: Mapping[str, Input], program: Program | None, own: Sequence[str]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The names to differentiate by, or all inputs that require grad; what is made of them."""
         tracked = tuple(name for name, i in inputs.items() if i.requires_grad)
         asked, reads = self.model.wrt, self.model.ask is not None
         if asked is None:
-            if not (tracked or reads):
+            if not (tracked or reads or own):
                 cure = "let one do so, or say by `ask:` what is read at the end"
                 self.complain(("inputs",), "no input requires grad", cure, key=True)
             return tracked, ()
@@ -129,9 +133,10 @@ class Section:
         wrt: tuple[str, ...],
         program: Program | None,
         inputs: Mapping[str, Input],
+        own: Sequence[str],
     ) -> tuple[Part, ...]:
-        """What is to be answered, each with its share of the points."""
-        asks = self.model.ask or {}
+        """What is to be answered, each with its share of the points; of `own` leaves `.grad`."""
+        asks = self.model.ask or {f"{leaf}.grad": f"{leaf}.grad" for leaf in own}
         blocks = [pair(a, b) for k, a in enumerate(wrt) for b in wrt[k:]]  # of a Hessian
         names = list(asks or (wrt if self.model.order == 1 else blocks))
         weights = self.model.weights
@@ -148,7 +153,8 @@ class Section:
         parts = []
         for name, asked in asks.items():
             at = () if isinstance(asked, str) else ("read",)
-            read = self.program(("ask", name, *at), known, asking)
+            text = Passage(name) if own else self.passage("ask", name, *at)
+            read = self.program(text, known, asking)
             parts.append(Part(name, share[name], read, getattr(asked, "form", "value")))
         return tuple(parts)
 

@@ -32,5 +32,14 @@ def test_a_wrong_self_test_says_what_is_right(file):
     assert found.output.count("self-test") == 2
 
 
+def test_self_tests_alone(file):
+    """An input called `e` is no finding then."""
+    clean = file("{id: one, inputs: {e: 3.0}, program: e**2, right: [2*e]}")
+    assert run("lint", clean).exit_code == 1
+    assert run("lint", "--self-tests-only", clean).exit_code == 0
+    wrong = file("{id: one, inputs: {e: 3.0}, program: e**2, right: [e]}")
+    assert run("lint", "--self-tests-only", wrong).exit_code == 1
+
+
 def test_labels_have_no_other_values(file):
     assert "use other values" not in run("lint", file(LABELS)).output

@@ -52,6 +52,23 @@ def test_what_the_last_line_assigns_is_the_value(program, slope):
     np.testing.assert_allclose(_gradient(_only(RIDGE), "w"), expected, rtol=1e-13)
 
 
+def test_leaves_of_the_programs_own_are_asked_where_there_are_no_inputs():
+    """By hand: 2 (w x + b - 1) times x and 1, where w x + b - 1 is -5.5."""
+    found = load_text("""
+id: own
+program: |
+  w = torch.tensor([1.0, -2.0], requires_grad=True)
+  b = nn.Parameter(torch.tensor(0.5))
+  x = torch.tensor([3.0, 4.0])
+  loss = ((w * x).sum() + b - 1)**2
+  loss.backward()
+right: [{w.grad: [-33, -44], b.grad: -11}]
+wrong: [{answer: {w.grad: [33, 44], b.grad: 11}, mistake: sign-error}]
+""")
+    assert [part.name for part in found.problems[0].parts] == ["w.grad", "b.grad"]
+    assert self_test(found) == []
+
+
 @pytest.mark.parametrize("program", ["for k in range(3):\n      y = x", "if x > 0:\n      y = x"])
 def test_what_ends_otherwise_has_no_value(program):
     """Also where the point is drawn: it is not the domain that is missing."""
