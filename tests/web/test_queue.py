@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import warnings
+from multiprocessing import resource_tracker
 
 import pytest
 
@@ -162,7 +163,8 @@ def test_stopped_at_any_moment_nothing_stays_open(rounds):
             await asyncio.sleep(0)
         await queue.stop()
 
-    asyncio.run(whole())  # what forks workers is started once a process, and stays
+    resource_tracker.ensure_running()  # by the first process that comes so far, and it stays
+    asyncio.run(whole())
     before = set(os.listdir("/proc/self/fd"))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", ResourceWarning)
