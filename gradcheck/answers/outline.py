@@ -6,10 +6,10 @@ punctuation go without one.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import dropwhile, pairwise, takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, by_cases
@@ -20,11 +20,16 @@ from gradcheck.answers.tokens import (
     LINKS,
     UNEQUAL,
     Token,
+    glue,
     is_of_blanks,
     levels,
+    mentions,
     parts_digits,
     spell,
     split,
+    strip,
+    without_columns,
+    without_quotes,
 )
 from gradcheck.answers.words import KEPT, STOP, segment
 from gradcheck.errors import TextError
@@ -53,8 +58,6 @@ APPLIED = re.compile(
 """Words that do something to the formula beside them."""
 UNFINISHED = as_set("if when else otherwise elif or oder ou")
 """Half of a case, or one formula of two."""
-LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
-TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 MARKER = re.compile(
     r"(?:[a-hA-H]|[ivxIVX]{2,4}|\d{1,2}) \) "
     r"|\( (?P<letter>[a-hA-H]|[ivxIVX]{2,4}) \) (?=\w|[\\(\[])|(?P<numbered>\d{1,2}\. (?=\.?\d))"
@@ -567,47 +570,3 @@ def names_a_derivative(tokens: Tokens, label: bool = False) -> bool:
         return True
     unprimed = PRIME.sub("", text)
     return bool(NAMED.fullmatch(unprimed)) and (text != unprimed or not label)
-
-
-def without_columns(tokens: list[Token]) -> list[Token]:
-    """A text without dollar signs and the signs that align its equals signs, or begin a line."""
-    tokens = [t for t in tokens if t.text not in ("$", "$$")]
-    ends = Token("end", "", 0, 0)
-    kept = []
-    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
-        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
-        kept += [] if token.text == "&" and aligned else [token]
-    return kept
-
-
-def without_quotes(tokens: list[Token]) -> list[Token]:
-    """A text without the marks of quotation, or Markdown's stars, at both ends."""
-    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^"):
-        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
-        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
-            break
-        tokens = [*tokens[1:last], *tokens[last + 1 :]]
-    return tokens
-
-
-def strip(tokens: Iterable[Token]) -> list[Token]:
-    found = [*dropwhile(lambda token: token.text in LEADING, tokens)]
-    while found and found[-1].text in TRAILING:
-        found.pop()
-    return found
-
-
-def glue(tokens: Tokens, name: str, pattern: str = "") -> list[Token]:
-    """The tokens with a name of several, or what a pattern finds, as one word."""
-    parts = pattern or re.escape(" ".join(re.findall(r"\w+|\W", name)) + " ")
-    found = list(tokens)
-    text = spell(tokens)
-    for match in reversed([*re.finditer(rf"(?<!\S)(?:{parts})", text)]):
-        start, stop = (text.count(" ", 0, at) for at in match.span())
-        first, last = found[start], found[stop - 1]
-        found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
-    return found
-
-
-def mentions(name: str, tokens: Tokens) -> bool:
-    return any(token.text == name for token in tokens)

@@ -5,6 +5,7 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
@@ -201,3 +202,53 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
         return False
     text = "".join(" " * token.spaced + token.text for token in inside).strip()
     return bool(BLANK.search(text)) and not SIGNED.search(text)
+
+
+# -- texts without what stands around them
+
+LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
+TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
+
+
+def without_columns(tokens: list[Token]) -> list[Token]:
+    """A text without dollar signs and the signs that align its equals signs, or begin a line."""
+    tokens = [t for t in tokens if t.text not in ("$", "$$")]
+    ends = Token("end", "", 0, 0)
+    kept = []
+    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
+        aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
+        kept += [] if token.text == "&" and aligned else [token]
+    return kept
+
+
+def without_quotes(tokens: list[Token]) -> list[Token]:
+    """A text without the marks of quotation, or Markdown's stars, at both ends."""
+    while len(tokens) > 1 and tokens[0].text in ('"', "`", "'", "^"):
+        last = max((k for k, t in enumerate(tokens) if t.text == tokens[0].text), default=0)
+        if last == 0 or any(t.text not in TRAILING for t in tokens[last + 1 :]):
+            break
+        tokens = [*tokens[1:last], *tokens[last + 1 :]]
+    return tokens
+
+
+def strip(tokens: Iterable[Token]) -> list[Token]:
+    found = [*dropwhile(lambda token: token.text in LEADING, tokens)]
+    while found and found[-1].text in TRAILING:
+        found.pop()
+    return found
+
+
+def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:
+    """The tokens with a name of several, or what a pattern finds, as one word."""
+    parts = pattern or re.escape(" ".join(re.findall(r"\w+|\W", name)) + " ")
+    found = list(tokens)
+    text = spell(tokens)
+    for match in reversed([*re.finditer(rf"(?<!\S)(?:{parts})", text)]):
+        start, stop = (text.count(" ", 0, at) for at in match.span())
+        first, last = found[start], found[stop - 1]
+        found[start:stop] = [Token("word", name, first.start, last.end, first.spaced)]
+    return found
+
+
+def mentions(name: str, tokens: Sequence[Token]) -> bool:
+    return any(token.text == name for token in tokens)
