@@ -6,10 +6,23 @@ What takes something away is tried first, then what stands there, then what may 
 import ast
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
-from types import MappingProxyType
 
+from gradcheck.diagnosis.patterns import (
+    COMPLEMENT,
+    EXTRA,
+    SIZED,
+    TWICE,
+    WHOLE,
+    WITH_MORE,
+    WITH_ONE,
+    fill,
+    fill_in,
+    matches,
+    parse,
+    read_rows,
+    select_patterns,
+)
 from gradcheck.values import Value
 
 AXES = (0, 1, -1, -2, None)
@@ -21,114 +34,7 @@ PRODUCTS = frozenset({"dot", "matmul", "outer", "tensordot"})
 COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq, ast.NotEq)
 TURNING = frozenset({"swapaxes", "moveaxis", "rollaxis"})
 MODULES = frozenset({"np", "numpy", "math", "torch", "jnp", "anp"})  # as programs name them
-LETTERS: Mapping[str, Value] = {"N": ast.Name, "S": ast.Subscript, "T": ast.Name | ast.Subscript}
-NO_PLACES: Mapping[int, Value] = MappingProxyType({})
 Renamed = tuple[str, ast.AST | None]  # a mistake's name, and what is to stand there
-EXTRA = "factor too many"  # its name depends on the factor
-
-ROWS = f"""
-ddof                         A.size - 1        A.size
-ddof                         len(A) - 1        len(A)
-ddof                         A.shape[B] - 1    A.shape[B]
-sign-error                   A + B             A - B ; B - A
-term-too-many                A + B             A ; B
-added-not-multiplied         A + B             A * B
-sign-error                   A - B             A + B ; B - A
-term-too-many                A - B             A ; B
-{EXTRA}              A * B             A ; B
-elementwise-for-matmul       A * B             A @ B
-divided-not-multiplied       A * B             A / B
-{EXTRA}              A / B             A
-multiplied-not-divided       A / B             A * B
-quotient-swapped             A / B             B / A
-transposed                   A @ B             A @ B.T ; A.T @ B ; A.T @ B.T
-operands-swapped             A @ B             B @ A ; B @ A.T ; B.T @ A ; B.T @ A.T
-mask-wrong                   A > 0             A
-power-increased              A ** B            A
-sign-error                   -A                A
-ddof                         len(A)            (len(A) - 1)
-permutation-not-inverted     A[N]              A[N.argsort()]
-flipped-kernel               A[::-1]           A
-flipped-kernel               A[::-1, ::-1]     A
-flipped-kernel               A[..., ::-1]      A
-flipped-kernel               A[B, C, ::-1, ::-1]  A
-broadcast-not-summed         A[:1]             A.sum(0, keepdims=True)
-transposed                   V                 V.T
-not-flipped                  V                 V[::-1]
-power-dropped                V                 V ** 2
-root-dropped                 V                 V ** 0.5
-factor-two                   V                 2 * V
-mask-wrong                   V                 (V > 0)
-ones-for-zeros               A.ones            A.zeros
-zeros-for-ones               A.zeros           A.ones
-ones-for-zeros               A.ones_like       A.zeros_like
-zeros-for-ones               A.zeros_like      A.ones_like
-transposed                   A.T               A
-ddof                         A.size            (A.size - 1)
-mean-for-sum                 A.mean            A.sum
-sum-for-mean                 A.sum             A.mean
-function-misread             A.sin             A.cos
-function-misread             A.cos             A.sin
-function-misread             A.sinh            A.cosh
-function-misread             A.cosh            A.sinh
-function-misread             A.maximum         A.minimum
-function-misread             A.minimum         A.maximum
-function-misread             A.max             A.min
-function-misread             A.min             A.max
-function-misread             A.argmax          A.argmin
-function-misread             A.argmin          A.argmax
-function-misread             A.exp             A.expm1
-function-misread             A.expm1           A.exp
-function-misread             A.log             A.log1p
-function-misread             A.log1p           A.log
-overwritten-not-accumulated  T = A             T += A
-overwritten-not-multiplied   S = A             S *= A
-divided-not-multiplied       T /= A            T *= A
-multiplied-not-divided       T *= A            T /= A
-sign-error                   T += A            T -= A
-sign-error                   T -= A            T += A
-counted-twice                T += A            T = A
-counted-twice                T -= A            T = A
-"""
-"""A, B, C and F are any expressions, N a name, V a name that the function knows or what its class
-keeps, T a target and S one that is a part of something."""
-
-WHOLE = """
-sign-error                   -_
-broadcast-not-summed         _.sum(0) ; _.sum(1) ; _.sum(-1) ; _.sum() ; _.sum((0, 1))
-broadcast-not-summed         _.sum((0, 2)) ; _.sum((0, 2, 3))
-broadcast-not-summed         _.sum(0, keepdims=True) ; _.sum(1, keepdims=True)
-transposed                   _.T ; _.swapaxes(-1, -2)
-not-flipped                  _[::-1] ; _[..., ::-1]
-path-dropped                 _ - _.mean(0, keepdims=True) ; _ - _.mean(-1, keepdims=True)
-"""
-COMPLEMENT = """
-complement                   1 - _
-"""
-WITH_ONE = """
-divisor-dropped              _ / N
-chain-factor-dropped         _ * N
-path-dropped                 _ + N ; _ - N
-chain-factor-dropped         _ * (1 - N) ; _ * N * (1 - N) ; _ * (1 - N ** 2) ; _ * (N > 0)
-mask-dropped                 _ * N[..., None]
-"""
-WITH_MORE = """
-path-dropped                 _ - N * _.sum(-1, keepdims=True) ; _ - N * (_ * N).mean(-1, keepdims=True)
-path-dropped                 _ - N * _.sum(0, keepdims=True) ; _ - N * (_ * N).mean(0, keepdims=True)
-"""  # noqa: E501 - a table
-SIZED = """
-sum-for-mean                 _ / N.size
-mean-for-sum                 _ * N.size
-sum-for-mean                 _ / len(N)
-mean-for-sum                 _ * len(N)
-sum-for-mean                 _ / N.shape[-1]
-mean-for-sum                 _ * N.shape[-1]
-"""
-TWICE = """
-factor-two                   2 * _ ; 0.5 * _
-"""
-
-
 NOBODY = "?"  # the cotangent of what has none
 
 
@@ -211,10 +117,10 @@ def stages(
             yield from _rename(node, words, within.get(id(node), ""))
         yield from _pull_elsewhere(nodes, every, words)
         for node in wholes:
-            yield from _vary_whole(node, _read_rows(WHOLE))
+            yield from _vary_whole(node, read_rows(WHOLE))
         for node in nodes:
             if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
-                yield from _vary_whole(node, _read_rows(COMPLEMENT))
+                yield from _vary_whole(node, read_rows(COMPLEMENT))
 
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
         places = []
@@ -225,7 +131,7 @@ def stages(
             mine = near.get(id(node), words.others)
             places.append((node, mine, [n for n in words.others if n not in mine]))
         for first in (True, False):
-            first_row, second_row, *rows = _read_rows(table)  # the simplest first, everywhere
+            first_row, second_row, *rows = read_rows(table)  # the simplest first, everywhere
             for alike in ([first_row, second_row], *([row] for row in rows)):
                 for node, mine, others in places:
                     for name in sorted(mine if first else others, key=len):
@@ -304,86 +210,9 @@ def _find_factors(nodes: list[Value]) -> Iterator[ast.expr]:
                 yield inner
 
 
-@lru_cache
-def _read_rows(table: str) -> list[tuple[str, Value, list[Value]]]:
-    """Names, patterns (None where the table has none) and what may stand in their stead."""
-    found = []
-    for line in table.strip().split("\n"):
-        name, rest = line[:29].strip(), line[29:]
-        pattern, gap, new = rest.partition("  ")
-        texts = (new if gap else pattern).split(" ; ")
-        found.append((name, _parse(pattern.strip()) if gap else None, list(map(_parse, texts))))
-    return found
-
-
-@lru_cache(maxsize=1024)
-def _parse(text: str) -> Value:
-    node: Value = ast.parse(text.strip()).body[0]
-    return node.value if isinstance(node, ast.Expr) else node
-
-
-@lru_cache
-def _select_patterns(kind: Value) -> list[tuple[str, Value, list[Value]]]:
-    """The rows that are for one kind of node: a V of theirs is for a name or an attribute."""
-    of_v = [row for row in _read_rows(ROWS) if isinstance(row[1], ast.Name)]
-    if kind in (ast.Name, ast.Attribute):
-        return [*of_v, *(row for row in _read_rows(ROWS) if type(row[1]) is kind is ast.Attribute)]
-    return [row for row in _read_rows(ROWS) if type(row[1]) is kind]
-
-
-def _matches(pattern: Value, node: Value, found: dict[str, ast.AST], names: Sequence[str]) -> bool:
-    """Whether a node is what a pattern says; what its letters stand for goes into `found`."""
-    if isinstance(pattern, list):
-        pairs = zip(pattern, node, strict=False)
-        same = isinstance(node, list) and len(node) == len(pattern)
-        return same and all(_matches(a, b, found, names) for a, b in pairs)
-    if not isinstance(pattern, ast.AST):
-        return bool(pattern == node)
-    if isinstance(pattern, ast.Name) and len(pattern.id) == 1:
-        found[pattern.id] = node
-        if pattern.id == "V":
-            known = isinstance(node, ast.Name | ast.Attribute) and ast.unparse(node) in names
-            return known and isinstance(node.ctx, ast.Load)
-        return isinstance(node, LETTERS.get(pattern.id, ast.expr))
-    return type(pattern) is type(node) and all(
-        _matches(value, getattr(node, field), found, names)
-        for field, value in ast.iter_fields(pattern)
-        if field not in ("kind", "type_comment")
-    )
-
-
-def fill(node: Value, given: Mapping[str, Value], places: Mapping[int, Value] = NO_PLACES) -> Value:
-    """A tree with other nodes where some names stand, or some nodes by their identity.
-
-    What has none of them is shared. What is turned twice is as it was; of a statement that goes
-    nothing is left.
-    """
-    if isinstance(node, list) and id(node) not in places:
-        every = [fill(part, given, places) for part in node]
-        if all(a is b for a, b in zip(every, node, strict=True)):
-            return node
-        left = [part for part in every if part is not None]
-        return left or [ast.copy_location(ast.Pass(), node[0])]
-    if not isinstance(node, ast.AST) or id(node) in places:
-        return places.get(id(node), node)
-    if isinstance(node, ast.Name):
-        return given.get(node.id, node)
-    fields = dict(ast.iter_fields(node))
-    parts = {name: fill(value, given, places) for name, value in fields.items()}
-    if all(parts[name] is value for name, value in fields.items()):
-        return node
-    made = ast.copy_location(type(node)(**parts), node)
-    inner = made.value if isinstance(made, ast.Attribute) and made.attr == "T" else None
-    return inner.value if isinstance(inner, ast.Attribute) and inner.attr == "T" else made
-
-
-def _fill(text: str, **given: Value) -> Value:
-    return fill(_parse(text), given)
-
-
 def _vary_whole(node: Value, rows: Value, other: str = "", cotangent: str = "") -> Iterator[Edit]:
     """A whole value (`_`) as some rows have it, with another name (`N`) or none."""
-    given = {"_": node, "N": _parse(other)} if other else {"_": node}
+    given = {"_": node, "N": parse(other)} if other else {"_": node}
     same = bool(other) and ast.unparse(node) == other
     for name, _, texts in rows:
         chain = name == "chain-factor-dropped" and other == cotangent
@@ -403,9 +232,9 @@ def _edit_node(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]
 
 
 def _edit_by_rows(node: Value, words: SourceWords) -> Iterator[Renamed]:
-    for name, pattern, texts in _select_patterns(node.__class__):
+    for name, pattern, texts in select_patterns(node.__class__):
         found: dict[str, ast.AST] = {}
-        if _matches(pattern, node, found, (*words.names, *words.kept)):
+        if matches(pattern, node, found, (*words.names, *words.kept)):
             for text in texts:
                 new = fill(text, found)
                 yield _name_surplus(node, new, words) if name == EXTRA else name, new
@@ -443,7 +272,7 @@ def _rename(node: ast.AST, words: SourceWords, within: str) -> Iterator[Edit]:
     text = ast.unparse(node)
     for other in words.others if text in known else ():
         if other != text and other in known:
-            yield Edit(within or "another-name", node, _parse(other))
+            yield Edit(within or "another-name", node, parse(other))
 
 
 def _pull_elsewhere(nodes: list[Value], every: list[Value], words: SourceWords) -> Iterator[Edit]:
@@ -499,11 +328,11 @@ def _cut_elsewhere(node: ast.Subscript, words: SourceWords) -> Iterator[Renamed]
     cuts = [p for p in cuts if ast.unparse(p.lower or ast.Constant(0)) == "0"]
     for name in words.names if len(cuts) > 1 else ():
         for text in ("N", "N[K]"):
-            given = {"N": _parse(name)}
-            starts = [_fill(text, K=ast.Constant(k), **given) for k in range(len(cuts))]
+            given = {"N": parse(name)}
+            starts = [fill_in(text, K=ast.Constant(k), **given) for k in range(len(cuts))]
             pairs = zip(cuts, starts, strict=True)
             yield "wrong-index", fill(node, {}, {
-                id(cut): ast.Slice(start, _fill("A + B", A=start, B=cut.upper))
+                id(cut): ast.Slice(start, fill_in("A + B", A=start, B=cut.upper))
                 for cut, start in pairs
             })  # fmt: skip
 
@@ -533,7 +362,7 @@ def _edit_constant(k: Value, words: SourceWords) -> Iterator[Renamed]:
             yield "coefficient-slip", ast.Constant(value)
         for other in words.names:
             ignored = "upstream-ignored" if other == words.cotangent else "another-name"
-            yield ignored if k in (0, 1) else "coefficient-slip", _parse(other)
+            yield ignored if k in (0, 1) else "coefficient-slip", parse(other)
     for key in words.keys if k in words.keys else ():
         if key != k:
             yield "another-name", ast.Constant(key)
@@ -543,7 +372,7 @@ def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
     name, inner = _name_method(node), _find_inside(node)
     if name in ("mean", "sum") and inner is not None:
         for factor in (*words.names, *words.kept):
-            product = _fill(f"_ * {factor}", _=inner)
+            product = fill_in(f"_ * {factor}", _=inner)
             yield "chain-factor-dropped", fill(node, {}, {id(inner): product})
     if name in ALONG:
         kept = [k for k in node.keywords if k.arg != "axis"]
@@ -552,8 +381,8 @@ def _edit_call(node: ast.Call, words: SourceWords) -> Iterator[Renamed]:
             keywords = [*kept, ast.keyword("axis", ast.Constant(axis))]
             yield "summed-over-wrong-axis", ast.Call(node.func, args, keywords)
     for turn in ("_[::-1]", "_[..., ::-1]") if name == "cumsum" and node.args else ():
-        turned = [_fill(turn, _=node.args[0]), *node.args[1:]]
-        yield "cumulated-forwards", _fill(turn, _=ast.Call(node.func, turned, node.keywords))
+        turned = [fill_in(turn, _=node.args[0]), *node.args[1:]]
+        yield "cumulated-forwards", fill_in(turn, _=ast.Call(node.func, turned, node.keywords))
     if name == "einsum" and node.args and isinstance(node.args[0], ast.Constant):
         for text in _swap_indices(str(node.args[0].value)):
             yield "transposed", ast.Call(node.func, [ast.Constant(text), *node.args[1:]], [])
@@ -602,10 +431,10 @@ def _find_inside(node: ast.Call) -> ast.expr | None:
 
 def _divide(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     for divisor in words.divisors:
-        yield Edit("constant-factor-lost", node, _fill(f"_ / ({divisor})", _=node))
+        yield Edit("constant-factor-lost", node, fill_in(f"_ / ({divisor})", _=node))
     for other in (*words.given, *words.kept):
-        yield from _vary_whole(node, _read_rows(SIZED), other)
-    yield from _vary_whole(node, _read_rows(TWICE))
+        yield from _vary_whole(node, read_rows(SIZED), other)
+    yield from _vary_whole(node, read_rows(TWICE))
 
 
 def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
@@ -615,11 +444,11 @@ def _replace_all(node: ast.expr, words: SourceWords) -> Iterator[Edit]:
     """
     for call in ast.walk(node):
         if isinstance(call, ast.Call):
-            yield Edit("power-dropped", call, _fill("_ ** 2", _=call))
+            yield Edit("power-dropped", call, fill_in("_ ** 2", _=call))
     for name in words.names[1:]:
         if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node)):
             for other in words.calls:
-                new = fill(node, {name: _parse(other)})
+                new = fill(node, {name: parse(other)})
                 yield Edit("wrong-tensor-in-derivative", node, new)
 
 

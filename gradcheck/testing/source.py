@@ -128,7 +128,7 @@ class Source:
 
         What is done to a long value that has a name is written by the name, as a line below.
         """
-        from gradcheck.diagnosis.edits import fill  # noqa: PLC0415 - where something is wrong
+        from gradcheck.diagnosis.patterns import fill  # noqa: PLC0415 - where something is wrong
 
         line, file = getattr(edit.old, "lineno", 0), file_of(self.function)
         around = (s for s in walk(self.whole, ast.stmt) if edit.old in ast.walk(s))

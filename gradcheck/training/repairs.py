@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, count
 
-from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, fill, stages
+from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, stages
+from gradcheck.diagnosis.patterns import fill
 from gradcheck.documents.passage import Passage, where_is
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
