@@ -71,6 +71,7 @@ ODD = re.compile(
     re.IGNORECASE,
 )
 SUSPECT = re.compile(r"[^\n -%(-;=-\[\]-~]|(?i:frac|left|right)")
+"""With one of these all that is odd begins: most texts have none, and are left as they are."""
 
 
 class Typed(NamedTuple):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.answers import FUNCTIONS, echo, read_answer
+from gradcheck.answers import FUNCTIONS, characters, echo, read_answer
 from gradcheck.errors import TextError
 from tests.support.sweeping import at_most
 from tests.support.typed import NAMES, read, spellings, typed_answers
@@ -247,3 +247,14 @@ def test_limits_hold_on_a_deep_stack():
 def test_no_value_raises_anything_but_a_text_error(value):
     with contextlib.suppress(TextError):
         assert read_answer(value, names=NAMES, functions=FUNCTIONS) is not None
+
+
+ODD = ["1'000", "\\^", "<p>", "</b>", "&amp;", "&#40;", "<sup>2</sup>", "²", "₁", "½", "−", "\frac"]
+PIECES = [*ODD, "\tan x", "\right", "frac{1}{2}", "LEFT(", "right)", "x", "3", "(", ",", "sin"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=3))
+def test_what_is_odd_is_suspected(pieces):
+    text = "".join(pieces)
+    assert characters.SUSPECT.search(text) or not characters.ODD.search(text)
