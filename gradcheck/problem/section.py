@@ -50,7 +50,7 @@ class Section:
         program = self.program(self.passage("program"), inputs, valued=model.ask is None)
         if program is not None and not program.tree.body:
             self.complain(("program",), "the program is empty", "write an expression: x**2")
-        own = () if program is None or inputs else find_leaves(program)
+        own = () if program is None or inputs or model.ask else find_leaves(program)
         wrt, made = self.wrt(inputs, program, own)
         parts = self.parts(wrt, program, inputs, own)
         answers = self.answers([part.name for part in parts])
