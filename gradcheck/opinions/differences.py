@@ -17,8 +17,7 @@ from gradcheck.numbers.ball import Ball, arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, TooWide, Undecided
 from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.floats.blackbox import black_box
-from gradcheck.opinions.floats.lines import draw_directions
+from gradcheck.opinions.floats.blackbox import black_box, draw_directions
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion, Slope
 from gradcheck.values import Array, Numbers, Params
 

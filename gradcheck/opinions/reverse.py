@@ -193,10 +193,7 @@ def noise(
 
 @cache
 def _draw_row(unit: float) -> Array:
-    """The row of draws: nobody writes into it, for parts of it are handed out."""
-    rng = np.random.default_rng(0)
-    drawn = rng.uniform(0.5, 1.0, 2 * limits.ROW) * rng.choice([-1.0, 1.0], 2 * limits.ROW)
-    row = np.asarray(1.0 + limits.UNITS * unit * drawn)
+    row = np.asarray(1.0 + limits.UNITS * unit * opinion.draws())
     row.flags.writeable = False
     return row
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from gradcheck.errors import GradcheckError
 from gradcheck.mistakes import Mistake
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.opinions.floats.lines import on_entry
+from gradcheck.opinions.floats.blackbox import on_entry
 from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.opinion import Case, Slope
 from gradcheck.plots.graph import NothingToDraw, number

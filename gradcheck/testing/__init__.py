@@ -2,12 +2,14 @@
 
 from gradcheck.testing.assertions import (
     GradientError,
-    Result,
     assert_gradient,
+    assert_hessian,
+    assert_jvp,
     assert_vjp,
     check,
+    check_table,
 )
-from gradcheck.testing.derivatives import assert_hessian, assert_jvp, check_table
+from gradcheck.testing.result import Result
 
 __all__ = [
     "GradientError",

@@ -26,9 +26,7 @@ from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
-from gradcheck.verdict.consult import Verdict
-from gradcheck.verdict.directions import locate
-from gradcheck.verdict.neighbours import neighbours
+from gradcheck.verdict.consult import Verdict, locate, neighbours
 
 Index = tuple[int, ...]
 ALL = "every input along a direction"

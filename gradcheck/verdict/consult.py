@@ -1,30 +1,38 @@
 """The verdict: the only place where opinions meet. It reads the pattern, never the majority.
 
 Values are compared first, for an additive slip in a forward vanishes under differentiation; then
-gradients, entry by entry, each within its own error bar.
+gradients, entry by entry, each within its own error bar. Where entries are many, a gradient is
+compared with slopes along signed random directions through all inputs; where the two differ,
+probes that move only half of what is still suspected, and then half of that, lead to the entry.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 
 import numpy as np
+from flint import arb
 
+from gradcheck.engine.tape import RIGHT, Node, pull
 from gradcheck.numbers.run import Undecided
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.differences import differences, open_in_floats
-from gradcheck.opinions.floats.blackbox import slopes_along
-from gradcheck.opinions.floats.lines import draw_directions
-from gradcheck.opinions.floats.quick import look_along
-from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope
-from gradcheck.opinions.reverse import reverse, reverse_each
+from gradcheck.opinions.floats.blackbox import (
+    draw_directions,
+    look_along,
+    scan_along,
+    size_of,
+    slopes_along,
+)
+from gradcheck.opinions.limits import BESIDE, MISSED, NEIGHBOURS, PRODUCT, WIDTH
+from gradcheck.opinions.opinion import Case, Estimate, Opinion, Slope, unit
+from gradcheck.opinions.reverse import once, reverse, reverse_each
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.values import Array, Params
+from gradcheck.values import Array, Numbers, Params, Routine
 from gradcheck.verdict.blame import Suspect, blame
-from gradcheck.verdict.directions import locate_differences, state_power
 from gradcheck.verdict.entries import BROKEN, Entry, Scale, compare_entries, entry_of
-from gradcheck.verdict.neighbours import move, neighbours
 
 __all__ = ["VERDICTS", "Entry", "PartVerdict", "Verdict", "consult", "consult_few", "read"]
 
@@ -338,6 +346,9 @@ def _overrule(found: Verdict, chosen: Sequence[Entry], verdict: str, because: st
     return replace(found, verdict=_find_gravest(entries, parts), parts=parts, entries=entries)
 
 
+# -- beside a kink, where branches meet ------------------------------------------------------------
+
+
 def _look_beside_tie(case: Case, found: Verdict) -> Verdict:
     """A tie excuses a difference only if there is none at a point beside it."""
     beside = _step_aside(case)
@@ -390,3 +401,144 @@ def _span_branches(name: str, mine: Opinion, near: Sequence[Mapping[str, Array]]
         for interval in [(float(low[tuple(index)]), float(high[tuple(index)]))]
     )
     return PartVerdict(name, "kink" if entries else "agree", gradient, entries)
+
+
+def neighbours(case: Case) -> Iterator[dict[str, Array]]:
+    """Reverse mode's gradient at the point, and at points so near that only kinks are crossed.
+
+    Any gradient of a point just beside a kink is possible (Clarke 1983, theorem 2.5.1), and so is
+    what PyTorch's conventions give. Among them those to which every kink of an op leans alike: as
+    each of many units may lean either way, a few random points would not meet that, and `x > 0` in
+    a backward pass is just that. No point need lie there: `relu(x) - relu(-x)` with `x >= 0` in
+    both gives 2 where the slope is 1. Such a choice of a side for each op is a gradient almost
+    everywhere, and what reverse mode gives is of that kind (Bolte and Pauwels, Conservative set
+    valued fields, 2021).
+    """
+    rng = np.random.default_rng(case.seed)
+    leaning = ((case, replace(RIGHT, pull=_leaning(lean))) for lean in (-BESIDE, BESIDE))
+    beside = (
+        (move(case, (n > 0) * BESIDE, rng.standard_normal), RIGHT) for n in range(1 + NEIGHBOURS)
+    )
+    for point, verbs in chain(leaning, beside):
+        try:
+            with np.errstate(all="ignore"):
+                yield once(point, verbs)[1]
+        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
+            return
+
+
+def move(case: Case, part: float, draw: Callable[[tuple[int, ...]], Array]) -> Case:
+    """The question at a point beside: every entry is moved by a part of itself."""
+    moved = {
+        name: v + part * draw(v.shape) * np.where(v, v, 1.0)
+        for name, v in case.floats().items()
+        if name in case.wrt
+    }
+    return replace(case, inputs={**case.inputs, **moved})
+
+
+def _leaning(lean: float) -> Routine:
+    """The pull with the first operand of every op that has kinks moved by very little."""
+
+    def leaning(
+        node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
+    ) -> Numbers:
+        if node.op.kinks and node.op.elementwise and operands and operands[0] is not None:
+            first = np.asarray(operands[0])
+            operands = (first + lean * np.where(first, np.abs(first), 1.0), *operands[1:])
+            y = y if y is None else y + lean
+        return pull(node, i, g, y, operands)
+
+    return leaning
+
+
+# -- many entries at once --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Located:
+    """The entry that masked probes led to: what was given there, and the slope with its bar."""
+
+    part: str
+    index: tuple[int, ...]
+    given: float
+    slope: arb
+
+    def __str__(self) -> str:
+        """`W[3, 1]: 0.25 was given, the slope is 0.5 +/- 1e-12`."""
+        place = f"{self.part}[{', '.join(map(str, self.index))}]" if self.index else self.part
+        return f"{place}: {self.given:.10g} was given, the slope is {self.slope.str(10)}"
+
+
+def state_power(given: Sequence[Opinion]) -> Iterator[str]:
+    """What a check along directions would have seen, in numbers."""
+    asked = {o.name: o.directions for o in given if o.directions}
+    if seen := asked.get("differences"):
+        size = sum(u[0].size for u in seen.along.values())
+        yield (
+            f"{size} entries checked along {len(seen)} random directions: any "
+            f"single wrong entry above {least_seen(given):.1g} would have been seen with "
+            "probability 1 - 1e-6"
+        )
+    if "symbolic" in asked:
+        count = len(asked["symbolic"])
+        yield f"the closed form was formed for {count} entries drawn at random"
+
+
+def least_seen(given: Sequence[Opinion]) -> float:
+    """The size of a single wrong entry that is seen with probability 1 - 1e-6.
+
+    It is off by delta * u along each direction; all K directions miss it only if every |u| is less
+    than twice bar / delta. For even draws within w = WIDTH / 2 sizes the chance of that is
+    (2 bar / (delta w size))^K. Twice, because the gradient and the slope may each stray by a bar
+    before they cease to overlap.
+    """
+    found = next(o.directions for o in given if o.name == "differences")
+    sizes = {name: size_of(u[0]) for name, u in found.along.items()}
+
+    def widest(gradients: Mapping[str, Estimate]) -> float:
+        """That the bar of a gradient's slope along any direction can be, of draws within 1."""
+        every = ((gradients[name], size) for name, size in sizes.items())
+        norm = np.linalg.norm
+        return sum(size * float(g.error.sum() + PRODUCT * norm(g.value)) for g, size in every)
+
+    wide = max((widest(o.gradients) for o in given if o.gradients), default=0.0)
+    miss = math.pow(MISSED, 1 / len(found))
+    bar = found.slopes.widest + WIDTH / 2 * wide
+    return 2 * bar / (min(sizes.values()) * WIDTH / 2 * miss)
+
+
+def locate_differences(case: Case, opinions: Mapping[str, Opinion]) -> tuple[str, ...]:
+    """Where reverse mode differs from the slopes of a program too large to look at every entry."""
+    mine = opinions.get("reverse")
+    if mine is None or not mine.gradients or not any(o.directions for o in opinions.values()):
+        return ()
+    found = locate(case, {name: g.value for name, g in mine.gradients.items()})
+    return () if found is None else (f"masked probes lead to {found}",)
+
+
+def locate(case: Case, gradients: Params) -> Located | None:
+    """The entry at which a gradient differs from the program's slope; None where none is found.
+
+    Of two halves the one goes on whose probe strays more from its slope, beyond the bar of both.
+    """
+    rng = np.random.default_rng(case.seed + 2)
+
+    def stray(name: str, entries: Array) -> float:
+        u: Array = np.zeros(np.size(case.inputs[name]))
+        u[entries] = rng.uniform(0.5, 1.5, len(entries)) * rng.choice([-1.0, 1.0], len(entries))
+        terms = np.ravel(gradients[name])[entries] * u[entries]
+        seen = scan_along(case, {name: u.reshape(1, *np.shape(case.inputs[name]))}).slopes
+        off = abs(float(terms.sum()) - float(seen.value[0]))
+        return max(0.0, off - seen.widest - PRODUCT * float(np.linalg.norm(terms)))
+
+    name = max(case.wrt, key=lambda name: stray(name, np.arange(np.size(case.inputs[name]))))
+    entries = np.arange(np.size(case.inputs[name]))
+    while len(entries) > 1:
+        halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+        entries = max(halves, key=lambda half: stray(name, half))
+    if not len(entries) or stray(name, entries) <= 0:
+        return None
+    index = tuple(int(k) for k in np.unravel_index(entries[0], np.shape(case.inputs[name])))
+    slope = scan_along(case, {name: unit(case.inputs[name], index)[None]}).slopes.balls[0]
+    return Located(name, index, float(np.asarray(gradients[name])[index]), slope)

@@ -1,17 +1,52 @@
-"""Finite differences of a program that only takes floats: entry by entry, or along directions."""
+"""Finite differences of a program that only takes floats: entry by entry, or along directions.
+
+Each is a slope along a line through the point. The quick look takes a few samples of it where a
+scan takes two hundred, and answers only where it is sure; whatever looks unusual is left to the
+scan. One thing it cannot see: a function whose digits are all lost in a constant looks like a
+straight line to few samples.
+"""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from flint import arb
 
 from gradcheck.opinions import limits, opinion
-from gradcheck.opinions.floats import lines
-from gradcheck.opinions.floats.quick import glance, look_along, opinion_along
+from gradcheck.opinions.floats.richardson import finite
 from gradcheck.opinions.floats.scan import Scanned, scan
-from gradcheck.opinions.opinion import Case, Directions, Estimate, NotScalar, Opinion, Slope
-from gradcheck.values import Array, Params
+from gradcheck.opinions.limits import (
+    ENOUGH,
+    EPSILON,
+    GOLDEN,
+    LENGTHS,
+    LOOKED,
+    LOUDER,
+    QUIET,
+    TINY,
+    WIDTH,
+)
+from gradcheck.opinions.opinion import (
+    Case,
+    Directions,
+    Estimate,
+    NotScalar,
+    Opinion,
+    Slope,
+    contract,
+    draws,
+    estimate_value,
+    rows_of,
+    unit,
+)
+from gradcheck.values import Array, Numbers, Params, Routine
+
+Function = Callable[[float], float]
+FINE, NEAR, FAR = LOOKED[:3].tolist()
+TURN = NEAR / FINE  # bars of a slope: the kink that the nearest samples of a glance would show
 
 
 def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opinion:
@@ -21,15 +56,15 @@ def black_box(case: Case, because: str, count: int = limits.DIRECTIONS) -> Opini
         with np.errstate(all="ignore"):
             value = np.array(case.function("float", case.floats()), dtype=np.float64)
             if case.size() > limits.ENTRIES:
-                found = scan_along(case, lines.draw_directions(case, count))
-                known = opinion.estimate_value(case, value, 0.0)
+                found = scan_along(case, draw_directions(case, count))
+                known = estimate_value(case, value, 0.0)
                 return Opinion("differences", known, directions=found, method=method)
             gradients, slopes, noise = _look_at_each(case)
     except NotScalar:
         raise
     except Exception as error:  # noqa: BLE001 - a user's program may raise anything
         return Opinion("differences", abstains=opinion.reason(error))
-    known = opinion.estimate_value(case, value, noise)
+    known = estimate_value(case, value, noise)
     return Opinion("differences", known, gradients, slopes=slopes, method=method)
 
 
@@ -52,7 +87,7 @@ def slopes_along(case: Case, along: Params) -> Opinion | None:
 
 
 def scan_along(case: Case, along: Params) -> Directions:
-    ask = lambda row: _make_ball(scan(lines.on_line(case, row), 0.0, scale=1.0))
+    ask = lambda row: _make_ball(scan(on_line(case, row), 0.0, scale=1.0))
     return Directions.look(along, ask)
 
 
@@ -68,7 +103,7 @@ def _look_at_each(
     places = [(name, i) for name in case.wrt for i in np.ndindex(np.shape(case.inputs[name]))]
     moved = {}  # which entries of the value an entry of an input moves
     for name, index in places:
-        value = lines.move_along(case, {name: opinion.unit(case.inputs[name], index)})
+        value = move_along(case, {name: unit(case.inputs[name], index)})
         here = np.array(value(0.0))
         length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
         there = [np.asarray(value(far * length)) for far in limits.MOVING]
@@ -93,7 +128,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     Of the entries of the value that it moves, for what the others carry is no noise of theirs; of
     all, beside which they may be small, where those leave it open.
     """
-    f, x = lines.on_entry(case, name, index)
+    f, x = on_entry(case, name, index)
     length = max(1.0, abs(x))
     quick = glance(f, x, length) if case.size() > limits.SCANNED else None
     if quick is not None and quick.error <= limits.SURE * abs(quick.value):
@@ -101,7 +136,7 @@ def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Sca
     if case.cotangent is None:
         return scan(f, x)
     masked = replace(case, cotangent=np.where(moved, case.cotangent, 0.0))
-    seen = scan(lines.on_entry(masked, name, index)[0], x)
+    seen = scan(on_entry(masked, name, index)[0], x)
     whole = scan(f, x) if seen.kind == "unresolved" else seen
     return seen if whole.kind == "unresolved" else whole
 
@@ -114,3 +149,216 @@ def _make_ball(seen: Scanned) -> tuple[arb, Slope | None]:
         return ball, None
     slope = Slope(seen.kind, seen.left, seen.right, seen.detail)
     return (ball if seen.kind in ("one-sided", "unresolved") else arb.nan()), slope
+
+
+# -- the quick look -------------------------------------------------------------------------------
+
+
+def glance(f: Routine, x: float, length: float = 1.0, here: float | None = None) -> Scanned | None:
+    """The derivative of f at x with its bar, from nine samples; None where more must be asked.
+
+    Central differences at 2^-9, 2^-10 and 2^-11 of the length on which f varies are extrapolated
+    twice; the bar is what two of the once extrapolated differ by, the rounding of f, and the noise
+    heard in its values at 2^-20, where a parabola leaves nothing else. The slopes to either side
+    there must agree with it as closely as that rounding lets them, so no kink or jump lies at x.
+    `here` is f(x).
+    """
+    f0 = finite(f, x) if here is None else here
+    left, right, noise = [], [], []
+    for step in LOOKED.tolist():
+        low, high = x - length * step, x + length * step
+        a, b, below, above = x - low, high - x, finite(f, low), finite(f, high)
+        if not (a and b):  # x is so large that it does not move
+            return None
+        left.append((f0 - below) / a)
+        right.append((above - f0) / b)
+        noise.append(_bound_rounding(below, above, f0) * 2 / (a + b))
+    central = [(a + b) / 2 for a, b in zip(left, right, strict=True)]
+    rise = [b - a for a, b in zip(left, right, strict=True)]
+    once = [fine + (fine - coarse) / 3 for fine, coarse in pairwise(central[1:])]
+    value = once[0] + (once[0] - once[1]) / 15
+    bend = rise[1] * FINE / NEAR
+    apart = abs(once[0] - once[1])
+    turn = abs(bend) + noise[0] + noise[1] + apart
+    if not (abs(left[0] - value) <= turn and abs(right[0] - value) <= turn):
+        return None
+    strayed = max(abs(central[0] - value), abs(rise[0] - bend)) * FINE / NEAR
+    bar = apart + max(noise[1], LOUDER * strayed)
+    return Scanned("smooth", value, bar, steps=(0.0, length)) if math.isfinite(bar) else None
+
+
+def confirm_slope(
+    f: Routine, here: float, length: float, expected: tuple[float, float], enough: float
+) -> Scanned | None:
+    """The slope at 0 that is expected, from four samples where they meet it; None where not sure.
+
+    Differences at two steps, extrapolated once, meet it within the rounding of f's values. That it
+    was expected changes nothing in what would be seen: the bar is no wider than a glance's, and a
+    slope that is off misses it unless the error of the extrapolation makes up for that. A kink at
+    the point shows in how the sums of the samples rise.
+    """
+    near, far = NEAR * length, FAR * length
+    left, right, before, beyond = f(-near), f(near), f(-far), f(far)
+    inner, outer = (right - left) / (2 * near), (beyond - before) / (2 * far)
+    value, known = inner + (inner - outer) / 3, _bound_rounding(left, right, before, beyond) / near
+    bend = (4 * (right - here + left - here) - (beyond - here + before - here)) / far
+    met = abs(value - expected[0]) <= known + expected[1] and abs(bend) <= TURN * known
+    seen = Scanned("smooth", value, known) if met else glance(f, 0.0, length, here)
+    return seen if seen is not None and seen.error <= enough else None
+
+
+def _bound_rounding(*values: float) -> float:
+    return QUIET * (EPSILON * max(map(abs, values)) + TINY)
+
+
+def look_along(
+    cases: Sequence[Case],
+    along: Params,
+    expected: Sequence[Estimate | None],
+    value: Array | None = None,
+) -> list[Opinion | None]:
+    """The differences' opinion on some cases that differ in their cotangent alone.
+
+    The slopes along some directions, where those `expected` are met or a glance at each is sure;
+    None where not. One run of the function serves every cotangent; `value` is the one at the
+    point, where it is known.
+    """
+    case = cases[0]
+    try:
+        with np.errstate(all="ignore"):
+            if value is None:
+                value = np.array(case.function("float", case.floats()), dtype=np.float64)
+            lines = _sample(cases, along)
+            found = [
+                _look([partial(f, k) for f in lines], slopes, sum_up(value, each.cotangent))
+                for k, (each, slopes) in enumerate(zip(cases, expected, strict=True))
+            ]
+    except Exception:  # noqa: BLE001 - whatever a program raises, the full opinion will tell
+        return [None] * len(cases)
+    return [
+        None if slopes is None else opinion_along(each, value, Directions(along, slopes))
+        for each, slopes in zip(cases, found, strict=True)
+    ]
+
+
+def opinion_along(case: Case, value: Array, found: Directions) -> Opinion:
+    known, method = estimate_value(case, value, 0.0), f"floats along {len(found)} directions"
+    return Opinion("differences", known, directions=found, method=method)
+
+
+def _sample(cases: Sequence[Case], along: Params) -> list[Callable[[int, float], float]]:
+    """Along each direction the k-th contracted value at a step, which is run once for all."""
+
+    def on(value: Callable[[float], Numbers]) -> Callable[[int, float], float]:
+        seen: dict[float, list[float]] = {}
+
+        def at(k: int, step: float) -> float:
+            values = seen.get(step)
+            if values is None:
+                out = value(step)
+                values = seen[step] = [sum_up(out, each.cotangent) for each in cases]
+            return values[k]
+
+        return at
+
+    return [on(move_along(cases[0], row)) for row in rows_of(along)]
+
+
+def _look(lines: Sequence[Function], expected: Estimate | None, here: float) -> Estimate | None:
+    """The slopes for one cotangent at the first length at which all are known.
+
+    Beside the steepest: along some random direction a slope may be small by chance, and says no
+    less there.
+    """
+    due = [None] * len(lines) if expected is None else expected.pairs()
+    enough = math.inf if expected is None else ENOUGH * expected.largest
+    for length in LENGTHS:
+        found: list[tuple[float, float]] = []
+        for f, slope in zip(lines, due, strict=True):
+            seen = (
+                confirm_slope(f, here, length, slope, enough)
+                if slope
+                else glance(f, 0.0, length, here)
+            )
+            if seen is None:
+                break
+            found.append((seen.value, seen.error))
+        else:
+            slopes = Estimate(*np.array(found).T)
+            if slopes.widest < ENOUGH * slopes.largest:
+                return slopes
+    return None
+
+
+# -- lines and directions --------------------------------------------------------------------------
+
+
+def move_along(case: Case, along: Params) -> Callable[[float], Numbers]:
+    """The value as a function of a step along a direction.
+
+    The moved inputs lie in the same memory at every step, or large ones would cost time.
+    """
+    inputs = case.floats()
+    lines = [(u, inputs[name], np.empty(u.shape)) for name, u in along.items()]
+    inputs |= {name: moved for name, (_, _, moved) in zip(along, lines, strict=True)}
+
+    def at(step: float) -> Numbers:
+        for u, still, moved in lines:
+            np.multiply(u, step, out=moved)
+            np.add(moved, still, out=moved)
+        return case.function("float", inputs)
+
+    return at
+
+
+def on_line(case: Case, along: Params, origin: float = 0.0) -> Function:
+    """The contracted value as a function of a step along a direction, counted from `origin`."""
+    value = move_along(case, along)
+
+    def at(step: float) -> float:
+        with np.errstate(all="ignore"):
+            return sum_up(value(step - origin), case.cotangent)
+
+    return at
+
+
+def on_entry(case: Case, name: str, index: tuple[int, ...]) -> tuple[Function, float]:
+    """The contracted value as a function of one entry of an input, and where that entry stands."""
+    at = float(np.asarray(case.inputs[name])[index])
+    return on_line(case, {name: unit(case.inputs[name], index)}, at), at
+
+
+def sum_up(value: Numbers, cotangent: Array | None) -> float:
+    if cotangent is None and isinstance(value, float):  # NumPy's own are floats too
+        return float(value)
+    return float(np.asarray(contract(value, cotangent)).item())
+
+
+def draw_directions(case: Case, count: int) -> dict[str, Array]:
+    """Signed random directions through all wrt inputs: even draws of each one's size.
+
+    So many of each input's shape, one behind the other.
+    """
+    rows, start, found = _draw_even(case.seed + 1, (count, case.size())), 0, {}
+    for name in case.wrt:
+        values = np.asarray(case.inputs[name])
+        stop = start + values.size
+        drawn = rows[:, start:stop] * (WIDTH * size_of(values))
+        found[name], start = drawn.reshape(count, *values.shape), stop
+    return found
+
+
+def _draw_even(seed: int, shape: tuple[int, int]) -> Array:
+    """Numbers between -1/2 and 1/2: a stretch of a long row of draws where that holds so many."""
+    count, row = math.prod(shape), draws()
+    if count > len(row):
+        return np.random.default_rng(seed).random(shape) - 0.5
+    start = int(seed * GOLDEN % 1 * (len(row) - count))
+    drawn = row[start : start + count].reshape(shape)
+    return drawn - np.copysign(0.5, drawn)
+
+
+def size_of(values: Array) -> float:
+    """The root mean square of an array's entries; 1 where they are all zero."""
+    row = np.asarray(values, dtype=np.float64).reshape(-1)
+    return math.sqrt((row @ row) / max(len(row), 1)) or 1.0

@@ -11,7 +11,7 @@ import mpmath
 import pytest
 from mpmath import mp, mpf
 
-from gradcheck.opinions.floats.quick import glance
+from gradcheck.opinions.floats.blackbox import glance
 from gradcheck.opinions.floats.scan import Scanned, scan
 from gradcheck.opinions.limits import SURE
 

@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from gradcheck.opinions.floats.lines import draw_directions
-from gradcheck.opinions.floats.quick import glance, look_along
+from gradcheck.opinions.floats.blackbox import draw_directions, glance, look_along
 from gradcheck.opinions.limits import SPARED
 from gradcheck.opinions.opinion import estimate, multiply_along
-from gradcheck.verdict.consult import consult_few
-from gradcheck.verdict.directions import least_seen
+from gradcheck.verdict.consult import consult_few, least_seen
 from tests.support import scanned
 from tests.support.cases import case
 from tests.support.scanned import SMOOTH, Case, covered, named, true_slope
