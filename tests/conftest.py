@@ -1,10 +1,13 @@
 """What must hold before any test is believed, and what is said where PyTorch is not there."""
 
+import gc
 import os
 import re
 import signal
 import sys
 from collections import Counter
+from contextlib import ExitStack, closing
+from functools import cache
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -31,12 +34,49 @@ def file(tmp_path):
     return write
 
 
+@pytest.fixture(scope="session")
+def spawn():
+    from gradcheck.batch import pool  # noqa: PLC0415
+
+    return pool._spawn
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm(spawn):
+    """Nurseries are forked from one that has imported everything; `cold` ones import again."""
+    from gradcheck.batch.pool import FORKS, Nursery  # noqa: PLC0415
+
+    @cache
+    def first():
+        with pytest.MonkeyPatch.context() as as_it_was:
+            as_it_was.setattr("gradcheck.batch.pool._spawn", spawn)
+            found = ends.enter_context(closing(Nursery()))
+            found.submit(os.getpid).result()
+        return found
+
+    def start(theirs, limits):
+        return spawn(theirs, limits) if limits else first().fork(theirs, limits)
+
+    with ExitStack() as ends, pytest.MonkeyPatch.context() as patched:
+        if FORKS:
+            patched.setattr("gradcheck.batch.pool._spawn", start)
+        yield
+
+
+@pytest.fixture(scope="module")
+def cold(spawn):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gradcheck.batch.pool._spawn", spawn)
+        yield
+
+
 def pytest_sessionstart():
     """Python takes a compiled module before its source, however old it is: refuse to test that.
 
     Where Python was told to write no bytecode, each process of the tests, and each command that one
     starts, would compile the whole package again.
     """
+    gc.disable()  # until all is collected: nothing of that is garbage
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     for compiled in (*PACKAGE.rglob("*.so"), *PACKAGE.rglob("*.pyd")):
@@ -48,6 +88,12 @@ def pytest_sessionstart():
                 "run `pip install -e .` again, or delete the compiled files",
                 returncode=4,
             )
+
+
+def pytest_collection_finish():
+    """What is known by now stays: no search for garbage looks through it again."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_configure():

@@ -15,6 +15,7 @@ import pytest
 
 from gradcheck.batch.pool import Limits, Nursery, Pool, WorkerLost, item
 
+pytestmark = pytest.mark.usefixtures("cold")
 SHORT = Limits(seconds=0.3, memory=1 << 27)
 
 
