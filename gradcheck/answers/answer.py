@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 
 from gradcheck.answers.echo import decimal, number
-from gradcheck.answers.formula import Formula, read_formula
+from gradcheck.answers.formula import CONSTANTS, Formula, read_formula
 from gradcheck.errors import Complaint, TextError
 
 LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330
@@ -57,7 +57,7 @@ def read_answer(
     *,
     names: Collection[str],
     functions: Collection[str],
-    constants: Collection[str] = ("pi", "e"),
+    constants: Collection[str] = CONSTANTS,
     single: bool = False,
     by: str = "",
 ) -> Answer:
@@ -69,12 +69,13 @@ def read_answer(
     read = partial(
         read_formula, names=names, functions=functions, constants=constants, single=single, by=by
     )
-    while single and isinstance(value, list | tuple) and len(value) == 1:
-        value = value[0]
-    if value is None or isinstance(value, bool):
-        return Plain(value)
     if not isinstance(value, str):
-        return _array(value, read)
+        while single and isinstance(value, list | tuple) and len(value) == 1:
+            value = value[0]
+        if value is None or isinstance(value, bool):
+            return Plain(value)
+        if not isinstance(value, str):
+            return _array(value, read)
     word = value.strip()
     node = GRAPH_NODE.fullmatch(word)
     if word not in names and (node or word.lower() in WORDS):

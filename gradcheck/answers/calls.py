@@ -63,7 +63,7 @@ class Calls(Operands):
     """The readers of words and of what belongs to them."""
 
     def word(self) -> ast.expr:
-        token = self.look()
+        token = self.tokens[self.at]
         text = token.text
         if text in self.reading.own:
             self.at += 1
@@ -362,9 +362,9 @@ class Calls(Operands):
         self, left: ast.expr, right: ast.expr, start: int, *, dotted: bool = False
     ) -> ast.expr:
         """Two factors side by side: a product of matrices, or else entry by entry."""
-        b = self.shape(right) if self.arrays else None
-        a = self.shape(left) if b else None
-        said = ""
+        if not self.arrays:
+            return self.explain(self.combine(left, ast.Mult(), right, start))
+        a, b, said = self.shape(left), self.shape(right), ""
         if a and b and len(a) == len(b) == 1:
             row = self.sizes.is_row(left)
             if is_turned(right) and not row:

@@ -18,6 +18,7 @@ from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
 
 LENGTH = 2_000  # characters
+CONSTANTS = frozenset(["pi", "e"])
 TURNS = 8  # doubts that are turned, each alone
 PLAIN = 2**53  # whole numbers below it are floats
 MAGNITUDE = 30_000.0  # decimal digits of a tower of numbers
@@ -72,7 +73,7 @@ def read_formula(
     *,
     names: Collection[str],
     functions: Collection[str],
-    constants: Collection[str] = ("pi", "e"),
+    constants: Collection[str] = CONSTANTS,
     single: bool = False,
     by: str = "",
 ) -> Formula:
@@ -134,29 +135,36 @@ def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
         inside = [inner for node in level for inner in ast.iter_child_nodes(node)]
         level = [node for node in inside if isinstance(node, ast.expr | ast.keyword)]
     for power in reading.powers:
-        exponent, at = _size(power.right), power.right.col_offset
-        base = (_size(power.left) if exponent else None) or (0.0, 0.0)
+        if (exponent := _size(power.right)) is None:
+            continue
+        base, at = _size(power.left) or (0.0, 0.0), power.right.col_offset
         message = "a number too long to be an answer"
-        if exponent and not abs(exponent[0]) <= ANSWER_EXPONENT:
+        if not abs(exponent[0]) <= ANSWER_EXPONENT:
             message = f"an exponent beyond {ANSWER_EXPONENT:,}"
-        elif not exponent or base[1] * abs(exponent[0]) <= MAGNITUDE:
+        elif base[1] * abs(exponent[0]) <= MAGNITUDE:
             continue
         width = max((power.right.end_col_offset or 0) - at, 1)
         raise fault_at(reading.typed, at, message, "simplify it first", width)
 
 
+@lru_cache
+def _size_of_number(value: object) -> tuple[float, float] | None:
+    if not isinstance(value, int | Fraction):
+        return None
+    if not value:
+        return 0.0, 0.0
+    exponent = math.log10(value.numerator) - math.log10(value.denominator)
+    plain = 0 < value < PLAIN and value.denominator == 1
+    return float(value if plain else np.float64(10) ** exponent), abs(exponent)
+
+
 def _size(node: ast.AST) -> tuple[float, float] | None:
     """A literal number as a float (perhaps infinite) and a bound on its decimal exponent."""
-    if isinstance(node, ast.Name | ast.Call):
+    if isinstance(node, ast.Name):
         return None
+    if isinstance(node, ast.Constant):
+        return _size_of_number(node.value)
     match node:
-        case ast.Constant(int(value)) if 0 < value < PLAIN:
-            return float(value), math.log10(value)
-        case ast.Constant(value) if isinstance(value, int | Fraction):
-            if not value:
-                return 0.0, 0.0
-            exponent = math.log10(value.numerator) - math.log10(value.denominator)
-            return float(np.float64(10) ** exponent), abs(exponent)
         case ast.UnaryOp(op, operand):
             inner = _size(operand)
             return inner and (-inner[0] if isinstance(op, ast.USub) else inner[0], inner[1])

@@ -35,7 +35,12 @@ COMPARED: dict[str, type[ast.cmpop]] = {
     "!=": ast.NotEq,
     **dict.fromkeys(["==", "="], ast.Eq),
 }
-RANKS = {sign: rank for sign, (rank, _) in BINARY.items()} | dict.fromkeys(COMPARED, COMPARE)
+RANKS = (
+    {sign: rank for sign, (rank, _) in BINARY.items()}
+    | dict.fromkeys(COMPARED, COMPARE)
+    | {"^": POWER, **dict.fromkeys(["", ")", "]", "}", "|)", ",", ";", "\n"], -1)}
+)
+"""How tightly signs bind; those that end every expression less than all others."""
 IN_CONDITIONS = frozenset(["=", "and", "und", "et"])
 SUFFIXES = frozenset([".", "[", "'"])
 TIMES = (-4, -3, -2, -1, 2, 3, 4)
@@ -75,9 +80,8 @@ class Parser(Calls):
             if token.text in SUFFIXES or token.kind == "transpose":
                 left = self.with_suffixes(left, start)
         while True:
-            token = self.tokens[self.at]
-            sign = token.text
-            own = POWER if sign == "^" else RANKS.get(sign)
+            sign = self.tokens[self.at].text
+            own = RANKS.get(sign)
             if own is None or (sign in IN_CONDITIONS and not self.equates):
                 own, sign = PRODUCT, ""
             if own < rank or (not sign and not self.factor_starts()):
@@ -131,10 +135,10 @@ class Parser(Calls):
 
     def beside_it(self, left: ast.expr, start: int) -> ast.expr:
         """A value and the factor that stands beside it."""
-        token = self.look()
-        indicator = token.text == "1" and self.indicator_comes(1)
-        if token.kind == "number" and not (self.is_coefficient() or indicator):
-            raise self.fault(token, *NUMBER_BEHIND)
+        token = self.tokens[self.at]
+        if token.kind == "number" and not self.is_coefficient():
+            if token.text != "1" or not self.indicator_comes(1):
+                raise self.fault(token, *NUMBER_BEHIND)
         constant = token.text == "[" and isinstance(left, ast.Constant)
         if constant and self.look(-1).kind == "number" and self.holds_index():
             cure = "write round brackets to group"

@@ -78,6 +78,12 @@ class Reading:
 
 
 class Operands:
+    at = depth = bars = 0
+    in_norm = slices = False  # whether a colon parts an index
+    parting = False  # whether a comma parts, even between digits
+    beside: Shape | None = None  # of what stands before a sign of addition
+    matrices: bool | None = None  # whether a transpose or an inverse is there
+
     def __init__(
         self,
         reading: Reading,
@@ -91,13 +97,8 @@ class Operands:
         self.tokens = [*tokens, *[Token("end", "", end, end, True)] * 4]
         self.single = single or reading.single
         self.equates = equates  # whether an equals sign compares
-        self.at = self.depth = self.bars = 0
-        self.in_norm = self.slices = False  # whether a colon parts an index
-        self.parting = False  # whether a comma parts, even between digits
         self.arrays, self.shapes = self.words.arrays, self.words.shapes
-        self.beside: Shape | None = None  # of what stands before a sign of addition
         self.sizes = Shapes(self.shapes)
-        self.matrices: bool | None = None  # whether a transpose or an inverse is there
         self.bare: set[ast.expr] = set()  # calls whose argument stands without brackets
 
     def expression(self, rank: int = 0) -> ast.expr:
@@ -258,13 +259,13 @@ class Operands:
     def number(self) -> ast.expr:
         """A number; `2e3` is refused where e is a name."""
         token = self.step()
-        if self.sees(",") and not self.parting:
+        if not self.parting and self.sees(","):
             token = self.join_digits(token)
         text = token.text
         if text == "1" and self.indicator_comes():
             self.takes("_")
             return self.indicator()
-        if "." not in text and not text.isdigit():
+        if not text.isdigit() and "." not in text:
             letter = "e" if "e" in text else "E"
             mantissa, exponent = text.split(letter)
             if letter in self.words.names:

@@ -135,7 +135,7 @@ class Outline:
         reading = self.reading
         if not reading.single and (listed := self.bare_list()):
             return self.parse(listed)
-        said = {token.text.lower() for token in self.tokens}
+        said = {*spell(self.tokens).lower().split(" ")}
         if not said.isdisjoint(SIGNS):
             self.tokens = list(self.spoken_signs())
         if said.isdisjoint(OUTLINED):
@@ -226,7 +226,8 @@ class Outline:
 
     def unframe(self, tokens: list[Token]) -> list[Token]:
         """Tokens without dollar signs, quotation marks, remarks, markers and punctuation."""
-        if tokens[0].text == "^" or not FRAMING.isdisjoint([token.text for token in tokens]):
+        text = spell(tokens)
+        if text[0] == "^" or not FRAMING.isdisjoint(text.split(" ")):
             dollars = [t for t in tokens if t.text in ("$", "$$")]
             if len(dollars) % 2:
                 raise self.fault(dollars[0], *NEVER["$"])
@@ -235,7 +236,7 @@ class Outline:
         tokens = strip(tokens)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-        found = MARKER.match(spell(tokens[:4]))  # `a)`, `2)`, `(b)`, `1.`
+        found = MARKER.match(spell(tokens))  # `a)`, `2)`, `(b)`, `1.`
         marker = found[0].count(" ") if found else 0
         if not found or marker >= len(tokens):
             return tokens
@@ -321,7 +322,8 @@ class Outline:
 
     def trim_words(self, tokens: list[Token]) -> list[Token]:
         """A stretch without the words and asides at its ends, which say nothing."""
-        if None not in [self.words.meaning(t.text) for t in tokens if t.kind == "word"]:
+        meaning = self.words.meaning
+        if None not in [meaning(t.text) for t in tokens if t.kind == "word"]:
             return tokens
         sketch = self.sketch(tokens)
         while tokens:

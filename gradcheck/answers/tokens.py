@@ -5,7 +5,6 @@ Limits: 500 tokens, names of 32 characters, numbers of 30 significant digits.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import dropwhile
 from typing import NamedTuple
 
 from gradcheck.answers.characters import ADVICE, GREEK, Typed, as_table, fault_at
@@ -71,7 +70,7 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
     """The tokens of a text or of a stretch; what cannot be one is refused where it stands."""
     tokens: list[Token] = []
     spaced = False
-    places = plain.places
+    places, make = plain.places, tuple.__new__  # Token(...) takes four times as long
     for m in TOKEN.finditer(plain.text, first, len(plain.text) if stop is None else stop):
         kind = m.lastgroup or ""
         if kind in ("blank", "gap", "frame"):
@@ -101,7 +100,7 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             shown = shown.strip()[1:-1].replace(" ", "")
         else:
             kind, shown = _name_command(typed, kind, shown, start)
-        tokens.append(Token(kind, shown, start, end, spaced))
+        tokens.append(make(Token, (kind, shown, start, end, spaced)))
         spaced = False
     if len(tokens) > TOKENS:
         message = f"more than {TOKENS} signs and names"
@@ -155,7 +154,7 @@ SIGNED = re.compile(r"[\d.][-+]|[-+] ")
 
 def spell(tokens: Iterable[Token]) -> str:
     """The plain spelling of tokens, a blank after each: what patterns of tokens are searched in."""
-    return "".join([f"{token.text} " for token in tokens])
+    return " ".join([*[token.text for token in tokens], ""])
 
 
 def levels(tokens: Iterable[Token]) -> Iterator[int]:
@@ -231,11 +230,13 @@ def without_quotes(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def strip(tokens: Iterable[Token]) -> list[Token]:
-    found = [*dropwhile(lambda token: token.text in LEADING, tokens)]
-    while found and found[-1].text in TRAILING:
-        found.pop()
-    return found
+def strip(tokens: Sequence[Token]) -> list[Token]:
+    first, last = 0, len(tokens)
+    while first < last and tokens[first].text in LEADING:
+        first += 1
+    while first < last and tokens[last - 1].text in TRAILING:
+        last -= 1
+    return [*tokens[first:last]]
 
 
 def glue(tokens: Sequence[Token], name: str, pattern: str = "") -> list[Token]:

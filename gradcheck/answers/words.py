@@ -5,8 +5,8 @@ A declared name always wins: an input may be called e, i, C or gamma.
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -77,15 +77,17 @@ class Words:
     functions: frozenset[str]
     constants: frozenset[str]
     sized: frozenset[tuple[str, tuple[int, ...]]] = frozenset()
-    met: dict[str, Meaning | None] = field(default_factory=dict, repr=False)
     letter: str = ""  # of the sum inside which a formula stands
 
-    def meaning(self, word: str) -> Meaning | None:
-        if word not in self.met:
-            if len(self.met) >= REMEMBERED:  # strangers think of any number of words
-                self.met.clear()
-            self.met[word] = self._find(word)
-        return self.met[word]
+    @cached_property
+    def meaning(self) -> Callable[[str], Meaning | None]:
+        """What a word is as it stands; strangers think of any number of words."""
+        return lru_cache(REMEMBERED)(self._find)
+
+    @cached_property
+    def meant(self) -> Callable[[str], Meaning | None]:
+        """The same; else that of the word in other letters, or the entry that it counts."""
+        return lru_cache(REMEMBERED)(self._find_alike)
 
     def _find(self, word: str) -> Meaning | None:
         spellings = list(_spellings(word))
@@ -95,8 +97,7 @@ class Words:
         function = next(filter(None, map(self.function, spellings)), None)
         return Meaning("function", function) if function else None
 
-    def meant(self, word: str) -> Meaning | None:
-        """The same; else that of the word in other letters, or the entry that it counts."""
+    def _find_alike(self, word: str) -> Meaning | None:
         known = self.meaning(word)
         if known is None and word not in KEPT:  # the one declared that differs in capitals only
             lower = word.lower()
@@ -125,7 +126,7 @@ class Words:
         return Meaning("entry", ",".join([name, *(str(int(k) - 1) for k in places)]))
 
     def inside_sum(self, letter: str) -> "Words":
-        return replace(self, letter=letter, met={})
+        return replace(self, letter=letter)
 
     def function(self, word: str) -> str | None:
         named = ALIASES.get(word, word)
