@@ -9,8 +9,8 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
-from gradcheck.answers.echo import decimal, number
 from gradcheck.answers.formula import CONSTANTS, Formula, read_formula
+from gradcheck.answers.tree import decimal, number
 from gradcheck.errors import Complaint, TextError
 
 LEVELS, NUMBERS, FORMULAS, BITS = 8, 1_000_000, 1_000, 1_330

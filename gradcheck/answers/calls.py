@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from itertools import chain
 
-from gradcheck.answers.echo import ATOM, OPERATORS, POWER, UNARY, bracket, echo, number
 from gradcheck.answers.operands import (
     BRACKETS,
     CLOSING,
@@ -20,15 +19,22 @@ from gradcheck.answers.operands import (
     Operands,
     is_power,
 )
-from gradcheck.answers.shapes import (
+from gradcheck.answers.tokens import Token, closing_at, spell
+from gradcheck.answers.tree import (
+    ATOM,
+    OPERATORS,
+    POWER,
+    UNARY,
+    bracket,
     broadcast,
+    echo,
     identity,
     is_square,
     is_turned,
+    number,
     product_shape,
     rows_named,
 )
-from gradcheck.answers.tokens import Token, closing_at, spell
 from gradcheck.answers.words import (
     ARITY,
     INVERSES,

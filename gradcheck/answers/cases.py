@@ -7,8 +7,7 @@ the rows of `\begin{cases}`. Where no case holds there is no value: 0/0.
 import ast
 from collections.abc import Callable, Sequence
 
-from gradcheck.answers.characters import as_set
-from gradcheck.answers.tokens import UNEQUAL, Token, levels, parts_digits, split
+from gradcheck.answers.tokens import UNEQUAL, Token, as_set, levels, parts_digits, split
 from gradcheck.answers.words import Words
 
 IF = as_set("if for when at where with provided whenever wenn falls für si pour")

@@ -13,10 +13,21 @@ import ast
 import re
 
 from gradcheck.answers.calls import Calls
-from gradcheck.answers.echo import COMPARE, POWER, PRODUCT, SUM, UNARY, bracket, echo, number
 from gradcheck.answers.operands import DEPTH, NEVER, NUMBER_BEHIND
-from gradcheck.answers.shapes import Shape, is_square, is_turned
 from gradcheck.answers.tokens import Token, parts_digits, spell
+from gradcheck.answers.tree import (
+    COMPARE,
+    POWER,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Shape,
+    bracket,
+    echo,
+    is_square,
+    is_turned,
+    number,
+)
 from gradcheck.answers.words import ARITY, segment
 
 BINARY: dict[str, tuple[int, type[ast.operator]]] = {
@@ -136,9 +147,9 @@ class Parser(Calls):
     def beside_it(self, left: ast.expr, start: int) -> ast.expr:
         """A value and the factor that stands beside it."""
         token = self.tokens[self.at]
-        if token.kind == "number" and not self.is_coefficient():
-            if token.text != "1" or not self.indicator_comes(1):
-                raise self.fault(token, *NUMBER_BEHIND)
+        indicator = token.text == "1" and self.indicator_comes(1)
+        if token.kind == "number" and not (indicator or self.is_coefficient()):
+            raise self.fault(token, *NUMBER_BEHIND)
         constant = token.text == "[" and isinstance(left, ast.Constant)
         if constant and self.look(-1).kind == "number" and self.holds_index():
             cure = "write round brackets to group"

@@ -12,10 +12,28 @@ from operator import methodcaller
 from typing import TypeVar
 
 from gradcheck.answers import tokens
-from gradcheck.answers.characters import DERIVATIVE, clip, fault_at
-from gradcheck.answers.echo import POWER, PRODUCT, UNARY, constant, echo, number
-from gradcheck.answers.shapes import Shape, Shapes, is_square
-from gradcheck.answers.tokens import UNEQUAL, Token, closing_at, is_of_blanks, parts_digits, spell
+from gradcheck.answers.tokens import (
+    DERIVATIVE,
+    UNEQUAL,
+    Token,
+    clip,
+    closing_at,
+    fault_at,
+    is_of_blanks,
+    parts_digits,
+    spell,
+)
+from gradcheck.answers.tree import (
+    POWER,
+    PRODUCT,
+    UNARY,
+    Shape,
+    Shapes,
+    constant,
+    echo,
+    is_square,
+    number,
+)
 from gradcheck.answers.words import Meaning, Words, segment
 from gradcheck.errors import TextError
 

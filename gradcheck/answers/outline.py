@@ -13,13 +13,16 @@ from itertools import pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
 from gradcheck.answers.cases import COMPARED, by_cases
-from gradcheck.answers.characters import DERIVATIVE, as_set, clip, fault_at
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
+    DERIVATIVE,
     LINKS,
     UNEQUAL,
     Token,
+    as_set,
+    clip,
+    fault_at,
     glue,
     is_of_blanks,
     levels,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from gradcheck.answers.characters import DERIVATIVE, GREEK, as_table, clip
+from gradcheck.answers.tokens import DERIVATIVE, GREEK, as_table, clip
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
 from gradcheck.ops.formula import ANSWERED
 

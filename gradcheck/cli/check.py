@@ -8,8 +8,7 @@ from itertools import pairwise
 import click
 from rich.text import Text
 
-from gradcheck.answers.characters import in_plain
-from gradcheck.answers.tokens import levels, tokenize
+from gradcheck.answers.tokens import in_plain, levels, tokenize
 from gradcheck.cli.group import command
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gradcheck.answers import Formula, misfit, other_readings
-from gradcheck.answers.brackets import Other, rebracket
+from gradcheck.answers.formula import Other, rebracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis, words
 from gradcheck.errors import OURS, Complaint, TextError
 from gradcheck.grading.formula import Floats, Readings, is_near

@@ -15,8 +15,8 @@ import numpy as np
 from flint import arb
 
 from gradcheck.answers import Formula, WorkingStep
-from gradcheck.answers.characters import clip
 from gradcheck.answers.operands import UNTAKEN
+from gradcheck.answers.tokens import clip
 from gradcheck.diagnosis import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values, compare

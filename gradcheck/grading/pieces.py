@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.answers import Formula, echo
-from gradcheck.answers.echo import PRODUCT, bracket
+from gradcheck.answers.tree import PRODUCT, bracket
 from gradcheck.diagnosis import Diagnosis, Hypothesis
 from gradcheck.errors import TextError
 from gradcheck.grading.formula import (

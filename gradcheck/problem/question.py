@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradcheck.answers import read_formula
 from gradcheck.answers.calls import BASED
-from gradcheck.answers.characters import in_plain
+from gradcheck.answers.tokens import in_plain
 from gradcheck.documents import read_yaml
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program

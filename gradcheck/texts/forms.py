@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 
 from gradcheck.answers import read_formula
-from gradcheck.answers.shapes import rows_named
+from gradcheck.answers.tree import rows_named
 from gradcheck.engine.tape import Node, Step, Verbs
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError

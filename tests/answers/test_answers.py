@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from gradcheck.answers import FUNCTIONS, Formula, NumberList, read_answer, read_formula
-from gradcheck.answers.brackets import rebracket
+from gradcheck.answers.formula import rebracket
 from gradcheck.errors import TextError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark

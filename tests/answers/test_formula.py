@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gradcheck.answers import ALIASES, FUNCTIONS, misfit, other_readings, read_formula
-from gradcheck.answers.echo import echo
+from gradcheck.answers.tree import echo
 from gradcheck.errors import TextError
 from tests.support.typed import complaint, lines, named, read, refused, spellings
 

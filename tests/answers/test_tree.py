@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.answers import FUNCTIONS, characters, echo, read_answer
+from gradcheck.answers import FUNCTIONS, echo, read_answer, tokens
 from gradcheck.errors import TextError
 from tests.support.sweeping import at_most
 from tests.support.typed import NAMES, read, spellings, typed_answers
@@ -257,4 +257,4 @@ ODD = (
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*ODD.split(), "\frac", "\tan x"]), max_size=3).map("".join))
 def test_what_is_odd_is_suspected(text):
-    assert characters.SUSPECT.search(text) or not characters.ODD.search(text)
+    assert tokens.SUSPECT.search(text) or not tokens.ODD.search(text)
