@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gradcheck.answers.tokens import DERIVATIVE, GREEK, as_table, clip
 from gradcheck.ops import BY_SPELLING, COMPOUNDS, TABLE
-from gradcheck.ops.formula import ANSWERED
+from gradcheck.ops.row import ANSWERED
 
 SCHOOL = as_table("""
 log: log_e; log2: log_2 ld lb; log10: lg log_10; sqrt: raiz racine wurzel; sign: sgn signum

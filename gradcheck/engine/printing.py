@@ -132,7 +132,7 @@ ALIKE = {
     "eigenvectors", "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors",
     "Abs": "absolute", "LinalgPinv": "pinv", "LinalgVectorNorm": "norm", "Asinh": "arcsinh",
     "Acosh": "arccosh", "Atanh": "arctanh", "Cat": "concatenate", "Repeat": "tile",
-    "Round": "rint", "Sub": "diff", "ConstantPadNd": "pad", "IndexSelect": "take",
+    "Round": "rint", "ConstantPadNd": "pad", "IndexSelect": "take",
     "Permute": "transpose moveaxis", "Transpose": "swapaxes matrix_transpose",
     "Unsqueeze": "expand_dims atleast_2d atleast_3d", "Expand": "broadcast_to", "Clone": "copy",
     "Flip": "flipud fliplr", "Asin": "arcsin", "Acos": "arccos", "Atan": "arctan",
@@ -195,7 +195,7 @@ VARYING: dict[str, Name] = {
     "diag": lambda x, _: "DiagonalBackward0_copy" if np.ndim(x[0]) == 2 else "DiagEmbedBackward0",
     "matmul": _name_product,
     "replace": lambda _, p: p["node"],
-    "clip": lambda _, p: f"ClampBackward{int(not p['sides'])}",
+    "clip": lambda xs, _: f"ClampBackward{int(all(map(_is_number, xs[1:])))}",
     "nll_loss": _name_classes,
     "squeeze": lambda _, p: (
         "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(p.get("axis")), "0")

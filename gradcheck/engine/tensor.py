@@ -41,9 +41,8 @@ from gradcheck.engine.tape import (
 )
 from gradcheck.ops import BY_FUNCTION, TABLE, row_of
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
-from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS
 from gradcheck.ops.pytorch import METHODS, OWN, accept_spellings
-from gradcheck.ops.row import Op, handler_of, pass_on
+from gradcheck.ops.row import BY_COMPOUND, COMPOUNDS, Op, handler_of, pass_on
 from gradcheck.values import FLOAT, Params, Routine, Value
 
 __all__ = ["Tensor", "apply", "bare", "box", "to", "track"]
@@ -310,7 +309,7 @@ def _make_methods() -> dict[str, Value]:
     for name, row in TABLE.items():
         for each in (name, *row.school):
             made[each] = _make_method(row)
-            if row.elementwise or name == "clip":
+            if row.elementwise:
                 made[f"{each}_"] = _make_in_place(row)
     made |= {name: differing.wrap_around(made[name], name) for name, differing in METHODS.items()}
     inverse = made["reciprocal"]  # of integers in floats, where np.reciprocal says 0

@@ -20,8 +20,7 @@ from gradcheck.language.kinds import FORMULAS
 from gradcheck.numbers.ball import middle
 from gradcheck.numbers.run import Undecided, precision
 from gradcheck.ops import TABLE
-from gradcheck.ops.domains import knots
-from gradcheck.ops.row import Op
+from gradcheck.ops.row import Op, knots
 from gradcheck.problem.draw import points_near
 from gradcheck.problem.record import Point
 from gradcheck.values import Array, Routine

@@ -17,9 +17,17 @@ from gradcheck.numbers.ball import Ball, balls
 from gradcheck.numbers.scalars import Scalar, Scalars, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
-from gradcheck.ops.formula import ANSWERED, COMPOUNDS, FORMULA_SPELLINGS, Compound, everything
 from gradcheck.ops.pytorch import OF_METHODS, OWN
-from gradcheck.ops.row import SPELLINGS, Op, sympy
+from gradcheck.ops.row import (
+    ANSWERED,
+    COMPOUNDS,
+    FORMULA_SPELLINGS,
+    SPELLINGS,
+    Compound,
+    Op,
+    everything,
+    sympy,
+)
 from gradcheck.values import Params, Routine, Value
 
 # Arrays from nothing, and questions about bare numbers: what they answer has no derivative.

@@ -2,14 +2,22 @@
 
 import sys
 
-from gradcheck.ops import decompositions, linear, losses, networks, numpys, places
-from gradcheck.ops.formula import BY_COMPOUND, COMPOUNDS, everything
-from gradcheck.ops.row import BY_FUNCTION, BY_SPELLING, TABLE, Composed, Op
+from gradcheck.ops import linear, losses, networks, numpys
+from gradcheck.ops.row import (
+    BY_COMPOUND,
+    BY_FUNCTION,
+    BY_SPELLING,
+    COMPOUNDS,
+    TABLE,
+    Composed,
+    Op,
+    everything,
+)
 from gradcheck.values import Routine
 
 __all__ = [
     "BY_COMPOUND", "BY_FUNCTION", "BY_SPELLING", "COMPOUNDS", "SCIPYS", "TABLE", "Composed", "Op",
-    "decompositions", "everything", "linear", "losses", "networks", "numpys", "places", "row_of",
+    "everything", "linear", "losses", "networks", "numpys", "row_of",
 ]  # fmt: skip
 
 SAME = ("cbrt", "erf", "erfc", "erfinv", "exp2", "expm1", "gamma", "log1p", "xlogy")

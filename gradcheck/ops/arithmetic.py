@@ -2,12 +2,23 @@
 
 import operator
 from functools import partial
+from math import inf, isinf
 
 import numpy as np
 from flint import arb
 
-from gradcheck.ops import domains
-from gradcheck.ops.row import POSITIVE, REAL_LINE, TABLE, Composed, Op, flat, op, pass_on
+from gradcheck.ops.row import (
+    POSITIVE,
+    REAL_LINE,
+    TABLE,
+    Composed,
+    Op,
+    flat,
+    is_lost,
+    is_saturated,
+    op,
+    pass_on,
+)
 from gradcheck.values import Call, Numbers, Routine
 
 BY_POSITIVE = (REAL_LINE, POSITIVE)
@@ -22,10 +33,10 @@ COMPARISONS = {
 }  # fmt: skip
 """The same for comparisons, and NumPy's names."""
 
-op(np.add, (pass_on, pass_on), exact=operator.add, unseen=domains.is_lost)
+op(np.add, (pass_on, pass_on), exact=operator.add, unseen=is_lost)
 op(
     np.subtract, (pass_on, lambda y, a, b: lambda g: -g), exact=operator.sub,
-    unseen=domains.is_lost, school=("sub",),
+    unseen=is_lost, school=("sub",),
 )  # fmt: skip
 op(
     np.multiply, (lambda y, a, b: lambda g: g * b, lambda y, a, b: lambda g: g * a),
@@ -137,7 +148,7 @@ op(
 )  # fmt: skip
 _enter_log_of_sum(
     np.logaddexp, 1.0, closed=lambda m, a, b: m.log(m.exp(a) + m.exp(b)),
-    ball=lambda a, b: a + (b - a).exp().log1p(), unseen=lambda a, b: domains.is_saturated(a - b),
+    ball=lambda a, b: a + (b - a).exp().log1p(), unseen=lambda a, b: is_saturated(a - b),
 )  # fmt: skip
 _enter_log_of_sum(
     np.logaddexp2, float(np.log(2)),
@@ -238,51 +249,27 @@ def _arrange_bounds(
     x: Numbers, a_min: Numbers = None, a_max: Numbers = None, *,
     min: Numbers = None, max: Numbers = None,
 ) -> Call:  # fmt: skip
-    """Numbers as bounds are parameters, arrays are operands: both are differentiated."""
-    bounds = {"low": min if a_min is None else a_min, "high": max if a_max is None else a_max}
-    sides = tuple(side for side, v in bounds.items() if np.ndim(v) or hasattr(v, "shape"))
-    fixed = {side: v for side, v in bounds.items() if side not in sides}
-    return (x, *(bounds[side] for side in sides)), fixed | {"sides": sides}
+    """The bounds, infinite where there is none."""
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    return (x, -inf if low is None else low, inf if high is None else high), {}
 
 
-def _find_ends(
-    bounds: tuple[Numbers, ...], sides: tuple[str, ...], fixed: dict[str, Numbers]
-) -> list[Numbers]:
-    """The lower and the upper bound, wherever they stand; None where there is none."""
-    at = fixed | dict(zip(sides, bounds, strict=True))
-    return [at["low"], at["high"]]
+def _is_open(bound: Numbers) -> bool:
+    return isinstance(bound, float) and isinf(bound)
 
 
-def _clip_rule(
-    y: Numbers, x: Numbers, *bounds: Numbers, sides: tuple[str, ...], **fixed: Numbers
-) -> Numbers:
-    """1 inside and on the bounds; a bound has the gradient where it is taken."""
-
-    def pull(i: int, g: Numbers) -> Numbers:
-        low, high = _find_ends(bounds, sides, fixed)
-        low = -np.inf if low is None else low
-        high = np.inf if high is None else high
-        if i == 0:
-            return keep(g, np.greater_equal(x, low) & np.less_equal(x, high))
-        if sides[i - 1] == "low":
-            return keep(g, np.less(x, low) & np.less(low, high))
-        return keep(g, np.greater(x, high) | np.less(high, low))
-
-    return pull
-
-
-def _clip_defined(
-    x: Numbers, *bounds: Numbers, sides: tuple[str, ...], **fixed: Numbers
-) -> Numbers:
+def _clip_defined(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
     """The bound where x is beyond it; where they cross, the upper one."""
-    ends = _find_ends(bounds, sides, fixed)
-    low, high = (None if isinstance(end, float) and np.isinf(end) else end for end in ends)
-    x = x if low is None else np.where(x < low, low, x)
-    return x if high is None else np.where(x > high, high, x)
+    x = low if not _is_open(low) and x < low else x
+    return high if not _is_open(high) and x > high else x
 
 
-_bent(
-    np.clip, _clip_rule, exact=Composed(_clip_defined), kinks="the bounds",
-    forward=lambda x, *bounds, sides, **fixed: np.clip(x, *_find_ends(bounds, sides, fixed)),
-    elementwise=False, operands=None, arrange=_arrange_bounds, school=("clamp",),
+_bent(  # 1 inside and on the bounds; a bound has the gradient where it is taken
+    np.clip,
+    (lambda y, x, low, high: lambda g: keep(g, np.greater_equal(x, low) & np.less_equal(x, high)),
+     lambda y, x, low, high: lambda g: keep(g, np.less(x, low) & np.less(low, high)),
+     lambda y, x, low, high: lambda g: keep(g, np.greater(x, high) | np.less(high, low))),
+    forward=lambda x, *bounds: np.clip(x, *(None if _is_open(v) else v for v in bounds)),
+    exact=Composed(_clip_defined), kinks="the bounds", operands=3, arrange=_arrange_bounds,
+    school=("clamp",),
 )  # fmt: skip

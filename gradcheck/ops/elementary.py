@@ -8,8 +8,18 @@ from functools import cache, partial
 import numpy as np
 from flint import arb
 
-from gradcheck.ops.domains import is_saturated
-from gradcheck.ops.row import POSITIVE, Composed, Interval, Op, flat, inf, op, sympy, unary
+from gradcheck.ops.row import (
+    POSITIVE,
+    Composed,
+    Interval,
+    Op,
+    flat,
+    inf,
+    is_saturated,
+    op,
+    sympy,
+    unary,
+)
 from gradcheck.values import Numbers, Routine
 
 LN2, LN10 = math.log(2), math.log(10)

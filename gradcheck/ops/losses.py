@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.ops.activations import log_softmax, sigmoid
-from gradcheck.ops.formula import formula
-from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, op
+from gradcheck.ops.networks import log_softmax, sigmoid
+from gradcheck.ops.row import REAL_LINE, Composed, Interval, Pull, formula, op
 from gradcheck.ops.shapes import lay_along
 from gradcheck.values import Call, Numbers, Routine
 

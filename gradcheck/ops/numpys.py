@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gradcheck.ops.formula import formula
 from gradcheck.ops.reductions import gather_along, kept_axes, max, min
-from gradcheck.ops.row import BOUNDS
+from gradcheck.ops.row import BOUNDS, formula
 from gradcheck.ops.shapes import along, as_tuple, bare_numbers, lay_along
 from gradcheck.values import Numbers
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcheck.ops.formula import everything
-from gradcheck.ops.row import BY_SPELLING, TABLE, respell
+from gradcheck.ops.row import BY_SPELLING, TABLE, everything, respell
 from gradcheck.ops.shapes import as_tuple
 from gradcheck.values import Numbers, Params, Routine
 

@@ -10,8 +10,8 @@ from math import prod as product
 
 import numpy as np
 
-from gradcheck.ops.row import Composed, Op, Pull, op
-from gradcheck.ops.shapes import as_tuple
+from gradcheck.ops.row import Composed, Op, Pull, formula, op
+from gradcheck.ops.shapes import along, as_tuple
 from gradcheck.values import FLOAT, Call, Numbers, Routine
 
 Axis = int | tuple[int, ...] | None
@@ -213,30 +213,20 @@ def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbe
     return np.moveaxis(_before_each(x) * np.stack(later[::-1], axis=-1), -1, axis)
 
 
-def _arrange_diff(
+@formula(np.diff)
+def diff(
     x: Numbers, n: int = 1, axis: int = -1, prepend: Numbers = None, append: Numbers = None
-) -> Call:
-    """With what stands before and behind, joined to x."""
-    before, behind = (None if v is np._NoValue else v for v in (prepend, append))
-    if n and (before is not None or behind is not None):
-        thin = kept_axes(np.shape(x), axis)
-        parts = (v if v is x or np.ndim(v) else np.broadcast_to(v, thin)
-                 for v in (before, x, behind) if v is not None)  # fmt: skip
-        x = np.concatenate(list(parts), axis=axis)
-    return (x,), {"n": n, "axis": axis}
-
-
-def _diff_rule(y: Numbers, x: Numbers, n: int = 1, axis: int = -1) -> Numbers:
-    """Each difference goes to its two neighbours, n times (as many as there were entries)."""
-    times = np.minimum(n, x.shape[axis])
-
-    def back(g: Numbers) -> Numbers:
-        for _ in range(times):
-            nothing = np.zeros(kept_axes(g.shape, axis))
-            g = np.concatenate([nothing, g], axis=axis) - np.concatenate([g, nothing], axis=axis)
-        return g
-
-    return back
+) -> Numbers:
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n}")
+    thin = kept_axes(np.shape(x), axis)
+    given = [v for v in (prepend, x, append) if v is not None and v is not np._NoValue]
+    if n and len(given) > 1:
+        laid = [v if v is x or np.ndim(v) else np.broadcast_to(v, thin) for v in given]
+        x = np.concatenate(laid, axis=axis)
+    for _ in range(n):
+        x = x[along(x, axis, slice(1, None))] - x[along(x, axis, slice(None, -1))]
+    return x
 
 
 def _unsort(g: Numbers, x: Numbers, axis: int | None) -> Numbers:
@@ -256,7 +246,6 @@ _running(
     np.cumprod,
     (lambda y, x, axis=None: lambda g: np.reshape(_product_rule(g, y, x, axis), x.shape),),
 )
-op(np.diff, (_diff_rule,), elementwise=False, operands=1, arrange=_arrange_diff)
 _running(
     np.sort, (lambda y, x, axis=-1: lambda g: _unsort(g, x, axis),), kinks="ties", rounds=False
 )

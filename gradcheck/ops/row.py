@@ -7,8 +7,8 @@ keeps; before it only shapes may be read. No VJP un-broadcasts: the engine fits 
 its argument at the edge.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from math import prod
@@ -390,3 +390,124 @@ def handler_of(args: Iterable[Numbers]) -> Routine | None:
         if found is not None:
             return found  # type: ignore[no-any-return]
     return None
+
+
+# -- formulas of rows ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Compound:
+    """A function said in terms of rows: it gives several numbers, or is a formula of other ops.
+
+    What `meaning` computes with rows has every kind of number, and its derivative, from them.
+    `function` is NumPy's own where it has one: what plain numbers get. `words` are further names
+    of its own arguments.
+    """
+
+    name: str
+    function: Routine | None
+    meaning: Routine
+    school: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, *args: Numbers, **kwargs: Numbers) -> Numbers:
+        """NumPy's function on plain numbers, its meaning on every other kind."""
+        kwargs = respell(kwargs, self.words)
+        if self.function is None or handler_of((*args, *kwargs.values())):
+            return self.meaning(*map(join, args), **{k: join(v) for k, v in kwargs.items()})
+        return self.function(*args, **kwargs)
+
+
+ANSWERED = frozenset((
+    "average", "cross_entropy", "diff", "dot", "inner", "median", "nansum", "ptp", "tensordot",
+    "vdot",
+))  # fmt: skip
+"""The formulas that typed answers call too."""
+COMPOUNDS: dict[str, Compound] = {}
+FORMULA_SPELLINGS: dict[str, str] = {}
+"""Further spellings of the formulas, and the names that they stand for."""
+BY_COMPOUND: dict[Routine, Compound] = {}
+
+
+def everything() -> dict[str, Op | Compound]:
+    """All rows and formulas, under each of their names."""
+    table: dict[str, Op | Compound] = {**COMPOUNDS, **TABLE}
+    spelled = BY_SPELLING | FORMULA_SPELLINGS
+    return {name: table[known] for name, known in spelled.items() if known in table} | table
+
+
+def formula(
+    function: Routine | None = None, name: str = "", also: Iterable[Routine] = (), **more: Numbers
+) -> Callable[[Routine], Compound]:
+    """Enter a formula of other ops, under a name, NumPy's, or the formula's own.
+
+    Raises ValueError where there is a row or an entry of that name already.
+    """
+
+    def enter(meaning: Routine) -> Compound:
+        entry = Compound(name or (function or meaning).__name__, function, meaning, **more)
+        if entry.name in COMPOUNDS or entry.name in TABLE:
+            raise ValueError(f"the op {entry.name} is there already")
+        COMPOUNDS[entry.name] = entry
+        FORMULA_SPELLINGS.update(dict.fromkeys(entry.school, entry.name))
+        BY_COMPOUND.update(dict.fromkeys((*also, *([function] if function else [])), entry))
+        return entry
+
+    return enter
+
+
+# -- where there is no real value, no influence to be seen, or another rule ------------------------
+# What `undefined`, `unseen` and `kinks` are said in: of balls (arbs), true if it holds all over.
+
+UNSEEN = arb(2) ** 1400
+"""More than the bits of a term that still counts: 1e-400, at 1536 bits (`grading.equivalence`)."""
+SATURATED = 1000
+"""exp(-1000) is 2^-1442: below UNSEEN."""
+
+
+def is_lost(a: arb, b: arb) -> bool:
+    """Two terms of which one is too small beside the other ever to be seen."""
+    small, large = (a, b) if abs(a.mid()) < abs(b.mid()) else (b, a)
+    return bool(small != 0 and abs(small) * UNSEEN < abs(large))
+
+
+def is_saturated(x: arb) -> bool:
+    """So far out that the function is at its limit, to more digits than are ever compared."""
+    return bool(abs(x) > SATURATED)
+
+
+KNOTS: dict[str, Routine] = {
+    "a = b": lambda a, b: a - b,
+    "integers": lambda x, *_: abs(x) - 1,  # rounding first shows beyond 1
+    "half-integers": lambda x, *_: abs(x) - 1,
+    "multiples of b": lambda a, b: abs(a) - abs(b),
+    "a = 0 or b = 0": lambda a, b: b,
+}
+"""What is zero at (one of) the kinks that a row's words name."""
+
+
+def knots(kinks: tuple[float, ...] | str) -> Iterator[Routine]:
+    """For each kink of a row what is zero there, of the op's arguments; of many, the first."""
+    if isinstance(kinks, str):
+        yield from [KNOTS[kinks]] if kinks in KNOTS else []
+    else:
+        for kink in kinks:
+            yield lambda x, *_, kink=kink: x - kink
+
+
+def edges(row: Op) -> Iterator[tuple[int, float]]:
+    """Where an op's domain ends and where it has kinks: an argument's number, and its value."""
+    several = (row.domain,) if isinstance(row.domain, Interval) else row.domain
+    for i, interval in enumerate(several):
+        yield from ((i, bound) for bound in interval if float(bound).is_integer())
+    if not isinstance(row.kinks, str):
+        yield from ((0, kink) for kink in row.kinks)
+
+
+ENDLESS = (
+    dict.fromkeys(("tan", "sec"), "cos({}) != 0")
+    | dict.fromkeys(("csc", "cot"), "sin({}) != 0")
+    | dict.fromkeys(("floor", "ceil", "trunc"), "{} is no whole number")
+    | dict.fromkeys(("gamma", "loggamma", "digamma"), "{} is not 0, -1, -2, ...")
+)
+"""Rows with poles or jumps without end, and the condition under which there is none."""

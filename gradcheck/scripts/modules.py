@@ -12,8 +12,7 @@ from gradcheck.engine.layers import LAYERS, Held, Layer, enter
 from gradcheck.engine.modules import Module, ModuleList, mark
 from gradcheck.engine.optimizers import Adam, Optimizer
 from gradcheck.engine.tensor import Tensor
-from gradcheck.ops import TABLE
-from gradcheck.ops.formula import everything
+from gradcheck.ops import TABLE, everything
 from gradcheck.values import Params, Value
 
 # -- modules ---------------------------------------------------------------------------------------

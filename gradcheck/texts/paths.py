@@ -12,7 +12,7 @@ from gradcheck.numbers.closed import spell
 from gradcheck.numbers.symbolic import Symbolic, line, number, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Opinion
-from gradcheck.ops.domains import ENDLESS, edges
+from gradcheck.ops.row import ENDLESS, edges
 from gradcheck.problem.record import Point, Problem
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import Notation

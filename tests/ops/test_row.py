@@ -152,7 +152,7 @@ SAVED = """
 add 11 00 0, subtract 11 00 0, multiply 10 01 0, divide 10 01 0, divide 01 11 0,
 matmul 10 01 0, einsum 11 11 0, solve 01 10 0, logaddexp 11 11 0, sinc 1 1 0, silu 1 1 0,
 remainder 11 11 0, exp 1 0 1, log 1 1 0, sqrt 1 0 1, sigmoid 1 0 1, sum 1 0 0, mean 1 0 0,
-reshape 1 0 0, getitem 1 0 0, cumsum 1 0 0, take 1 0 0, diff 1 0 0, trace 1 0 0,
+reshape 1 0 0, getitem 1 0 0, cumsum 1 0 0, take 1 0 0, trace 1 0 0,
 concatenate 11 00 0, stack 10 00 0, where 011 100 0, softmax 1 0 1, log_softmax 1 0 1,
 inv 1 0 1, cholesky 1 0 1, floor 1 0 0, max 1 1 1
 """

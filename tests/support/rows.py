@@ -13,6 +13,7 @@ from tests.support.examples import EXAMPLES, Example
 
 # Rows whose own example leaves an operand without a gradient.
 FULLER = {
+    "clip": Example("clip(a, b, c) * d", dict.fromkeys("abcd", (9,))),
     "nll_loss": Example("nll_loss(a, b) + nll_loss(a, [0, 2])", {"a": (2, 3), "b": (2, 3)}),
 }
 
