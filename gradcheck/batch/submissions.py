@@ -18,8 +18,8 @@ from typing import IO, Any
 
 from gradcheck.batch.roster import NoName, Roster, student_name
 from gradcheck.documents import STDIN, WrittenFloat, read_yaml
+from gradcheck.documents.document import BYTES
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
-from gradcheck.documents.yaml import BYTES
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.report.findings import visible
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
 from gradcheck.language.names import NameWalk, call_at, dotted_name, name_at
 from gradcheck.language.refusals import OPERATORS, OTHERWISE, PLAIN_DEF, TEXT, Refusal

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
-from gradcheck.documents.passage import Passage, where_is
+from gradcheck.documents.document import Passage, where_is
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language.refusals import INSTEAD, NAMES, NODES, OTHERWISE, TEXT, Refusal
 from gradcheck.language.vocabulary import (

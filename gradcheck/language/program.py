@@ -10,8 +10,7 @@ from fractions import Fraction
 from types import CodeType, FrameType, MappingProxyType
 from typing import TypeVar
 
-from gradcheck.documents.passage import Passage, Where, where_is
-from gradcheck.documents.yaml import DIGITS, read_decimal
+from gradcheck.documents.document import DIGITS, Passage, Where, read_decimal, where_is
 from gradcheck.errors import Complaint, TextError
 from gradcheck.language.grammar import find_unexpected, translate
 from gradcheck.language.refusals import OTHERWISE, SIGNS, SYNTAX, SYNTAX_OTHERWISE

@@ -8,7 +8,7 @@ from types import FunctionType, MappingProxyType, TracebackType
 
 import numpy as np
 
-from gradcheck.documents.passage import Where
+from gradcheck.documents.document import Where
 from gradcheck.errors import Complaint, GradcheckError, OutOfBudget, TextError
 from gradcheck.language.budget import Budget, Meter
 from gradcheck.language.grammar import LAST

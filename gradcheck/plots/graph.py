@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.documents.passage import where_is
+from gradcheck.documents.document import where_is
 from gradcheck.engine.tape import Leaf, Node, Step, find_outer, pull, reachable, read_saved
 from gradcheck.engine.tensor import bare
 from gradcheck.errors import GradcheckError

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from gradcheck.documents.passage import where_is
+from gradcheck.documents.document import where_is
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tensor import bare

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.documents import Document
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY

@@ -10,7 +10,7 @@ from types import CodeType
 
 import numpy as np
 
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.engine.advice import COMPLEX
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.kinds import KINDS

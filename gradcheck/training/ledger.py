@@ -12,7 +12,7 @@ from math import inf
 
 import numpy as np
 
-from gradcheck.documents.passage import where_is
+from gradcheck.documents.document import where_is
 from gradcheck.engine.recording import MODE, watching
 from gradcheck.engine.tape import Leaf, Step, reachable
 from gradcheck.engine.tensor import Tensor, bare

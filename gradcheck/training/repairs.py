@@ -11,7 +11,7 @@ from itertools import chain, count
 
 from gradcheck.diagnosis.edits import NOBODY, Edit, SourceWords, stages
 from gradcheck.diagnosis.patterns import fill
-from gradcheck.documents.passage import Passage, where_is
+from gradcheck.documents.document import Passage, where_is
 from gradcheck.language.kinds import FORMULAS
 from gradcheck.mistakes import Mistake, training
 from gradcheck.mistakes.training import WRITTEN, Deposit

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, check_expression, check_program, locate
 from gradcheck.language.run import run

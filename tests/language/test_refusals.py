@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gradcheck.documents.passage import Passage
+from gradcheck.documents.document import Passage
 from gradcheck.errors import TextError
 from gradcheck.language import Vocabulary, check_program
 from gradcheck.language.grammar import find_unexpected

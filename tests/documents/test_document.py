@@ -1,4 +1,4 @@
-"""YAML 1.2's core schema with places, and all that is refused of YAML."""
+"""YAML 1.2's core schema with places, all that is refused of YAML; places in a text."""
 
 import copy
 import json
@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gradcheck.documents import WrittenFloat, read_decimal, read_yaml
+from gradcheck.documents.document import Passage
 from gradcheck.errors import Complaint, TextError
 
 TEXTS = (
@@ -198,3 +199,25 @@ def test_no_text_raises_anything_but_a_text_error(text):
     except TextError as error:
         complaints = error.complaints
     assert all(complaint.line >= 1 and complaint.column >= 1 for complaint in complaints)
+
+
+# -- places in a text, counted in bytes by Python and in characters by people ----------------------
+
+
+GREEK = Passage("α = 1\nβ + γ", file="set.yaml", line=7, column=5)
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [((2, 2, 5, 7), "γ"), ((1, 1, 5, 6), "1"), ((1, 2, 3, 2), "= 1\nβ"), ((2, 2, 0, 2), "β")],
+)
+def test_a_place_is_found_behind_letters_of_two_bytes(where, text):
+    """On the first line and a later one, and over the end of a line."""
+    assert GREEK.text(where) == text
+
+
+def test_a_complaint_stands_where_the_text_stands_in_its_file():
+    """Line and column count from the file's beginning, and the line shown is as far right."""
+    found = GREEK.complaint("no such name", where=(2, 2, 5, 7))
+    assert (found.file, found.line, found.column, found.width) == ("set.yaml", 8, 9, 1)
+    assert found.source == "    β + γ"
