@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.batch.ledger import Ledger, Unusable
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read, Submission, list_names
-from gradcheck.grading.follow import among
+from gradcheck.grading.marking import among
 from gradcheck.problem import Input, Problem
 from gradcheck.problem.record import is_training
 

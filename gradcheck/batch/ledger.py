@@ -22,7 +22,7 @@ import numpy as np
 
 from gradcheck.documents import WrittenFloat
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.follow import Among
+from gradcheck.grading.marking import Among
 from gradcheck.language import Program
 from gradcheck.problem import Problem
 

@@ -10,10 +10,9 @@ from time import process_time
 from gradcheck.batch.ledger import JudgedAnswer, unpack_answer
 from gradcheck.batch.pool import item
 from gradcheck.errors import OURS, GradcheckError
-from gradcheck.grading.follow import alone
 from gradcheck.grading.judgement import Judgement
 from gradcheck.grading.key import Key, NoKey, key
-from gradcheck.grading.marking import mark
+from gradcheck.grading.marking import alone, mark
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
 from gradcheck.problem.variants import Draw, with_draw

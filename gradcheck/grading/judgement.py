@@ -1,12 +1,30 @@
-"""What is said of one answer, and what is left of its points."""
+"""What is said of one answer, what is left of its points, and how a gradient gets its judgement.
+
+Right, wrong with a witness, or for review; then diagnosed. Numbers are held against the closed form
+at the given point, formulas at every point.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from flint import arb
 
 from gradcheck.answers import Formula
-from gradcheck.diagnosis import Diagnosis, Hypothesis
-from gradcheck.errors import GradcheckError
+from gradcheck.diagnosis import Diagnosis, Hypothesis, explain
+from gradcheck.errors import OURS, GradcheckError, OutOfBudget, TextError
+from gradcheck.grading.equivalence import At, Outcome, compare, compare_numbers, floats
+from gradcheck.grading.formula import NotNumbers, Readings, nearest
+from gradcheck.grading.key import DIAGNOSTIC, Key
+from gradcheck.grading.knots import distant_spots, further_sides, unseen
+from gradcheck.grading.spots import Spot
+from gradcheck.mistakes.row import Example, Mistake
+from gradcheck.numbers.ball import middle
+from gradcheck.numbers.run import precision
 from gradcheck.values import Array, Params, Value
 
 # The share of a part's points that remains, by mistake id, or by a tag of the answer. A set's
@@ -105,3 +123,219 @@ class Judgement:
         """A wrong answer with what gives just it, and what that leaves of the points."""
         score = self.points * share(credit, self.tags, diagnosis)
         return replace(self, diagnosis=diagnosis, score=score)
+
+
+# -- an answer to a gradient -----------------------------------------------------------------------
+
+STEP = Fraction(1, 2**40)  # to both sides, for the slope of an answer
+WIDTH = 2.0**-39
+FINE = 128  # bits for it
+SEEN = 1e-13  # relative: what floats do not show is no other answer, but a rounded number in it
+ROUNDED = "right but for its last digits: write pi, e, sqrt(2), 1/3 in place of their decimals"
+FEWEST = 3  # points at which a formula must have been compared before it is called right
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """How an answer compares, at which points, and its values at those that it speaks of.
+
+    `varies` says that it is a formula, `tags` what else is to be said of a right one.
+    """
+
+    outcome: Outcome
+    spots: tuple[Spot, ...]
+    answers: Sequence[At]
+    varies: bool = True
+    tags: tuple[str, ...] = ()
+
+
+def compare_answer(key: Key, part: str, ready: Readings) -> Compared:
+    """Numbers at the given point; formulas at every point, and where their pieces change."""
+    varies, due = ready.varies(key.scope), key.due(part)
+    if not varies and key.problem.form != "formula":
+        return _compare_numbers(key, part, ready)
+    answers, spots = [ready.at(spot) for spot in key.spots], key.spots
+    outcome = compare(answers, due)
+    if outcome.kind == "different" and _is_tolerated(key, answers, due):
+        outcome = Outcome("equal", rounded=True)
+    elif outcome.kind == "equal":
+        more = further_sides(key, ready)
+        spots = (*spots, *more)
+        if more:
+            beyond = [spot.gradient(part) for spot in more]
+            outcome = compare([*answers, *map(ready.at, more)], [*due, *beyond])
+        for spot in distant_spots(key, ready) if outcome.kind == "equal" else ():
+            there = compare([ready.at(spot)], [spot.gradient(part)])
+            if there.kind == "different":  # what cannot be seen there says nothing
+                outcome, spots = replace(there, point=len(spots)), (*spots, spot)
+                break
+        if outcome.kind == "equal" and len(key.points) < FEWEST:
+            outcome = Outcome("undecided", why="too few points of the domain were found")
+        elif outcome.kind == "equal" and (piece := unseen(ready, spots)):
+            outcome = Outcome("undecided", why=f"`{piece}` is too far out to be seen")
+    return Compared(outcome, spots, answers, varies, ("rounded",) if outcome.rounded else ())
+
+
+def _compare_numbers(key: Key, part: str, ready: Readings) -> Compared:
+    """An answer that says nothing about other points than the given one.
+
+    An exact number that is right there alone is tagged: the gradient is another one elsewhere.
+    """
+    answer, noise, due = ready.at(key.spots[0]), key.noise(part), key.due(part)
+    halves = np.broadcast_to(ready.half_units, ready.half_units.shape or noise.shape)
+    outcome = compare_numbers(answer, halves, due[0], noise)
+    if outcome.kind == "different" and _is_tolerated(key, [answer], due[:1]):
+        outcome = Outcome("equal", rounded=True)
+    tags = ("rounded",) if outcome.rounded else ()
+    if outcome.kind == "equal" and ready.half_units.shape == () and not ready.half_units.item():
+        known = [float(g) for g in map(floats, due) if g is not None and not g.shape]
+        alone = len(known) > 1 and not np.allclose(known, known[0])
+        tags = (*tags, "one-point") if alone else tags
+    return Compared(outcome, key.spots, [answer], varies=False, tags=tags)
+
+
+def _is_tolerated(key: Key, answers: Sequence[At], due: Sequence[At]) -> bool:
+    tolerance = key.problem.tolerance
+    for pair in zip(answers, due, strict=True) if tolerance else ():
+        a, b = map(floats, pair)
+        if a is None or b is None or a.shape != b.shape:
+            return False
+        if np.any(np.abs(a - b) > tolerance * np.abs(b)):
+            return False
+    return bool(tolerance)
+
+
+def of_gradient(base: Judgement, key: Key, part: str, ready: Readings, diagnose: bool) -> Judgement:
+    """An answer to the gradient by an input, held against the closed form and explained."""
+    try:
+        found = compare_answer(key, part, ready)
+    except (NotNumbers, TextError) as error:
+        return base.conclude("wrong", f"the answer cannot be evaluated: {error}")
+    except (OutOfBudget, GradcheckError) as error:
+        return base.conclude("needs-review", str(error))
+    except FAILURES as error:
+        return base.conclude("needs-review", f"{OURS}: {error}")
+    outcome, credit = found.outcome, key.problem.credit
+    if outcome.kind == "equal":
+        return base.settle_right(credit, *found.tags)
+    if outcome.kind == "undecided":
+        why = outcome.why or "precision ran out before the answer was told from the gradient"
+        return base.conclude("needs-review", why)
+    tags, witness = (outcome.kind,) if outcome.kind in ("narrower", "shape") else (), None
+    if outcome.expected is not None:
+        yours, due = (None if v is None else middle(v) for v in (outcome.yours, outcome.expected))
+        given = found.spots[outcome.point].given
+        witness = witness_at(given, yours, due, outcome.index)
+    remarks = (*base.remarks, *_say_why(key, found))
+    judged = replace(base, verdict="wrong", remarks=remarks, tags=tags, witness=witness)
+    return judged.attach(_diagnose(key, part, ready, found), credit) if diagnose else judged
+
+
+def _say_why(key: Key, found: Compared) -> Iterator[str]:
+    outcome, yours, due = found.outcome, found.outcome.yours, found.outcome.expected
+    usual = outcome.point < len(key.spots)  # far out a whole term may be so little
+    if outcome.kind == "narrower":
+        yield f"right where it has a value, but {outcome.why} where the gradient has one"
+    elif outcome.kind == "different" and yours is None and outcome.why:
+        yield f"{outcome.why} at any point that was tried"
+    elif usual and yours is not None and due is not None and abs(yours - due) < SEEN * abs(due):
+        yield ROUNDED
+    elif outcome.why:
+        yield outcome.why
+    if key.problem.form == "formula" and not found.varies:
+        yield "a formula is due: a number for one point does not do"
+
+
+# -- what gives just this answer -------------------------------------------------------------------
+
+
+def _diagnose(key: Key, part: str, ready: Readings, found: Compared) -> Diagnosis:
+    """What gives just this answer; an answer with too small a domain has no mistake but that.
+
+    The teacher's own words come first, then what gives a formula in letters whose values are given,
+    were they others: somebody who puts numbers for all letters has another formula there.
+    """
+    if found.outcome.kind == "narrower":
+        return Diagnosis("unnamed")
+    taught = find_known(key, part, ready, found.varies) if key.problem.known_answers else None
+    if taught is not None:
+        return taught
+    try:
+        moved = key.moved if ready.names else None
+        told = None if moved is None else _explain_moved(moved, part, ready)
+        varies = (key.problem.inputs[name].varies for name in ready.names)
+        if told and (told.hypotheses or not all(varies)):
+            return told
+        values = [floats(at) for at in found.answers[:DIAGNOSTIC]]
+        known = [v if v is not None and v.size else None for v in values]
+        slack: Value = 0.0
+        if len(found.answers) == 1:
+            units = ready.half_units
+            slack = np.reshape([0.0 if h is None else nearest(h) for h in units.flat], units.shape)
+            known += [None] * (min(DIAGNOSTIC, len(key.points)) - 1)
+        return explain(key.mistaken, part, known, slopes=_derive(key, part, ready), slack=slack)
+    except FAILURES as error:
+        return Diagnosis("unnamed", remarks=(f"the diagnosis failed: {error}",))
+
+
+def _explain_moved(moved: Key, part: str, ready: Readings) -> Diagnosis | None:
+    try:
+        known = [floats(ready.at(spot)) for spot in moved.spots]
+    except FAILURES:
+        return None
+    return explain(moved.mistaken, part, known, slopes=_derive(moved, part, ready))
+
+
+def _derive(key: Key, part: str, ready: Readings) -> Iterator[float | None]:
+    """The derivative of a formula by the part's single input, at the points of the diagnosis."""
+    own = key.problem.select_inputs(key.problem.inputs)
+    if part not in own or own[part].shape or not ready.lines or not ready.names:
+        return
+    for k in range(len(key.spots[:DIAGNOSTIC])):
+        slope = None
+        with suppress(GradcheckError), precision(FINE):
+            above, below = (ready.at(spot)(FINE) for spot in _step_aside(key, k, part))
+            if isinstance(above, arb) and isinstance(below, arb):
+                change = above - below
+                slope = middle(change / WIDTH) if change.is_finite() else None
+        yield slope
+
+
+@lru_cache(maxsize=256)
+def _step_aside(key: Key, k: int, name: str) -> tuple[Spot, ...]:
+    """The points on both sides of point k; the last ones are known, with their arbs."""
+    point = key.points[k]
+    moved = (np.array(point[name].item() + step, dtype=object) for step in (STEP, -STEP))
+    return tuple(Spot(key.problem, {**point, name: each}) for each in moved)
+
+
+def find_known(key: Key, part: str, ready: Readings, varies: bool) -> Diagnosis | None:
+    """The teacher's words for an answer that is equal, as a function, to one that is known.
+
+    A number is compared at the given point.
+    """
+    for row, other in _read_taught(key, part):
+        with suppress(*FAILURES):
+            here, first = [ready.at(spot) for spot in key.spots], other.at(key.spots[0])
+            if varies:
+                found = compare(here, [*map(other.at, key.spots)])
+            else:
+                noise = np.zeros(ready.half_units.shape)
+                found = compare_numbers(here[0], ready.half_units, first, noise)
+            if found.kind == "equal":
+                return Diagnosis("unique", (Hypothesis(row, None),))
+    return None
+
+
+@lru_cache(maxsize=64)
+def _read_taught(key: Key, part: str) -> Sequence[tuple[Mistake, Readings]]:
+    found = []
+    asked = next(each for each in key.problem.parts if each.name == part)
+    for each in key.problem.known_answers:
+        with suppress(TextError, *FAILURES):
+            ready = key.read(asked, each.answer.get(part))
+            if not ready.plain:
+                says = each.says.replace("{", "{{").replace("}", "}}")
+                row = Mistake(each.id, "known", lambda right: (), says, Example("", each.answer))
+                found.append((row, ready))
+    return found

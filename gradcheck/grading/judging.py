@@ -1,24 +1,35 @@
-"""One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed."""
+"""One answer judged: right, wrong with a witness, invalid, or for review; then diagnosed.
 
-from collections.abc import Iterator
+What a program is asked at its end is read as what is due: numbers, a shape, another program.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
 
 from gradcheck.answers import Formula, misfit, other_readings
 from gradcheck.answers.formula import Other, rebracket
-from gradcheck.diagnosis import Diagnosis, Hypothesis, words
-from gradcheck.errors import OURS, Complaint, TextError
+from gradcheck.diagnosis import Diagnosis, Hypothesis, explain, words
+from gradcheck.errors import OURS, Complaint, GradcheckError, TextError
+from gradcheck.grading.equivalence import floats
 from gradcheck.grading.formula import Floats, Readings, is_near
-from gradcheck.grading.gradients import of_gradient
-from gradcheck.grading.judgement import FAILURES, Judgement
-from gradcheck.grading.key import Key
-from gradcheck.grading.outputs import of_a_run, read_output
-from gradcheck.grading.spots import GRADIENT
+from gradcheck.grading.judgement import FAILURES, Judgement, of_gradient, witness_at
+from gradcheck.grading.key import DIAGNOSTIC, Key
+from gradcheck.grading.knots import distant_points
+from gradcheck.grading.spots import GRADIENT, Spot
 from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
-from gradcheck.problem.record import Part
-from gradcheck.training.run import read_program
-from gradcheck.values import Value
+from gradcheck.problem.record import Part, Point
+from gradcheck.training import Output, Reference
+from gradcheck.training.judging import judge_program
+from gradcheck.training.outputs import Comparison, compare_values, same
+from gradcheck.training.preparing import reference_at
+from gradcheck.training.run import LONGEST, read_program
+from gradcheck.values import Array, Value
 
 USUAL = 0.5  # how common a mistake is that is as likely as a bracket left out
 
@@ -129,3 +140,219 @@ def how_read(key: Key, part: Part, answer: Value) -> tuple[str, tuple[str, ...]]
         return read.understood, read.remarks
     ready = key.read(part, answer)
     return ready.understood, ready.notes
+
+
+# -- what a program is asked at its end ------------------------------------------------------------
+
+PRINTED = re.compile(
+    r"\s*tensor\((.*?)(?:,\s*(?:requires_grad|grad_fn|dtype|device)\s*=.*)?\)\s*", re.DOTALL
+)
+DISTANT = 12  # points where a formula that compares or cuts may follow another rule
+CHECKED = 2  # further points at which a mistake of the training loop is made again
+ONE_POINT = "one-point"
+ONLY_HERE = "judged at this point only"
+SIZE = re.compile(r"\s*(?:torch\.Size)?\(?\s*(\[?[\d,\s]*\]?)\s*\)?\s*")
+SHOWN = 200  # characters of a program that is too long to be read
+
+
+@dataclass(frozen=True)
+class OutputRead:
+    """An answer as a value, the half unit of each typed digit, and how it is echoed.
+
+    `ready` is a formula that mentions names: a function of the inputs.
+    """
+
+    value: Output
+    half: Value
+    understood: str
+    ready: Readings | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def of_a_run(base: Judgement, key: Key, part: Part, answer: Value, diagnose: bool) -> Judgement:
+    """An answer to what is read at the end of a program; or a program, of which it is read."""
+    assert key.run is not None
+    if part.form == "program":
+        found = judge_program(key.run, part, base.answer, lambda: key.elsewhere, diagnose=diagnose)
+        return _conclude(replace(base, answer=_clip(base.answer)), key, found, diagnose)
+    with suppress(TextError):
+        base = replace(base, formula=key.read(part, answer).formula)
+    try:
+        read = read_output(key, part, answer)
+    except TextError as error:
+        return base.conclude("invalid", str(error))
+    except GradcheckError as error:
+        found = Comparison("wrong", remarks=(f"the answer cannot be evaluated: {error}",))
+        return _conclude(base, key, found, diagnose)
+    question, ready = key.gradient(part), read.ready
+    due, noise = key.run.trace.values[part.name], key.run.noise[part.name]
+    found = compare_values(read.value, due, noise, read.half)
+    if ready is not None and question is not None and question.exact:
+        # a formula for a gradient that a program reads, held against that gradient everywhere
+        remarks = (*read.remarks, *found.remarks)
+        base = replace(base, understood=read.understood, remarks=remarks)
+        judged = of_gradient(base, question, question.problem.parts[0].name, ready, diagnose)
+        if judged.diagnosis is None or (question.single and judged.named):
+            return judged
+        said = explain_by_loop(key, part.name, ready)
+        return judged.attach(said, key.problem.credit) if said.hypotheses else judged
+    if ready is not None and found.verdict == "right":
+        found = at_further_points(key, part.name, ready, found)
+    remarks = (*read.remarks, *found.remarks)
+    found = replace(found, understood=read.understood, remarks=remarks)
+    if found.verdict == "wrong" and diagnose:
+        found = replace(found, diagnosis=_diagnose(key, part, read, question))
+    return _conclude(base, key, found, diagnose)
+
+
+def _conclude(base: Judgement, key: Key, found: Comparison, diagnose: bool) -> Judgement:
+    assert key.run is not None
+    judged = replace(
+        base,
+        verdict=found.verdict,
+        understood=found.understood,
+        remarks=found.remarks,
+        tags=found.tags,
+        places=found.places,
+    )
+    if found.verdict == "right":
+        return judged.settle_right(key.problem.credit, *found.tags)
+    if found.expected is not None:
+        point = key.run.point if found.point is None else found.point
+        witness = witness_at(point, found.yours, found.expected, found.index)
+        judged = replace(judged, witness=witness)
+    if found.verdict != "wrong" or not diagnose:
+        return judged
+    return judged.attach(found.diagnosis, key.problem.credit)
+
+
+def _clip(answer: Value) -> Value:
+    """A program with the ends of lines that its places count; the start of one that is too long."""
+    if not isinstance(answer, str):
+        return answer
+    text = answer.replace("\r\n", "\n").replace("\r", "\n")
+    return f"{text[:SHOWN]}..." if len(text) > LONGEST else text
+
+
+def at_further_points(key: Key, part: str, ready: Readings, here: Comparison) -> Comparison:
+    """A formula that was right at the given point, compared at the others too."""
+
+    def compare_at(point: Point, run: Reference, value: Array) -> Comparison | None:
+        found = compare_values(value, run.trace.values[part], run.noise[part])
+        return None if found.verdict == "right" else replace(found, point=point)
+
+    for other in key.further:
+        value = floats(ready.at(Spot(key.problem, other.point)))
+        if value is None:
+            words = "it has no finite value at another point"
+            return Comparison("wrong", remarks=(words,), point=other.point)
+        if found := compare_at(other.point, other, value):
+            return found
+    trees = [ready.formula.tree] if ready.formula else []
+    for point in islice(distant_points(key, trees), DISTANT):
+        far, value = reference_at(key.problem, point), floats(ready.at(Spot(key.problem, point)))
+        if far is not None and value is not None and (found := compare_at(point, far, value)):
+            return found
+    if key.further:
+        return here
+    return replace(here, tags=(*here.tags, ONE_POINT), remarks=(*here.remarks, ONLY_HERE))
+
+
+# -- what gives just this answer -------------------------------------------------------------------
+
+
+def _diagnose(key: Key, part: Part, read: OutputRead, question: Key | None) -> Diagnosis:
+    """What gives an answer: a mistake of a gradient, or of the loop.
+
+    Of what went back once the mistakes are those of any gradient; of several, first of all those
+    of the loop. Numbers speak for the given point alone, formulas for as many as are looked at.
+    """
+    assert key.run is not None
+    slack = float(np.max(read.half, initial=0.0)) if isinstance(read.value, np.ndarray) else 0.0
+    if read.ready is None:
+        said = key.run.explain(part.name, read.value, slack)
+        if question is None or not question.single or not isinstance(read.value, np.ndarray):
+            return said
+        unknown = [None] * (min(DIAGNOSTIC, len(question.points)) - 1)
+        values: Sequence[Array | None] = [read.value, *unknown]
+    else:
+        said, slack = explain_by_loop(key, part.name, read.ready), 0.0
+        if question is None or (said.hypotheses and not question.single):
+            return said
+        values = [floats(read.ready.at(spot)) for spot in question.spots[:DIAGNOSTIC]]
+    found = explain(question.mistaken, question.problem.parts[0].name, values, slack=slack)
+    if not found.hypotheses or read.ready is not None:
+        return found if found.hypotheses else said
+    ids = {hypothesis.ids for hypothesis in found.hypotheses}
+    more = [each for each in said.hypotheses if each.ids not in ids]
+    remarks = tuple(dict.fromkeys((*found.remarks, *said.remarks)))
+    return _restrict(replace(found, remarks=remarks), [*found.hypotheses, *more])
+
+
+def explain_by_loop(key: Key, part: str, ready: Readings) -> Diagnosis:
+    """The mistakes of the training loop that give a formula's values wherever they are wrong."""
+    found: Diagnosis | None = None
+    for each in (key.run, *key.further[:CHECKED]):
+        value = None if each is None else floats(ready.at(Spot(key.problem, each.point)))
+        if each is None or value is None:
+            return Diagnosis("unnamed")
+        if same(value, each.trace.values[part]):
+            continue
+        said = each.explain(part, value)
+        named = {hypothesis.mistake for hypothesis in said.hypotheses}
+        found = found or said
+        found = _restrict(found, [h for h in found.hypotheses if h.mistake in named])
+        if not found.hypotheses:
+            return found
+    return found or Diagnosis("unnamed")
+
+
+def _restrict(diagnosis: Diagnosis, hypotheses: Sequence[Hypothesis]) -> Diagnosis:
+    certainty = "torn" if len(hypotheses) > 1 else "unique" if hypotheses else "unnamed"
+    return replace(diagnosis, certainty=certainty, hypotheses=tuple(hypotheses))
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def read_output(key: Key, part: Part, answer: Value) -> OutputRead:
+    """How an answer to what a program is asked at its end is read.
+
+    Raises TextError where it cannot be, GradcheckError where it has no value.
+    """
+    assert key.run is not None
+    return _read(key, part, key.run.trace.values[part.name], answer)
+
+
+def _read(key: Key, part: Part, due: Output, answer: Value) -> OutputRead:
+    """An answer as what it is, given what is due: `(2, 3)` is a shape where a shape is due."""
+    if isinstance(due, tuple) and (shape := _read_shape(answer)) is not None:
+        return OutputRead(shape, 0.0, str(shape))
+    if isinstance(answer, list) and isinstance(due, list):
+        pieces = [_read(key, part, d, a) for d, a in zip(due, answer, strict=False)]
+        pieces += [_read(key, part, None, a) for a in answer[len(due) :]]
+        return OutputRead([p.value for p in pieces], 0.0, ", ".join(p.understood for p in pieces))
+    if isinstance(answer, str) and (printed := PRINTED.fullmatch(answer)):
+        answer = printed[1]
+    ready = key.read(part, answer)
+    if ready.plain:
+        value: Value = ready.read.value  # type: ignore[union-attr]
+        return OutputRead(value if isinstance(value, bool | str) else None, 0.0, str(value))
+    values = floats(ready.at(Spot(key.problem, key.points[0])))
+    if values is None:
+        raise GradcheckError("it has no finite value")
+    half = np.array([0.0 if h is None else float(h) for h in ready.half_units.flat])
+    halves = np.broadcast_to(half.reshape(ready.half_units.shape), values.shape)
+    echoed = ready.understood if ready.formula else str(values.tolist())
+    function = ready if ready.names & key.scope.inputs.keys() else None
+    return OutputRead(values, halves, echoed, function, ready.notes)
+
+
+def _read_shape(answer: Value) -> tuple[int, ...] | None:
+    """`[2, 3]`, `(2, 3)`, `torch.Size([2, 3])`, `2`; None where it is no shape."""
+    if isinstance(answer, str) and (size := SIZE.fullmatch(answer)):
+        answer = [int(each) for each in re.findall(r"\d+", size[1])]
+    if type(answer) is int:
+        answer = [answer]
+    whole = isinstance(answer, list | tuple) and all(type(each) is int for each in answer)
+    return tuple(answer) if whole else None

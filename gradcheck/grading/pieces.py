@@ -28,8 +28,7 @@ from gradcheck.grading.formula import (
     operation,
     readings,
 )
-from gradcheck.grading.gradients import compare_answer
-from gradcheck.grading.judgement import FAILURES
+from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
 from gradcheck.language.program import copy_tree
 from gradcheck.mistakes.typing import SLIPS

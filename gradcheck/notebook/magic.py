@@ -8,9 +8,8 @@ from typing import Any
 from markupsafe import Markup
 
 from gradcheck.errors import GradcheckError
-from gradcheck.grading.follow import among
 from gradcheck.grading.key import Key, key, variant_for
-from gradcheck.grading.marking import mark
+from gradcheck.grading.marking import among, mark
 from gradcheck.problem import Problem, load
 from gradcheck.problem.load import find_set, shipped_problems
 from gradcheck.problem.record import Part

@@ -12,7 +12,7 @@ from gradcheck.batch.ledger import JudgedAnswer, pack_answer
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.work import Asking, leave_answer
 from gradcheck.errors import OURS
-from gradcheck.grading.follow import among
+from gradcheck.grading.marking import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.record import Part

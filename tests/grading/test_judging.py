@@ -152,7 +152,7 @@ def test_errors_of_our_own_are_verdicts(monkeypatch, where, error, answer, due):
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr(f"gradcheck.grading.gradients.{where}", fails)
+    monkeypatch.setattr(f"gradcheck.grading.judgement.{where}", fails)
     (verdict, words), found = due, judged(scalar("x**3 + 2*sin(x)", 2), answer)
     assert found.verdict == verdict
     assert words in (found.diagnosis or found).remarks[-1]
