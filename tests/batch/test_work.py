@@ -101,8 +101,14 @@ def room(tmp_path_factory):
     directory = tmp_path_factory.mktemp("room")
     rows = [f"s{k},6x + {k % 3}*{k},{k}x,{k}" for k in range(STUDENTS)]
     made(directory, {"set.yaml": SET, "form.csv": "\n".join(["student,line,two.x,two.y", *rows])})
-    assert command(directory, "whole").wait(PATIENCE) == 0
+    go_on(directory, "whole")
     return directory
+
+
+def go_on(directory, out, *how):
+    """The command once more, in this process, to its end."""
+    given = (directory / name for name in ("set.yaml", "form.csv"))
+    expect(grade(*given, "-o", directory / out, *how), 0)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(room, jobs, kills):
         with ended(command(room, out, "--jobs", jobs)) as process:
             wait_until(partial(far_enough, process, room / out, more))
     assert judged(room / out) > 0
-    assert command(room, out, "--jobs", jobs).wait(PATIENCE) == 0
+    go_on(room, out, "--jobs", jobs)
     assert outputs(room / out) == outputs(room / "whole")
     assert calls(room / out) == [1] * len(calls(room / "whole"))
 
@@ -130,7 +136,7 @@ def test_ctrl_c_keeps_what_was_judged(room, tmp_path):
     wait_until(lambda: judged(room / "stopped") > 0)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(PATIENCE) == 130
-    assert command(room, "stopped").wait(PATIENCE) == 0
+    go_on(room, "stopped")
     assert outputs(room / "stopped") == outputs(room / "whole")
 
 
@@ -143,7 +149,7 @@ def test_a_run_that_is_stopped_at_its_pages_writes_them_all(room, how):
         if process.poll() is None:
             os.killpg(process.pid, how)
     (out / "students" / ".ada.html.new").write_text("<h1>Ad")
-    assert command(room, out.name).wait(PATIENCE) == 0
+    go_on(room, out.name)
     assert outputs(out) == outputs(room / "whole")
 
 

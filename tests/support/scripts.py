@@ -3,6 +3,7 @@
 Each script is solved in a process of its own, forked from one that has started.
 """
 
+import atexit
 import io
 import json
 import os
@@ -13,8 +14,11 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
+from gradcheck.batch.pool import PRELOADED
 from gradcheck.cli.script import main
 
 Outcome = tuple[int, str, str]
@@ -76,31 +80,37 @@ def solved(texts: Mapping[str, str], home: Path) -> dict[str, Outcome]:
 
 
 def _ran_each(words: Mapping[str, Sequence[str]]) -> dict[str, Outcome]:
-    """The interpreter starts once for all of them."""
+    server, found = _server(), {}
+    assert server.stdin
+    assert server.stdout
     with tempfile.TemporaryDirectory() as home:
-        order = {
-            name: (str(Path(home) / str(k)), *given)
-            for k, (name, given) in enumerate(words.items())
-        }
-        command = [sys.executable, "-m", "tests.support.scripts", json.dumps([*order.values()])]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=800, check=False)
-        assert done.returncode == 0, done.stderr
-        return {name: _read(path) for name, (path, *_) in order.items()}
+        for k, (name, given) in enumerate(words.items()):
+            path = f"{home}/{k}"
+            print(json.dumps([path, *given]), file=server.stdin, flush=True)
+            code = int(server.stdout.readline())
+            found[name] = code, Path(f"{path}.out").read_text(), Path(f"{path}.err").read_text()
+    return found
 
 
-def _read(path: str) -> Outcome:
-    out, err, code = (Path(f"{path}.{end}").read_text() for end in ("out", "err", "code"))
-    return int(code), out, err
+@cache
+def _server() -> "subprocess.Popen[str]":
+    """The interpreter starts once for all scripts; it ends with its input, as this process does."""
+    command, pipe = [sys.executable, "-m", "tests.support.scripts"], subprocess.PIPE
+    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    atexit.register(server.communicate)
+    return server
 
 
-def _serve(orders: Sequence[Sequence[str]]) -> None:
-    """Run one after the other, what each says in files of its own."""
-    for path, *words in orders:
+def _serve() -> None:
+    """Run one after the other, what each says in files of its own; say how it ended."""
+    for name in PRELOADED:
+        import_module(name)
+    for order in sys.stdin:
+        path, *words = json.loads(order)
         child = os.fork()
         if not child:
             _run(path, words)
-        _, status = os.waitpid(child, 0)
-        Path(f"{path}.code").write_text(str(os.waitstatus_to_exitcode(status)))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 def _run(path: str, words: list[str]) -> None:
@@ -116,4 +126,4 @@ def _run(path: str, words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(json.loads(sys.argv[1]))
+    _serve()
