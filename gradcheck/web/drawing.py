@@ -17,8 +17,7 @@ from gradcheck.grading.key import Key
 from gradcheck.grading.spots import Spot
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import once
-from gradcheck.plots.graph import graph_of, remarks_of
-from gradcheck.plots.picture import graph_markup
+from gradcheck.plots.graph import graph_markup, graph_of, remarks_of
 from gradcheck.problem.record import Point, Problem
 from gradcheck.report.figures import WRITTEN_ENTRIES, plain, value_text
 from gradcheck.texts.steps import derive

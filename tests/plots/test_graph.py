@@ -16,11 +16,12 @@ from gradcheck.plots.graph import (
     NothingToDraw,
     Vertex,
     dot_text,
+    graph_svg,
     heading_lines,
+    lay_out,
     lines_of,
     quote,
 )
-from gradcheck.plots.picture import graph_svg, lay_out
 from tests.support.commands import CHAIN
 from tests.support.plotting import graph
 

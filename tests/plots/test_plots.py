@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gradcheck.plots.album import tell_apart
+from gradcheck.plots import tell_apart
 from tests.support.commands import CHAIN, run
 from tests.support.plotting import FIVE_STEPS, SVG
 
