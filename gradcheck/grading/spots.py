@@ -16,9 +16,8 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values
 from gradcheck.language.kinds import VOCABULARY
 from gradcheck.language.program import assigned_names
-from gradcheck.numbers.ball import arbs, balls, middle
+from gradcheck.numbers.ball import Scalar, Scalars, arbs, balls, middle
 from gradcheck.numbers.run import precision
-from gradcheck.numbers.scalars import Scalar, Scalars
 from gradcheck.opinions.symbolic import gradients_at
 from gradcheck.ops import BY_SPELLING
 from gradcheck.problem import draw

@@ -13,8 +13,7 @@ from gradcheck.engine.layers import LAYERS as HOLDING
 from gradcheck.engine.recording import MODE, enable_grad, no_grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.language.vocabulary import Vocabulary, words
-from gradcheck.numbers.ball import Ball, balls
-from gradcheck.numbers.scalars import Scalar, Scalars, wrap
+from gradcheck.numbers.ball import Ball, Scalar, Scalars, balls, wrap
 from gradcheck.numbers.symbolic import Symbolic, constants
 from gradcheck.ops import BY_SPELLING, TABLE
 from gradcheck.ops.pytorch import OF_METHODS, OWN

@@ -16,9 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.keys import WHOLE, exact, key_of_plain, settle
+from gradcheck.numbers.ball import (
+    WHOLE,
+    Scalar,
+    Scalars,
+    ball_of,
+    each,
+    exact,
+    key_of_plain,
+    settle,
+)
 from gradcheck.numbers.run import RUN
-from gradcheck.numbers.scalars import Scalar, Scalars, ball_of, each
 from gradcheck.ops.row import Composed, Op, sympy
 from gradcheck.values import Params, Routine, Value
 

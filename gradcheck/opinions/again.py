@@ -13,8 +13,7 @@ import numpy as np
 from gradcheck.engine.autograd import grad
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls
-from gradcheck.numbers.scalars import Scalars, each
+from gradcheck.numbers.ball import Scalars, arbs, balls, each
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.differences import slope_at, step_from
 from gradcheck.opinions.limits import STEPS_INSIDE

@@ -13,9 +13,8 @@ from flint import arb
 
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.numbers import run
-from gradcheck.numbers.ball import Ball, arbs, balls, middle, radius
+from gradcheck.numbers.ball import Ball, Scalars, arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, TooWide, Undecided
-from gradcheck.numbers.scalars import Scalars
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.floats.blackbox import black_box, draw_directions
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion, Slope

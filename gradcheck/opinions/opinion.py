@@ -9,8 +9,7 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 from flint import arb
 
-from gradcheck.numbers.ball import exact, middle, radius
-from gradcheck.numbers.scalars import each
+from gradcheck.numbers.ball import each, exact, middle, radius
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.limits import EPSILON, HEARD, PRODUCT, ROW
 from gradcheck.values import Array, Numbers, Params

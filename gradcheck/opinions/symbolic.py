@@ -10,9 +10,8 @@ from flint import arb
 
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs
+from gradcheck.numbers.ball import Scalars, arbs, each
 from gradcheck.numbers.run import PATIENCE, RUN, TooWide, precision, refine, settings
-from gradcheck.numbers.scalars import Scalars, each
 from gradcheck.numbers.symbolic import Symbolic, write_out
 from gradcheck.opinions import limits, opinion
 from gradcheck.opinions.opinion import Case, Directions, NotScalar, Opinion

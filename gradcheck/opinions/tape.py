@@ -21,8 +21,7 @@ from gradcheck.engine.recording import enable_grad, watching
 from gradcheck.engine.tape import OUTPUT, RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.engine.tensor import Tensor, apply, bare
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.ball import arbs, balls, middle
-from gradcheck.numbers.scalars import answer, each
+from gradcheck.numbers.ball import answer, arbs, balls, each, middle
 from gradcheck.numbers.symbolic import constants
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.ops.row import Op

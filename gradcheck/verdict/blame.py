@@ -16,9 +16,8 @@ from gradcheck.engine.function import Context
 from gradcheck.engine.tape import RIGHT, Node, Step, pull
 from gradcheck.errors import OutOfBudget
 from gradcheck.numbers import symbolic as line
-from gradcheck.numbers.ball import arbs, balls, middle, radius
+from gradcheck.numbers.ball import answer, arbs, balls, middle, radius
 from gradcheck.numbers.run import RUN, precision
-from gradcheck.numbers.scalars import answer
 from gradcheck.numbers.symbolic import Symbolic
 from gradcheck.opinions.floats.scan import scan
 from gradcheck.opinions.limits import (

@@ -13,9 +13,8 @@ from gradcheck.errors import OutOfBudget
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
 from gradcheck.language.run import run
-from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle
+from gradcheck.numbers.ball import Ball, Scalars, arbs, balls, exact, middle
 from gradcheck.numbers.run import RUN, precision, settings
-from gradcheck.numbers.scalars import Scalars
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import COMPOUNDS, TABLE, everything
 from gradcheck.ops.row import ABSTAINS
