@@ -49,13 +49,14 @@ FILES = 64  # that a process may have open: modules are loaded when they are use
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # CLONE_NEWUSER and CLONE_NEWNET of <sched.h>
 WAITING, PATIENCE = 60.0, 6  # by the clock so many seconds, or times as long: a machine is busy
 LOOK = 0.5  # seconds for what was stopped with us, and goes on
-NAP, BULK = 0.001, 1_000  # seconds, while messages gather that are read at once; how many at most
+NAP, BULK = 0.001, 1 << 16  # seconds, while messages gather; bytes that are read at once
 AHEAD = 3  # tasks for each process: one that it works on, others that wait so that it never does
 TASKS = 20_000  # that a process does before another takes its place: what it remembers is let go
 # By the process that others are forked from: also what is loaded when it is used.
 PRELOADED = ("gradcheck.batch.work", "gradcheck.problem.model", "sympy.tensor.tensor")
 FORKS = hasattr(os, "fork")
 
+SPELL = json.JSONEncoder(check_circular=False).encode  # what is said is our own
 Task = Callable[..., Any]
 _MAIN = Lock()
 
@@ -113,7 +114,7 @@ def item() -> Iterator[None]:
         used = int(PAGES.read_text().split()[0]) * resource.getpagesize() if PAGES.exists() else 0
         _set_memory(used + limits.memory if used else -1)
         _Inside.bounded = True
-    _say("begun", None)
+    _say("begun")
     _alarm(limits.seconds)
     try:
         yield
@@ -121,12 +122,13 @@ def item() -> Iterator[None]:
         _alarm(0.0)
 
 
-def _say(kind: str, what: Any) -> None:
-    """A message; an item that is a tuple ends in a text, which goes as it is."""
-    text = ""
-    if kind == "item" and isinstance(what, tuple):
-        *what, text = what
-    _Inside.pipe.send_bytes(f"{json.dumps([kind, what])}\n{text}".encode())
+def _say(kind: str, what: Any = None) -> None:
+    """A message: a line of JSON."""
+    said = f"{SPELL((kind, what))}\n".encode()
+    if not FORKS:
+        _Inside.pipe.send_bytes(said)
+    while FORKS and said:
+        said = said[os.write(_Inside.pipe.fileno(), said) :]
 
 
 def _alarm(seconds: float) -> None:
@@ -213,7 +215,7 @@ class _Process:
     known: frozenset[Hashable]
     left: int = TASKS
     ended: bool = False
-    heard: deque[bytes] = field(default_factory=deque)
+    heard: deque[bytes] = field(default_factory=lambda: deque([b""]))
 
     def ask(self, task: Task, given: Any, handle: int | None) -> Any:
         """Do a task there, with a file that is open here; of a generator all that it gives.
@@ -228,9 +230,7 @@ class _Process:
             if handle is not None:
                 reduction.send_handle(self.pipe, handle, self.child.pid)
             while kind != "end":
-                said, _, text = self._hear(kind).partition(b"\n")
-                kind, found = json.loads(said)
-                found = [*found, text.decode()] if text else found
+                kind, found = json.loads(self._hear(kind))
                 if kind == "fault":
                     raise RuntimeError(found)
                 if kind == "item":
@@ -242,16 +242,21 @@ class _Process:
 
     def _hear(self, before: str) -> bytes:
         """The next message; those that came with it are kept."""
-        if not self.heard:
+        while len(self.heard) < 2:  # the last one has not come whole
             if before:
                 time.sleep(NAP)
             if before == "begun" and self.limits:
                 self._wait(max(WAITING, self.limits.seconds * PATIENCE))
-            self.heard.append(self.pipe.recv_bytes())
-            with suppress(EOFError, OSError):  # said again when what came before has been heard
-                while len(self.heard) < BULK and self._comes(0.0):
-                    self.heard.append(self.pipe.recv_bytes())
+            self.heard.extend((self.heard.pop() + self._read()).split(b"\n"))
         return self.heard.popleft()
+
+    def _read(self) -> bytes:
+        """What has been said, as far as it has come; EOFError where nothing will."""
+        if not FORKS:
+            return self.pipe.recv_bytes()
+        if found := os.read(self.pipe.fileno(), BULK):
+            return found
+        raise EOFError
 
     def _wait(self, most: float) -> None:
         """Wait for a message; TimeoutError if there is none in time.

@@ -19,6 +19,7 @@ from gradcheck.problem.variants import Draw, with_draw
 from gradcheck.report.judgements import line
 
 TOO_LARGE = "judging this answer takes more memory than an answer may"
+DUMP = json.JSONEncoder(allow_nan=False).encode
 WRONG = "12345.75"  # an answer to nothing, as a formula
 
 
@@ -83,9 +84,7 @@ def pack(judgement: Judgement, source: str) -> JudgedAnswer:
     """A judgement for the ledger: its line as ASCII, without the student, as others gave it too."""
     said = line(judgement, source)
     del said["student"]
-    return JudgedAnswer(
-        0, judgement.verdict, judgement.score, 0.0, json.dumps(said, allow_nan=False)
-    )
+    return JudgedAnswer(0, judgement.verdict, judgement.score, 0.0, DUMP(said))
 
 
 @lru_cache(maxsize=1_000)  # a course has a few dozen sets

@@ -47,9 +47,40 @@ def problem_section(
     id: str, about: Mapping[str, Any], lines: Sequence[Line], solution: "Solution | None" = None
 ) -> Markup:
     """A problem on the page of a student who gave the answers of these lines."""
-    found: Any = environment().get_template("section.html").module
+    variant = lines[0].get("variant") or {}
+    title, prompt = (fill(about[key], variant) for key in ("title", "prompt"))
+    program = tuple(split_marks(about["program"].rstrip(), lines))
+    own = ", ".join(f"{name} = {value}" for name, value in variant.items())
     score, worth = (sum(line[name] for line in lines) for name in ("score", "points"))
-    return Markup(found.section(id, _own(about, lines[0]), lines, solution, score, worth))
+    said = [_head(title or id, prompt, program, own, score, worth), *map(_macros().part, lines)]
+    said += [_write_solution(solution)] if solution and solution.forms else []
+    return Markup("".join([*said, "</section>"]))  # all of them were escaped
+
+
+def _tell_mistakes(line: Line) -> Markup:
+    """The mistakes that give an answer; nothing where none is to be told."""
+    named = tuple((mistake_name(each), each.get("says")) for each in line["mistakes"] or ())
+    return _write_mistakes(named) if named or is_unnamed(line) else Markup("")
+
+
+@cache
+def _macros(template: str = "section.html") -> Any:
+    return environment().get_template(template).module
+
+
+@lru_cache(maxsize=10_000)  # what students share is written once
+def _head(*told: Any) -> Markup:
+    return Markup(_macros().head(*told))
+
+
+@lru_cache(maxsize=10_000)
+def _write_mistakes(named: Sequence[tuple[str, str | None]]) -> Markup:
+    return Markup(_macros("parts.html").mistakes(named))
+
+
+@lru_cache(maxsize=1_000)
+def _write_solution(solution: "Solution") -> Markup:
+    return Markup(_macros().solution(solution.forms, solution.forward, solution.backward))
 
 
 def student_page(student: Any, title: str, sections: Sequence[Markup], possible: float) -> str:
@@ -94,6 +125,7 @@ def templates(package: str) -> Environment:
         "prose": lru_cache(maxsize=1_000)(prose),
         "inline": lru_cache(maxsize=1_000)(inline),
         "mistake_name": mistake_name,
+        "mistakes": _tell_mistakes,
         "points": lambda value: f"{value:.6g}",
         "page": page_name,
         "titled": title_of,
@@ -130,12 +162,3 @@ def split_marks(source: str, lines: Iterable[Line]) -> list[tuple[str, bool]]:
             found += [(source[done:first], False), (source[first:end], True)]
             done = end
     return [each for each in [*found, (source[done:], False)] if each[0]]
-
-
-def _own(about: Mapping[str, Any], line: Line) -> Mapping[str, Any]:
-    """What is told of a problem, with the student's own numbers in its words."""
-    variant = line.get("variant")
-    if not variant:
-        return about
-    words = {key: fill(about[key], variant) for key in ("title", "prompt")}
-    return {**about, **words, "variant": variant}

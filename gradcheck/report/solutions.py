@@ -27,7 +27,7 @@ FAULTS = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError, R
 Line = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Formulas by part; the chain rule from the inputs up, and from the value down."""
 
