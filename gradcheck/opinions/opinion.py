@@ -134,7 +134,7 @@ class Estimate:
 
     @property
     def widest(self) -> float:
-        return float(self.error.max(initial=0.0))
+        return float(np.maximum.reduce(self.error, axis=None, initial=0.0))
 
 
 def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
@@ -154,7 +154,7 @@ def estimate(values: Numbers, errors: Numbers = 0.0) -> Estimate:
 
 def size_of_largest(values: Array) -> float:
     sizes = np.abs(values)
-    largest = float(sizes.max(initial=0.0))
+    largest = float(np.maximum.reduce(sizes, axis=None, initial=0.0))
     return largest if math.isfinite(largest) else float(sizes[np.isfinite(sizes)].max(initial=0.0))
 
 

@@ -9,7 +9,6 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from random import Random
 
@@ -67,7 +66,7 @@ def reverse_each(
 def _run_once(cases: Sequence[Case], observer: Observer | None) -> tuple[list[Run], Forward, str]:
     """What comes undisturbed, how to run forward again, and what the tape does not hold."""
     case = cases[0]
-    before, leaves = MODE.taken, leaves_of(case, case.floats())
+    before, leaves = MODE.taken, leaves_of(case, case.inputs)
     hooks = () if observer is None else (observer.observe, observer.count)
     with watching(*hooks):
         out = case.function("tensor", leaves)
@@ -122,7 +121,7 @@ def once(case: Case, verbs: Verbs = RIGHT) -> Run:
     if case.rows is not None:
         found = [once(row, verbs) for row in case.each_row()]
         return found[0][0], opinion.stack_rows(case, [gradients for _, gradients in found])
-    leaves = leaves_of(case, case.floats())
+    leaves = leaves_of(case, case.inputs)
     return _back([case], leaves, case.function("tensor", leaves), verbs)[0]
 
 
@@ -139,7 +138,7 @@ def _back(cases: Sequence[Case], leaves: Leaves, out: Numbers, verbs: Verbs = RI
 
 def twice(case: Case, name: str) -> float:
     """The second derivative by one scalar input, by going back through the way back."""
-    leaves = leaves_of(case, case.floats())
+    leaves = leaves_of(case, case.inputs)
     out = case.function("tensor", leaves)
     (first,) = grad(out, [leaves[name]], grad_outputs=case.cotangent, create_graph=True)
     if first is None or not first.requires_grad:
@@ -149,8 +148,12 @@ def twice(case: Case, name: str) -> float:
 
 
 def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
-    case = cases[0]
-    rounding, alone = partial(noise, rng), case.cotangent is None
+    case, alone, row, draw = cases[0], cases[0].cotangent is None, _draw_row(EPSILON), rng.random
+
+    def rounding(shape: tuple[int, ...]) -> Array:
+        start = int(draw() * limits.ROW)
+        stop = start + math.prod(shape)
+        return row[start:stop].reshape(shape) if stop <= len(row) else noise(rng, shape)
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
@@ -166,13 +169,14 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
     def noisy_seed(root: Step, g: Numbers) -> Numbers:
         return g if alone else g * rounding(np.shape(g))
 
-    verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
+    verbs = Verbs(seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
-        moved = {name: v * rounding(v.shape) for name, v in case.floats().items()}
+        inputs = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
+        moved = {name: v * rounding(v.shape) for name, v in inputs.items()}
         leaves = leaves_of(case, moved)
         found = _back(cases, leaves, forward(leaves), verbs)
         if not np.isfinite(found[0][0]).all():  # a disturbed exponent of a negative number
-            leaves = leaves_of(case, case.floats())
+            leaves = leaves_of(case, case.inputs)
             found = _back(cases, leaves, forward(leaves), verbs)
         return found
 
@@ -204,9 +208,8 @@ def spread(value: Array, runs: Sequence[Array]) -> Array:
     A run that is not finite (arccos of 1 and one unit of rounding) tells nothing; nan where none
     tells anything.
     """
-    with np.errstate(all="ignore"):
-        deviations = [np.abs(run - value) for run in runs]
-        widest = np.maximum.reduce(deviations) if len(runs) > 1 else deviations[0]
-        if not math.isfinite(widest.max(initial=0.0)):
-            widest = np.fmax.reduce([np.where(np.isfinite(d), d, np.nan) for d in deviations])
-        return np.asarray(limits.SPREAD_SAFETY * widest)
+    deviations = [np.abs(run - value) for run in runs]
+    widest = np.maximum.reduce(deviations) if len(runs) > 1 else deviations[0]
+    if not math.isfinite(widest.max(initial=0.0)):
+        widest = np.fmax.reduce([np.where(np.isfinite(d), d, np.nan) for d in deviations])
+    return np.asarray(limits.SPREAD_SAFETY * widest)

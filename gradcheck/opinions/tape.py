@@ -162,7 +162,7 @@ def record(case: Case) -> Tape | None:
         nodes.append(node)
         observer.observe(node, out, operands)
 
-    leaves = leaves_of(case, case.floats())
+    leaves = leaves_of(case, case.inputs)
     with watching(observe=observe), np.errstate(all="ignore"):
         out = case.function("tensor", leaves)
     value = np.asarray(bare(out))

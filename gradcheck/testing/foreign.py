@@ -10,7 +10,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -61,7 +61,7 @@ def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
     owner = getattr(function, "__self__", None)
     applied = torch and isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
     of_torch = module or applied or any(map(_is_tensor, given))
-    if not (of_torch or _is_of_jax(function) or any(_home(a) in JAX for a in given)):
+    if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, given))):
         return Adapted(forward, claim, tuple(args))
     run, held = _of_module(function) if module else (function, ())
     name, change, around, pull = (
@@ -208,9 +208,11 @@ def _to_jax(value: Value) -> Value:
     return np.float64(value) if isinstance(value, float) else value
 
 
-def _is_of_jax(function: Value) -> bool:
-    """A function that JAX has made, or one that names JAX or what JAX has made."""
-    if "jax" not in sys.modules or not callable(function):
+def _is_of_jax(function: Value, given: Iterable[Value]) -> bool:
+    """A function that JAX has made, or one that names or is given JAX or what JAX has made."""
+    if any(_home(a) in JAX for a in given):
+        return True
+    if not callable(function):
         return False
     while isinstance(function, functools.partial):
         function = function.func

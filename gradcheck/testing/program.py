@@ -7,7 +7,8 @@ import copy
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from types import MappingProxyType
+from functools import cached_property
+from types import FunctionType, MappingProxyType
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from gradcheck.testing.copies import Copies, Kept
 from gradcheck.values import Params, Routine, Value
 
 Path = tuple[Value, ...]
+ARRAYS = np.ndarray, np.floating
 MISSING: Value = object()
 LABELS = "__labels__"  # of a function of ours: other names of its parameters, by position
 WEIGHTS = ""  # the name of the argument that holds a layer's weights
@@ -99,7 +101,7 @@ def by_name(gradients: Mapping[Value, Value], name: Value) -> Value:
 
 
 def is_float(value: Value) -> bool:
-    array = isinstance(value, np.ndarray | np.floating)
+    array = isinstance(value, ARRAYS)
     return isinstance(value, float) or (array and value.dtype.kind == "f")
 
 
@@ -115,6 +117,8 @@ def signature_of(function: Value) -> inspect.Signature:
 
 
 def names_of(function: Value) -> tuple[str, ...]:
+    if type(function) is FunctionType and not vars(function):  # a signature costs more
+        return function.__code__.co_varnames[: function.__code__.co_argcount]
     every = signature_of(function).parameters.values()
     return tuple(p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
@@ -297,7 +301,7 @@ def weights_of(owner: Value, held: Value, left: Value) -> Weights:
 # -- the functions together ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class UserProgram:
     forward: Routine
     backward: Routine | None
@@ -311,6 +315,7 @@ class UserProgram:
     second: bool = False  # whether forward gives its gradient too, behind the value
     keeps: bool = False
     drifts: bool = False
+    first: tuple[Value, Sequence[Value]] | None = None  # value, and arguments as that run left them
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
 
@@ -364,8 +369,12 @@ class UserProgram:
             raise TypeError("the points of at= are to be arranged as the arguments")
         return tuple(found[path] for path in self.paths)
 
+    @cached_property
+    def _plain(self) -> bool:
+        return len(self.paths) == len(self.args) and all(len(path) == 1 for path in self.paths)
+
     def _arrange(self, leaves: Sequence[Value]) -> tuple[Value, ...]:
-        if len(self.paths) == len(self.args) and all(len(path) == 1 for path in self.paths):
+        if self._plain:
             return tuple(leaves)
         arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=True)))
         return arranged
@@ -399,6 +408,8 @@ class UserProgram:
 
     def _by_argument(self, came: Value, tops: list[int]) -> dict[int, Value]:
         count, alone = self.own, len(tops) == 1
+        if alone and isinstance(came, np.ndarray) and not is_tree(self.args[tops[0]]):
+            return {tops[0]: came}
         tree = self.args[tops[0]] if alone and is_tree(self.args[tops[0]]) else None
         if isinstance(came, Mapping):
             named = ((i, by_name(came, name)) for i, name in enumerate(self.names[:count]))
@@ -472,23 +483,26 @@ def program_of(
     )  # fmt: skip
 
     def run() -> Value:
-        copies = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
-        return copy.copy(made.run(list(copies)))  # it may give the same memory every time
+        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
+        return copy.copy(made.run(copies))  # it may give the same memory every time
 
+    copies: list[Value] = []
     first = run()
     outputs, cached = outputs_of(first, scalar=scalar)
     keeps = made.kept.has_changed() or held is not None
     if keeps:
         drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
-        made = replace(made, keeps=keeps, drifts=drifts)
+        made.keeps, made.drifts = keeps, drifts
         made.kept.put_back()
-    if scalar or given is None:
-        return replace(made, outputs=outputs)
-    cached = cached if cache is None else cache and isinstance(first, tuple)
-    way = way_of(given, names[: made.own], len(outputs.shapes) or 1, cached=cached, keeps=keeps)
-    if way.behind == "cache" and not outputs.cached:
-        outputs = _lay_out(first[:-1], cached=True)
-    return replace(made, outputs=outputs, way=way)
+    if not (scalar or given is None):
+        cached = cached if cache is None else cache and isinstance(first, tuple)
+        count = len(outputs.shapes) or 1
+        made.way = way_of(given, names[: made.own], count, cached=cached, keeps=keeps)
+        if made.way.behind == "cache" and not outputs.cached:
+            outputs = _lay_out(first[:-1], cached=True)
+    made.outputs = outputs
+    made.first = None if keeps else (copy.copy(outputs.flat(first)), copies)
+    return made
 
 
 def _label(name: str, steps: Path) -> str:

@@ -73,10 +73,9 @@ def _agree(estimates: Mapping[str, Estimate], slopes: Mapping[Index, Slope], sca
     if len(several) != 2 or "reverse" not in estimates or any(e.exact is not None for e in several):
         return np.zeros(several[0].shape if several else (), dtype=bool)  # of balls floats say less
     a, b = several
-    with np.errstate(invalid="ignore"):
-        bars = (a.error + b.error) * COMPARED
-        near = bars <= TIGHT * COMPARED * max(scale.part, scale.value)
-        found = np.asarray(near & (abs(a.value - b.value) <= bars))
+    bars = (a.error + b.error) * COMPARED  # of what is not finite infinite, and its value is nan
+    near = bars <= TIGHT * COMPARED * max(scale.part, scale.value)
+    found = np.asarray(near & (abs(a.value - b.value) <= bars))
     for index in slopes:
         found[index] = False
     return found
