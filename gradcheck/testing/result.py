@@ -16,7 +16,7 @@ from gradcheck.report.figures import bar, nest_text, plain
 from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, Off, level
-from gradcheck.testing.source import SourceRepair
+from gradcheck.testing.repair import SourceRepair
 from gradcheck.values import Params, Value
 from gradcheck.verdict.consult import Verdict
 
