@@ -148,12 +148,7 @@ def twice(case: Case, name: str) -> float:
 
 
 def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list[Run]:
-    case, alone, row, draw = cases[0], cases[0].cotangent is None, _draw_row(EPSILON), rng.random
-
-    def rounding(shape: tuple[int, ...]) -> Array:
-        start = int(draw() * limits.ROW)
-        stop = start + math.prod(shape)
-        return row[start:stop].reshape(shape) if stop <= len(row) else noise(rng, shape)
+    case, alone, rounding = cases[0], cases[0].cotangent is None, rounder(rng)
 
     def disturb(row: Op, y: Numbers) -> Numbers:
         number = y if hasattr(y, "dtype") else np.asarray(y)
@@ -181,18 +176,23 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
         return found
 
 
-def noise(
-    rng: np.random.Generator | Random, shape: tuple[int, ...], unit: float = EPSILON
-) -> Array:
-    """A factor for every entry: 1, and a few units of rounding up or down.
+def rounder(
+    rng: np.random.Generator | Random, unit: float = EPSILON
+) -> Callable[[tuple[int, ...]], Array]:
+    """A function that gives a factor for every entry: 1, and a few units of rounding up or down.
 
-    Drawn from a random place of a long row of draws, which begins anew where it ends.
+    Each time from a random place of a long row of draws, which begins anew where it ends.
     """
-    start, row = int(rng.random() * limits.ROW), _draw_row(unit)
-    stop = start + math.prod(shape)
-    inside = stop <= len(row)
-    found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
-    return found.reshape(shape)
+    row, draw = _draw_row(unit), rng.random
+
+    def draw_factors(shape: tuple[int, ...]) -> Array:
+        start = int(draw() * limits.ROW)
+        stop = start + math.prod(shape)
+        inside = stop <= len(row)
+        found = row[start:stop] if inside else row.take(np.arange(start, stop), mode="wrap")
+        return found.reshape(shape)
+
+    return draw_factors
 
 
 @cache

@@ -21,7 +21,7 @@ from gradcheck.numbers.ball import arbs, balls, middle, radius
 from gradcheck.numbers.run import precision, settings
 from gradcheck.opinions import limits
 from gradcheck.opinions.opinion import Case, Estimate, multiply_along
-from gradcheck.opinions.reverse import noise, spread
+from gradcheck.opinions.reverse import rounder, spread
 from gradcheck.testing.call import Call, as_it_was, is_symmetric
 from gradcheck.testing.copies import Coarse, Copies
 from gradcheck.testing.program import UserProgram
@@ -85,11 +85,11 @@ class Claim:
         What a formula loses by cancellation, and what no formula could know of the argument, shows
         here; a wrong formula that is stable does not move.
         """
-        rng, runs = np.random.default_rng(0), []
+        rounding, runs = rounder(np.random.default_rng(0), unit), []
         for _ in range(limits.SAMPLES):
             args = self.call.fresh()
             for i in self.call.wrt:
-                moved = np.asarray(args[i]) * noise(rng, np.shape(args[i]), unit)
+                moved = np.asarray(args[i]) * rounding(np.shape(args[i]))
                 args[i] = as_it_was(moved, args[i])
             runs.append(self.call.by_name(self.run(self.call.program, args)))
         return {
