@@ -479,8 +479,8 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return bool(np.any(self == element))
 
     def __repr__(self) -> str:
-        node = self.grad_fn
-        return show(self._value, node.name() if node else "", self.requires_grad)
+        node, kind = self.grad_fn, "Parameter containing:\n" if self._parameter else ""
+        return kind + show(self._value, node.name() if node else "", self.requires_grad)
 
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)

@@ -258,6 +258,9 @@ def _inside(function: type[Function], operands: tuple[Numbers, ...], kind: str) 
 
     def output(out: Numbers) -> Numbers:
         if not isinstance(out, Tensor) or not out.requires_grad:
+            constant = kind == "float" or any(out is each for each in context._constant)
+            if isinstance(out, Tensor) and out.dtype.kind == "f" and not constant:
+                raise GradcheckError(f"forward of {function.__name__} leaves what is recorded")
             return _lift(bare(out), kind)
         step = out._step()
         return leaves[step] if step in leaves else replay(

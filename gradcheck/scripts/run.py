@@ -9,8 +9,10 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from types import CodeType, FrameType, ModuleType
 
@@ -120,14 +122,18 @@ class PassRecorder:
 
 
 def judge(recorder: PassRecorder, tell: Callable[[str], None]) -> ScriptJudgement:
-    """Ask the opinions about every pass that was kept; `tell` hears how far it is."""
+    """Ask the opinions about every pass that was kept; `tell` hears how far it is.
+
+    What a backward of the script's own prints when it is asked again is not printed again.
+    """
     judged, spent = list[JudgedPass](), 0
     for k, call in enumerate(recorder.kept):
         spent += call.work
         if judged and spent > MOST_WORK:
             break
         tell(f"judging pass {k + 1} of {len(recorder.kept)}, line {call.place}")
-        judged.append(judge_pass(call))
+        with redirect_stdout(StringIO()):
+            judged.append(judge_pass(call))
     return ScriptJudgement(tuple(judged), dict(recorder.calls))
 
 
@@ -225,7 +231,10 @@ def _compile_cells(file: str, notebook: object) -> Iterator[CodeType]:
     lines = list[str]()
     for cell in (cell for cell in cells if cell.get("cell_type") == "code"):
         start, own = len(lines), "".join(cell.get("source", "")).split("\n")
-        lines += ["pass" if line.lstrip().startswith(("%", "!")) else line for line in own]
+        first = next(filter(str.strip, own), "")
+        margin = first[: len(first) - len(first.lstrip())]  # which Jupyter takes away too
+        plain = (line.removeprefix(margin) for line in own)
+        lines += ["pass" if line.lstrip().startswith(("%", "!")) else line for line in plain]
         tree = ast.parse("\n" * start + "\n".join(lines[start:]), file)
         match tree.body:
             case [*_, ast.Expr(value=last)] if not lines[-1].rstrip().endswith(";"):

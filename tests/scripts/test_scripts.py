@@ -30,6 +30,22 @@ Square.apply(x).backward()
 print(x.grad)
 """
 HEAD = "import torch\nimport torch.nn as nn\n"
+OUTSIDE = """
+import torch
+class Largest(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        most = x.detach().numpy().max()
+        ctx.save_for_backward((x.detach() == most).float())
+        return torch.tensor(most)
+    @staticmethod
+    def backward(ctx, g):
+        print("back")
+        return g * ctx.saved_tensors[0]
+x = torch.tensor([1.0, 4.0, 3.0], requires_grad=True)
+Largest.apply(x).backward()
+print(x.grad)
+"""
 LONG = f"""{HEAD}
 w = torch.tensor(1.0, requires_grad=True)
 for step in range(100):
@@ -145,17 +161,25 @@ print(w.grad)
 
 
 def test_a_notebook_runs_cell_by_cell(tmp_path):
-    """The last expression of a cell is shown; magic commands are left out."""
+    """The last expression is shown; magic commands and a margin of the whole are left out."""
     cells = [
         {"cell_type": "markdown", "source": ["# text"]},
         {"cell_type": "code", "source": ["%matplotlib inline\n", "import torch\n", "1 + 1"]},
-        {"cell_type": "code", "source": "x = torch.tensor(2.0, requires_grad=True)"},
+        {"cell_type": "code", "source": "\n  x = torch.tensor(2.0, requires_grad=True)\n  x = x"},
         {"cell_type": "code", "source": ["y = x ** 3\n", "y.backward()\n", "x.grad"]},
     ]
     file = written(tmp_path, json.dumps({"cells": cells}), "lesson.ipynb")
     code, out, told = ran(file, "--json")
     line = json.loads(out)
     assert (code, line["printed"]) == (0, "2\ntensor(12.)\n"), told
+    assert line["calls"][0]["verdict"] == "agree"
+
+
+def test_a_forward_beyond_what_is_recorded_is_no_constant(tmp_path):
+    """The opinions that follow numbers say nothing; what backward prints is printed once."""
+    code, out, told = ran(written(tmp_path, OUTSIDE), "--json")
+    line = json.loads(out)
+    assert (code, line["printed"]) == (0, "back\ntensor([0., 1., 0.])\n"), told
     assert line["calls"][0]["verdict"] == "agree"
 
 
