@@ -397,10 +397,8 @@ class Calls(Operands):
             self.matrices = bool(named & OF_MATRICES or primed or TURNED.search(spell(self.tokens)))
         return self.matrices
 
-    def explain(self, node: ast.expr) -> ast.expr:
+    def explain(self, node: ast.BinOp) -> ast.BinOp:
         """Note a product that some would read otherwise: `1/2x`, `x^1/2`, `sin 2*x`."""
-        if not isinstance(node, ast.BinOp):
-            return node
         left, right, first = node.left, node.right, node.right
         between = self.between(left, right)
         if between not in JOINTS:

@@ -39,6 +39,7 @@ from gradcheck.errors import TextError
 
 DEPTH = 64
 LOAD = ast.Load()
+LISTED = frozenset([ast.Tuple, ast.List])
 CLOSING = {**tokens.CLOSING, "|(": "|)", "‖": "‖"}
 SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
@@ -190,7 +191,7 @@ class Operands:
     def node(self, node: Node, start: int) -> Node:
         """The node with its place: from `start` to the end of the token just read."""
         end = self.tokens[self.at - 1].end if self.at else start
-        node.lineno = node.end_lineno = 1
+        node.lineno = 1  # and no end_lineno, of which each node would grow by half
         node.col_offset = start
         node.end_col_offset = end if end > start else start
         return node
@@ -201,9 +202,9 @@ class Operands:
     def whole_number(self, value: int, start: int) -> ast.Constant:
         return self.node(ast.Constant(value), start)
 
-    def combine(self, left: ast.expr, op: ast.operator, right: ast.expr, start: int) -> ast.expr:
+    def combine(self, left: ast.expr, op: ast.operator, right: ast.expr, start: int) -> ast.BinOp:
         found = self.node(ast.BinOp(left, op, right), start)
-        if isinstance(op, ast.Pow):
+        if type(op) is ast.Pow:
             self.reading.powers.append(found)
         return found
 
@@ -249,9 +250,6 @@ class Operands:
 
     def operand(self, node: ast.expr) -> ast.expr:
         """The node, unless it is a tuple; a list of one, `[x + 1]`, is what it holds."""
-        kind = type(node)
-        if kind is ast.Name or kind is ast.Constant or kind is ast.BinOp:
-            return node
         if isinstance(node, ast.Tuple):
             end = node.elts[0].end_col_offset or 0
             token = next(t for t in self.tokens if t.start >= end and t.text in ",;")
@@ -265,7 +263,8 @@ class Operands:
         return self.sizes.of(node) if self.arrays else None
 
     def factor(self, rank: int) -> ast.expr:
-        return self.operand(self.expression(rank))
+        node = self.expression(rank)
+        return self.operand(node) if type(node) in LISTED else node
 
     def value(self) -> ast.expr:
         token = self.tokens[self.at]
@@ -378,12 +377,14 @@ class Operands:
         blanks: bool = False,
     ) -> list[list[ast.expr]]:
         """What commas and semicolons part in brackets, the first of which was read."""
-        closing, found = CLOSING[opening.text], list[list[ast.expr]]([[]])
-        outside = self.bars, self.parting
+        closing, outside = CLOSING[opening.text], (self.bars, self.parting)
         self.bars, self.parting = 0, self.parts_here(opening)
+        found: list[list[ast.expr]] = [[]]
         while True:
             value = entry() if entry else self.expression(UNARY if blanks else 0)
             found[-1] += [] if value is None else [value]
+            if self.tokens[self.at].text == closing:
+                break
             parted = self.takes(",") or (opening.text == "⟦" and self.takes("&"))
             self.parting, ends = self.parting or parted, False
             while self.sees(";", "\n"):

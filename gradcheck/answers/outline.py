@@ -12,11 +12,12 @@ from functools import partial
 from itertools import pairwise, takewhile, zip_longest
 from typing import NamedTuple
 
-from gradcheck.answers.cases import COMPARED, by_cases
+from gradcheck.answers.cases import COMPARED, IF, by_cases
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
     DERIVATIVE,
+    END,
     LINKS,
     UNEQUAL,
     Token,
@@ -50,6 +51,7 @@ IS = as_set("is are equals gives ist lautet est vaut es è é :")
 DERIVATIVES = as_set("derivative gradient slope ableitung dérivée derivada derivata")
 OUTLINED = LINKS | IS | COMPARED | PARTING | AT_POINT | {",", ";", "\n"}
 """Where none of these is, a text is one formula and words."""
+PARTS = frozenset([",", ";", ":", "\n"])
 FRAMING = frozenset(["$", "$$", "#", "//", '"', "`", "'", "&", "<"])
 NEGATIONS = as_set("not never nicht kein keine pas non no isn wrong")
 APPLIED = re.compile(
@@ -198,7 +200,8 @@ class Outline:
                 self.leave_out(name)
             return self.parse(body, single=True)
 
-        if not any(token.text in COMPARED for token in tokens):
+        said = {token.text for token in tokens}
+        if said.isdisjoint(COMPARED) or not (environment or said & (IF | UNEQUAL)):
             return None
         condition = partial(self.parse, equates=True)
         return by_cases(tokens, self.words, value, condition, environment=environment)
@@ -239,7 +242,9 @@ class Outline:
         tokens = strip(tokens)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-        found = MARKER.match(spell(tokens))  # `a)`, `2)`, `(b)`, `1.`
+        first, after = (token.text for token in [*tokens, END, END][:2])
+        marked = first == "(" or after == ")" or first.endswith(".")  # `(b)`, `a)`, `1.`
+        found = MARKER.match(spell(tokens)) if marked else None
         marker = found[0].count(" ") if found else 0
         if not found or marker >= len(tokens):
             return tokens
@@ -377,6 +382,8 @@ class Outline:
     def parts(self, k: int, before: Tokens) -> bool:
         """Whether a token parts two clauses."""
         tokens, token = self.tokens, self.tokens[k]
+        if token.kind != "word" and token.text not in PARTS:
+            return False
         if token.kind == "line":
             return not self.goes_on(k)
         if token.text in IS and self.is_point(before):

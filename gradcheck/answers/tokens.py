@@ -62,7 +62,7 @@ PLAIN = frozenset("√∛°≈‖⟨⟩∂∇∑∈ℝ∞") | frozenset(GREEK)
 LOST = {"\x0c": "\\f", "\x08": "\\b", "\x0b": "\\v", "\x07": "\\a", "\t": "\\t", "\r": "\\r"}
 """`\\frac` read as an escape."""
 ODD = re.compile(
-    r"(?P<gone>(?<=\d)['’\u202f\u2009\u00a0](?=\d{3}(?!\d))|\\(?=[\^*_])"
+    r"(?P<gone>['’\u202f\u2009\u00a0](?<=\d.)(?=\d{3}(?!\d))|\\(?=[\^*_])"
     r"|</?(?:p|br|i|b|em|strong|span|div|font|code|var|u)(?: [^<>]*)?/?>)"
     r"|(?P<entity>&(?:[A-Za-z]{2,10}\d?|#\d{2,6}|#[xX][0-9A-Fa-f]{2,5});)"
     r"|<(?P<raised>sup|sub)>(?P<inside>[^<>]*)</(?P=raised)>"
@@ -86,7 +86,9 @@ def in_plain(typed: str) -> Typed:
     """A typed text in the characters that formulas are made of."""
     if not SUSPECT.search(typed):
         return Typed(typed, range(len(typed) + 1), [])
-    text, places, notes, at = "", list[int](), list[str](), 0
+    text, at = "", 0
+    places: list[int] = []
+    notes: list[str] = []
     for odd in ODD.finditer(typed):
         start, stop = odd.span()
         new = _plain(typed, odd, notes)
@@ -98,6 +100,8 @@ def in_plain(typed: str) -> Typed:
 
 def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
     match odd.lastgroup:
+        case "other":
+            return _character(odd[0], notes, typed, odd.start())
         case "gone":
             return ""
         case "bare":
@@ -114,12 +118,13 @@ def _plain(typed: str, odd: re.Match[str], notes: list[str]) -> str:
 
 
 def _character(char: str, notes: list[str], typed: str, at: int) -> str:
-    name = unicodedata.name(char, "a control character")
     if char in LOOK_ALIKES:
-        notes.append(f"{char} ({name.split()[0].capitalize()}) is read as {LOOK_ALIKES[char]}")
+        script = unicodedata.name(char).split()[0].capitalize()
+        notes.append(f"{char} ({script}) is read as {LOOK_ALIKES[char]}")
         return LOOK_ALIKES[char]
     plain = _equal(char)
     if plain is None:
+        name = unicodedata.name(char, "a control character")
         cure = ADVICE.get(char) or ("leave it out" if char.isascii() else "write it in plain ASCII")
         raise fault_at(typed, at, f"U+{ord(char):04X} ({name.lower()}) is not read here", cure)
     if plain[0:1] == "(" and typed[at - 1 : at].isdigit():
@@ -207,6 +212,7 @@ TOKEN = re.compile(
     r"|[A-Za-z]+(?:\s*_\s*(?:[A-Za-z0-9]|\{\s*\w+\s*\}))?|.)|(?P<lone>.)",
     re.DOTALL,
 )
+UNSEEN = frozenset(["blank", "gap", "frame"])
 OPS = {"**": "^", ".*": "⊙", "./": "/", ".^": "^", "->": "=>", ":=": "="}
 SET = {"line": "\n", "left": "|(", "right": "|)", "cases": "⦃", "rows": "⟦", "end": "⟧"}
 COMMANDS = {
@@ -239,22 +245,22 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
     spaced = False
     places, make = plain.places, tuple.__new__  # Token(...) takes four times as long
     for m in TOKEN.finditer(plain.text, first, len(plain.text) if stop is None else stop):
-        kind = m.lastgroup or ""
-        if kind in ("blank", "gap", "frame"):
+        kind, shown = m.lastgroup or "", m[0]
+        if kind in UNSEEN:
             spaced |= kind != "frame"
             continue
-        if kind == "said":
-            said = tokenize(typed, plain, *m.span("said"))
-            tokens += [token._replace(spaced=True) for token in said]
-            spaced = True
-            continue
         start, end = m.span()
-        shown, start, end = m[kind], places[start], places[end - 1] + 1
+        start, end = places[start], places[end - 1] + 1
         if kind == "op":
             shown = OPS.get(shown, shown)
         elif kind == "number":
             if len(shown) > DIGITS or not shown.isdigit():
                 _check_number(typed, start, shown)
+        elif kind == "said":
+            said = tokenize(typed, plain, *m.span("said"))
+            tokens += [token._replace(spaced=True) for token in said]
+            spaced = True
+            continue
         elif kind == "word":
             while shown[0] in GREEK and len(shown) > 1 and shown[1] != "_":  # a name by itself
                 tokens.append(Token("word", shown[0], start, start + 1, spaced))
@@ -266,7 +272,7 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
         elif kind == "string":
             shown = shown.strip()[1:-1].replace(" ", "")
         else:
-            kind, shown = _name_command(typed, kind, shown, start)
+            kind, shown = _name_command(typed, kind, m[kind], start)
         tokens.append(make(Token, (kind, shown, start, end, spaced)))
         spaced = False
     if len(tokens) > TOKENS:
@@ -372,6 +378,7 @@ def is_of_blanks(inside: Sequence[Token]) -> bool:
 
 # -- texts without what stands around them
 
+END = Token("end", "", 0, 0)
 LEADING = frozenset(["=", "≈", ":", "=>", "·", ";", ",", "...", "\n"])
 TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 
@@ -379,9 +386,8 @@ TRAILING = frozenset([".", ",", ";", ":", "?", "=", "...", "≈", "=>", "\n"])
 def without_columns(tokens: list[Token]) -> list[Token]:
     """A text without dollar signs and the signs that align its equals signs, or begin a line."""
     tokens = [t for t in tokens if t.text not in ("$", "$$")]
-    ends = Token("end", "", 0, 0)
     kept = []
-    for before, token, after in zip([ends, *tokens], tokens, [*tokens[1:], ends], strict=False):
+    for before, token, after in zip([END, *tokens], tokens, [*tokens[1:], END], strict=False):
         aligned = before.kind == "line" or not {before.text, after.text}.isdisjoint(LINKS)
         kept += [] if token.text == "&" and aligned else [token]
     return kept

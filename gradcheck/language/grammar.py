@@ -304,7 +304,7 @@ class Walk(NameWalk):
 def _sign(node: ast.BinOp) -> ast.AST:
     """What stands between two operands: of several signs each has a place of its own."""
     left, right = node.left, node.right
-    if left.end_lineno != right.lineno or left.end_col_offset is None:
+    if (left.end_lineno or left.lineno) != right.lineno or left.end_col_offset is None:
         return node
     stop = {"end_lineno": right.lineno, "end_col_offset": right.col_offset}
     return ast.Pass(lineno=right.lineno, col_offset=left.end_col_offset, **stop)
