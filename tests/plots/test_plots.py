@@ -12,6 +12,8 @@ from gradcheck.plots import tell_apart
 from tests.support.commands import CHAIN, run
 from tests.support.plotting import FIVE_STEPS, SVG
 
+SQUARE = "id: square\ninputs: {x: 2.0}\nprogram: x**2\n"
+
 
 def test_names_of_files_are_safe_and_never_alike():
     """Brackets and blanks become underscores; W and w would be one file on some disks."""
@@ -87,8 +89,8 @@ def test_what_is_in_the_way_is_said(file, tmp_path, place, words):
 
 def test_json_stays_alone_on_standard_output(file, tmp_path):
     """What is said of files goes to standard error."""
-    result = run("solve", file(CHAIN), "--json", "--plot", str(tmp_path / "out"))
-    assert json.loads(result.stdout)["problem"] == "chain"
+    result = run("solve", file(SQUARE), "--json", "--plot", str(tmp_path / "out"))
+    assert json.loads(result.stdout)["problem"] == "square"
     assert "files written to" in result.stderr
 
 
@@ -110,7 +112,7 @@ def test_what_is_not_drawn_is_said(file, tmp_path, program, words):
 
 def test_the_same_id_in_two_files_gives_two_pictures(file, tmp_path):
     """Sets may share an id; the later one's files get a number."""
-    first, second = file(CHAIN, "a.yaml"), file(CHAIN, "b.yaml")
+    first, second = file(SQUARE, "a.yaml"), file(SQUARE, "b.yaml")
     run("solve", first, second, "--plot", str(tmp_path / "out"))
     names = {p.name for p in (tmp_path / "out").glob("*.dot")}
-    assert names == {"chain-graph.dot", "chain-2-graph.dot"}
+    assert names == {"square-graph.dot", "square-2-graph.dot"}

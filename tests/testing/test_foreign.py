@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.testing import GradientError, assert_gradient, assert_vjp
 
-X = np.random.default_rng(0).normal(size=(4, 3))
+X = np.random.default_rng(0).normal(size=(2, 3))
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_slip_is_found_where_slopes_are_known_along_directions_alone(torch):
 
 def test_arguments_that_are_no_arrays_are_handed_on(torch):
     """The shape that a norm is over, a text, nothing."""
-    assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X[:2]), (3,))
+    assert assert_gradient(torch.nn.functional.layer_norm, torch.tensor(X), (3,))
     gelu = torch.nn.functional.gelu
     assert assert_gradient(lambda x, how: gelu(x, approximate=how), torch.tensor(X[0]), "tanh")
 
@@ -125,8 +125,8 @@ def test_dropout_is_told_how_to_be_still(torch):
     """A module that draws is no function."""
     net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Dropout(0.5))
     with pytest.raises(GradientError, match=r"\.eval\(\)"):
-        assert_gradient(net, torch.tensor(X[:2]))
-    assert assert_gradient(net.eval(), torch.tensor(X[:2]))
+        assert_gradient(net, torch.tensor(X))
+    assert assert_gradient(net.eval(), torch.tensor(X))
 
 
 def test_what_gradcheck_of_torch_misses(torch):
@@ -165,7 +165,7 @@ def sines(jax):
         "trees": (two, [jnp.asarray(X), {"b": X[0]}]),
         "a value and more": (lambda x: (jnp.sin(x), {"s": jnp.sum(x)}), X),
         "several values": (jax.jit(lambda x: {"a": jnp.sin(x), "s": jnp.sum(x)}), X),
-        "whole numbers": (jax.jit(lambda x: jnp.sum(x[np.array([0, 2])])), X),
+        "whole numbers": (jax.jit(lambda x: jnp.sum(x[np.array([0, 1])])), X),
         "relu at its kink": (jax.jit(jax.nn.relu), np.array([0.0, 1.0, -1.0])),
     }
 
