@@ -8,7 +8,7 @@ from gradcheck.grading.key import Key
 from gradcheck.grading.marking import faults
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.training import TRAINING, WRITTEN
-from gradcheck.mistakes.typing import TYPING
+from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training, load_text
 from gradcheck.problem.draw import given_point

@@ -17,7 +17,7 @@ from gradcheck.diagnosis.line import Gradients, Key, Span, covering
 from gradcheck.engine.tape import RIGHT, Leaf, Node, Step, Verbs, reachable, walk
 from gradcheck.engine.tensor import bare
 from gradcheck.mistakes import Accumulation, Edge, Mistake, Start
-from gradcheck.mistakes.norms import subsets
+from gradcheck.mistakes.backprop import subsets
 from gradcheck.opinions.tape import Tape
 from gradcheck.ops import TABLE
 from gradcheck.values import Params, Routine, Value

@@ -28,16 +28,16 @@ from gradcheck.diagnosis.tables import (
     scale_of,
 )
 from gradcheck.mistakes import Mistake, whole_answer
-from gradcheck.mistakes.chain import sign_error
-from gradcheck.mistakes.norms import subsets
-from gradcheck.mistakes.row import VAGUE
-from gradcheck.mistakes.sums import (
+from gradcheck.mistakes.backprop import subsets
+from gradcheck.mistakes.calculus import (
     coefficient_slip,
     constant_added,
     constant_again,
     constant_missing,
     number_slip,
+    sign_error,
 )
+from gradcheck.mistakes.row import VAGUE
 from gradcheck.values import Array, Value
 
 MOST_PAIRS = 4

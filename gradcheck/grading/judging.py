@@ -21,8 +21,8 @@ from gradcheck.grading.judgement import FAILURES, Judgement, of_gradient, witnes
 from gradcheck.grading.key import DIAGNOSTIC, Key
 from gradcheck.grading.knots import distant_points
 from gradcheck.grading.spots import GRADIENT, Spot
-from gradcheck.mistakes import typing
 from gradcheck.mistakes.row import VAGUE
+from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.problem.record import Part, Point
 from gradcheck.training import Output, Reference
 from gradcheck.training.judging import judge_program
@@ -73,7 +73,7 @@ def with_other_brackets(key: Key, part: Part, formula: Formula) -> Iterator[Othe
 def _heal_brackets(key: Key, judged: Judgement, formula: Formula, right: Other) -> Judgement:
     """What becomes of a wrong answer that other brackets make right."""
     texts = {"typed": right.typed, "u": formula.understood}
-    missing = Hypothesis(typing.brackets_missing, None, texts=texts)
+    missing = Hypothesis(brackets_missing, None, texts=texts)
     named = [h for h in judged.diagnosis.hypotheses if not h.with_] if judged.diagnosis else []
     acts = [h for h in named if h.common > USUAL and h.rank < VAGUE and not h.mistake.slip]
     if key.problem.brackets == "kind" and not acts:

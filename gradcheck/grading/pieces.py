@@ -31,7 +31,7 @@ from gradcheck.grading.formula import (
 from gradcheck.grading.judgement import FAILURES, compare_answer
 from gradcheck.grading.key import Key
 from gradcheck.language.program import copy_tree
-from gradcheck.mistakes.typing import SLIPS
+from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.problem.record import Part
 from gradcheck.values import Array, Routine, Value
 

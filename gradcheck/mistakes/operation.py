@@ -154,6 +154,45 @@ def of_sum(s: Operation) -> bool:
     return call(s) and s.inner is not None and term(s.inner)
 
 
+def of_a_call(s: Operation) -> bool:
+    return composite(s) and s.inner is not None and composite(s.inner)
+
+
+def of_a_power(s: Operation) -> bool:
+    return function(s) and s.inner is not None and power(s.inner) and inner_is_variable(s.inner)
+
+
+def power_of_function(s: Operation) -> bool:
+    return power(s) and s.inner is not None and function(s.inner) and inner_is_variable(s.inner)
+
+
+def base_not_e(s: Operation) -> bool:
+    return exponential(s) and s.op != "exp"
+
+
+def tower(s: Operation) -> bool:
+    """Base and exponent both vary."""
+    return s.op == "power" and s.both
+
+
+def sum_below(s: Operation) -> bool:
+    return quotient(s) and s.below is not None and term(s.below)
+
+
+def reciprocal(s: Operation) -> bool:
+    """A constant over something that varies."""
+    return (s.op == "divide" and s.du is None) or s.op == "reciprocal"
+
+
+def constant_factor(s: Operation) -> bool:
+    """A constant in front, behind, below or above: c u, u c, u / c, c / u."""
+    return not s.both and not s.summed and s.op in ("multiply", "divide")
+
+
+def constant_term(s: Operation) -> bool:
+    return term(s) and not s.both
+
+
 def over(a: Numbers, b: Numbers) -> Array:
     """The quotient a / b, and 0 where both are 0: there the entry has no part in it."""
     a, b = np.broadcast_arrays(a, b)

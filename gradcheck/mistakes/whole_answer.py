@@ -1,6 +1,7 @@
-"""Mistakes of the whole answer: each row lists the answers that the mistake could have given.
+"""Mistakes of the whole answer, and of typing it.
 
-A row that lists none is known otherwise: by the answer's slope or sum, by third derivatives.
+A row of the first lists the answers that the mistake could have given; one that lists none is known
+otherwise: by the answer's slope or sum, by third derivatives.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from gradcheck.mistakes.row import (
     SYMMETRIC,
     VAGUE,
     VAGUEST,
+    Example,
+    Mistake,
     Whole,
     answer,
     anywhere,
@@ -127,3 +130,39 @@ answer("treated-as-constant", anywhere,
 answer("at-another-point", anywhere,
     "This is the gradient at another point: at 0, at 1, or with the signs of the inputs turned.",
     (_elsewhere, "x**2 + exp(x)", "-2*x + exp(-x)"), rank=VAGUEST)
+# fmt: on
+
+
+# -- typing: the mathematics may be right, what is read is not what was meant ----------------------
+
+
+brackets_missing = Mistake(
+    "brackets-missing",
+    verb="type",
+    wrong=lambda right: (),
+    says="A bracket is missing: `{typed}` would be right, but as it stands it is read as `{u}`.",
+    example=Example("log(x)/2", {"x": "1/2x"}),
+)
+
+
+ONE = "exp(x)*(x**2 + x) + x**3"
+
+# fmt: off
+SLIPS: dict[str, Mistake] = {
+    kind: Mistake(
+        id, "retype", lambda right: (), f"{said} is off in your answer: {{cure}} it is right.",
+        Example(program, {"x": answer}))
+    for kind, id, said, program, answer in (
+        ("sign", "sign-slip", "One sign", ONE, "e^x (x^2 - 3x + 1) + 3x^2"),
+        ("number", "number-slip", "One number", ONE, "e^x (x^2 + 3x + 17) + 3x^2"),
+        ("function", "function-slip", "One function",
+         "exp(x)*sin(x) + x**3", "e^x (sin x + tan x) + 3x^2"),
+        ("letter", "letter-slip", "One letter", "x**2*y + exp(x)*sin(y)", "2x y + e^y sin y"),
+        ("too much", "factor-slip", "One factor", ONE, "e^x (x^2 + 3x + 1)x + 3x^2"),
+        ("bracket", "bracket-slip", "A bracket", ONE, "e^x (x^2 + 3x + 1 + 3x^2)"),
+    )
+}
+# fmt: on
+SLIPS["missing"] = SLIPS["too much"]
+
+TYPING: list[Mistake] = [brackets_missing, *dict.fromkeys(SLIPS.values())]

@@ -12,8 +12,8 @@ from gradcheck.diagnosis.line import ScalarLine, lines
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.judging import judge
 from gradcheck.grading.key import DIAGNOSTIC, Key, key
-from gradcheck.mistakes.sums import constant_added
-from gradcheck.mistakes.typing import brackets_missing
+from gradcheck.mistakes.calculus import constant_added
+from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.practice.answers import mistaken
 from gradcheck.practice.drawing import (

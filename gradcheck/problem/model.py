@@ -81,7 +81,7 @@ def mistake_ids() -> frozenset[str]:
     """The ids of all mistakes there are: of formulas, of training loops, of typing."""
     from gradcheck.mistakes import CATALOGUE  # noqa: PLC0415
     from gradcheck.mistakes.training import TRAINING, WRITTEN  # noqa: PLC0415
-    from gradcheck.mistakes.typing import TYPING  # noqa: PLC0415
+    from gradcheck.mistakes.whole_answer import TYPING  # noqa: PLC0415
 
     return frozenset(row.id for row in (*CATALOGUE, *TRAINING, *WRITTEN.values(), *TYPING))
 

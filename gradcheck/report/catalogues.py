@@ -9,7 +9,7 @@ from rich.text import Text
 from gradcheck.diagnosis import Hypothesis, words
 from gradcheck.mistakes import CATALOGUE, Mistake
 from gradcheck.mistakes.training import TRAINING, WRITTEN
-from gradcheck.mistakes.typing import TYPING
+from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import USUAL

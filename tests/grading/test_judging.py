@@ -17,7 +17,7 @@ from gradcheck.grading.judgement import share
 from gradcheck.grading.key import NoKey, key
 from gradcheck.grading.marking import faults, mark
 from gradcheck.mistakes import CATALOGUE
-from gradcheck.mistakes.typing import brackets_missing
+from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.problem import load_text
 from gradcheck.problem.question import question
 from gradcheck.report import judgements

@@ -19,7 +19,7 @@ from gradcheck.grading.key import key
 from gradcheck.grading.marking import FOLLOWS, Among, among, mark, mark_all
 from gradcheck.language import check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.mistakes.typing import SLIPS
+from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.opinions.reverse import once
 from gradcheck.problem import Input, load_text
 from gradcheck.problem.question import question

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from gradcheck.cli import main
 from gradcheck.mistakes.training import TRAINING
-from gradcheck.mistakes.typing import TYPING
+from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.report.catalogues import sort_rows, typed_answer
 
 README = Path(__file__).parents[2] / "README.md"
