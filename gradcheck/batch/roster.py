@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradcheck.documents.table import read_table
 from gradcheck.errors import Complaint, TextError
-from gradcheck.problem.variants import plain
+from gradcheck.problem.draw import plain
 
 LONGEST = 200  # characters of a student's name: e-mail addresses, the longest in use, fit
 # Control characters and the marks that turn the direction of the text around them (Trojan source).

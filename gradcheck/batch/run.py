@@ -24,7 +24,7 @@ from gradcheck.batch.work import (
 from gradcheck.errors import OURS
 from gradcheck.grading.key import draw_for
 from gradcheck.problem import Problem, ProblemSet
-from gradcheck.problem.variants import Draw, with_draw
+from gradcheck.problem.draw import Draw, with_draw
 
 BUDGET = 60.0  # seconds of computing for what one student alone has answered
 UNKNOWN = "?"  # whether a problem can be graded

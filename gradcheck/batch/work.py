@@ -15,7 +15,7 @@ from gradcheck.grading.key import Key, NoKey, key
 from gradcheck.grading.marking import alone, mark
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.problem import Problem, ProblemSet, load_text
-from gradcheck.problem.variants import Draw, with_draw
+from gradcheck.problem.draw import Draw, with_draw
 from gradcheck.report.judgements import line
 
 TOO_LARGE = "judging this answer takes more memory than an answer may"

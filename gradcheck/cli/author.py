@@ -30,8 +30,8 @@ from gradcheck.mistakes import CATALOGUE
 from gradcheck.practice import exercises
 from gradcheck.practice.drawing import to_set
 from gradcheck.problem import Problem
+from gradcheck.problem.draw import possible, sample_draws, with_draw
 from gradcheck.problem.model import suggest_id
-from gradcheck.problem.variants import possible, sample_draws, with_draw
 from gradcheck.report.figures import pluralize
 from gradcheck.report.findings import fault_words, underline
 from gradcheck.report.gradebooks import cells

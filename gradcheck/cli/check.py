@@ -14,8 +14,7 @@ from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
-from gradcheck.problem.domain import check_value
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import check_value, given_point
 from gradcheck.problem.question import question
 from gradcheck.report.findings import STYLES
 from gradcheck.report.judgements import line, restrict

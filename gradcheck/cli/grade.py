@@ -52,7 +52,7 @@ from gradcheck.cli.group import (
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
-from gradcheck.problem.variants import plain
+from gradcheck.problem.draw import plain
 from gradcheck.report import gradebooks
 from gradcheck.report.findings import STYLES, VERDICTS, visible
 from gradcheck.report.judgements import restrict

@@ -15,8 +15,7 @@ from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training
-from gradcheck.problem.domain import check_value
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import check_value, given_point
 from gradcheck.problem.question import question
 from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary

@@ -23,8 +23,7 @@ from gradcheck.grading.equivalence import At, NoValue, Values
 from gradcheck.grading.spots import Spot
 from gradcheck.language import Budget, Program, check_expression
 from gradcheck.language.kinds import CONSTANTS, FORMULAS, KINDS
-from gradcheck.language.program import copy_tree
-from gradcheck.language.run import run
+from gradcheck.language.program import copy_tree, run
 from gradcheck.numbers.ball import Ball, arbs, balls, exact, middle
 from gradcheck.numbers.run import Undecided
 from gradcheck.ops import TABLE

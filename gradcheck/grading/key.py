@@ -27,11 +27,11 @@ from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.problem import draw
+from gradcheck.problem.draw import Draw, sample_draws, with_draw
+from gradcheck.problem.draw import draw as draw_variant
 from gradcheck.problem.record import Input, Part, Point, Problem, is_training
-from gradcheck.problem.variants import Draw, sample_draws, with_draw
-from gradcheck.problem.variants import draw as draw_variant
 from gradcheck.training import preparing, questions
-from gradcheck.training.lint import blind as of_the_loop
+from gradcheck.training.preparing import blind as of_the_loop
 from gradcheck.values import Array, Value
 from gradcheck.verdict.consult import Verdict, consult, read
 

@@ -33,8 +33,7 @@ from gradcheck.grading.pieces import find_slip
 from gradcheck.grading.spots import Spot
 from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
-from gradcheck.language.program import copy_tree
-from gradcheck.language.run import RunOutcome, run
+from gradcheck.language.program import RunOutcome, copy_tree, run
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls

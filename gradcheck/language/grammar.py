@@ -14,8 +14,15 @@ from typing import TypeVar
 from gradcheck.documents.document import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
 from gradcheck.language.names import NameWalk, call_at, dotted_name, name_at
-from gradcheck.language.refusals import OPERATORS, OTHERWISE, PLAIN_DEF, TEXT, Refusal
-from gradcheck.language.vocabulary import Vocabulary, listing
+from gradcheck.language.vocabulary import (
+    OPERATORS,
+    OTHERWISE,
+    PLAIN_DEF,
+    TEXT,
+    Refusal,
+    Vocabulary,
+    listing,
+)
 from gradcheck.ops.arithmetic import COMPARISONS, OPERATIONS
 from gradcheck.values import Value
 

@@ -14,15 +14,20 @@ from typing import NamedTuple
 
 from gradcheck.documents.document import Passage, where_is
 from gradcheck.errors import Complaint, TextError
-from gradcheck.language.refusals import INSTEAD, NAMES, NODES, OTHERWISE, TEXT, Refusal
 from gradcheck.language.vocabulary import (
     BUILTINS,
+    INSTEAD,
+    NAMES,
+    NODES,
+    OTHERWISE,
     PREFIXES,
     ROOTS,
+    TEXT,
     TYPES,
     WORD_KEYWORDS,
     WORD_POSITIONS,
     WORDS,
+    Refusal,
     Vocabulary,
     listing,
     nearest,

@@ -1,8 +1,13 @@
-"""The names of the checked language: what a number kind offers, and how each may be spelled."""
+"""The names of the checked language, how each may be spelled, and what is refused.
 
+A number kind says what the names mean.
+"""
+
+import ast
 import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 def words(text: str) -> frozenset[str]:
@@ -75,3 +80,114 @@ def listing(names: Iterable[str], most: int = 8) -> str:
     ordered = sorted(names)
     shown = ", ".join(f"`{name}`" for name in ordered[:most])
     return shown + (", ..." if len(ordered) > most else "")
+
+
+# -- what is refused, why, and what to write instead -----------------------------------------------
+
+
+class Refusal(NamedTuple):
+    what: str
+    cure: str = "leave it out"
+
+
+LIST = "write a list: [...]"
+NAMED_LAMBDA = "write `def f(x): return ...` at the top level"
+SCRIPT = "run all of Python as a script: `gradcheck solve FILE.py`"
+PLAIN_DEF = "write `def name(x):` at the top level of the program"
+
+# Every kind of node without a rule of its own ends here, or at OTHERWISE.
+NODES: dict[type[ast.AST], Refusal] = {
+    ast.Lambda: Refusal("a `lambda`", NAMED_LAMBDA),
+    ast.ClassDef: Refusal("a `class`", SCRIPT),
+    ast.AsyncFunctionDef: Refusal("an `async def`", PLAIN_DEF),
+    ast.AsyncFor: Refusal("an `async for`", "write `for`"),
+    ast.AsyncWith: Refusal("an `async with`", "write `with`"),
+    ast.Await: Refusal("an `await`"),
+    ast.Yield: Refusal("a `yield`", "collect the values in a list and return it"),
+    ast.YieldFrom: Refusal("a `yield from`", "collect the values in a list and return it"),
+    ast.Try: Refusal("a `try`", "test with `if` before: an error in the program is reported"),
+    ast.TryStar: Refusal("a `try`", "test with `if` before: an error in the program is reported"),
+    ast.Raise: Refusal("a `raise`"),
+    ast.Assert: Refusal("an `assert`", "leave it out, or test with `if`"),
+    ast.AnnAssign: Refusal("an annotation", "leave it out: `x = ...`"),
+    ast.Delete: Refusal("a `del`", "leave it out, or write `x.grad = None`"),
+    ast.Global: Refusal("a `global`", "pass the value as an argument and return the result"),
+    ast.Nonlocal: Refusal("a `nonlocal`", "pass the value as an argument and return the result"),
+    ast.Match: Refusal("a `match`", "write `if` and `elif`"),
+    ast.NamedExpr: Refusal("a `:=`", "write `name = value` on a line of its own"),
+    ast.JoinedStr: Refusal("an f-string", "leave texts out: a program computes numbers"),
+    ast.FormattedValue: Refusal("an f-string", "leave texts out: a program computes numbers"),
+    ast.Starred: Refusal("a `*`", "write the values out one by one"),
+    ast.Dict: Refusal("a dict", LIST),
+    ast.Set: Refusal("a set", LIST),
+    ast.DictComp: Refusal("a dict comprehension", LIST),
+    ast.SetComp: Refusal("a set comprehension", LIST),
+    ast.Slice: Refusal("a slice outside `x[...]`", "write `x[a:b]`"),
+}
+TEXT = Refusal("a text", "leave it out: a program computes numbers")
+OTHERWISE = Refusal("a construct that is no part of the checked language")
+
+OPERATORS: dict[type[ast.AST], Refusal] = {
+    ast.BitXor: Refusal("a `^`, in Python not a power", "write `**` for a power"),
+    ast.LShift: Refusal("a `<<`", "multiply by a power: `x * 2**n`"),
+    ast.RShift: Refusal("a `>>`", "divide by a power: `x / 2**n`"),
+    ast.In: Refusal("an `in`", "compare with `==`"),
+    ast.NotIn: Refusal("a `not in`", "compare with `!=`"),
+}
+
+# Names that people try, with a better answer than "unknown".
+NO_WAY_OUT = "leave it out: a program only computes"
+NAMES: dict[str, Refusal] = {
+    "print": Refusal("`print`", "leave it out, or keep a value with `record(name=value)`"),
+    "lambda": Refusal("a `lambda`", NAMED_LAMBDA),
+    "map": Refusal("`map`", "write a list comprehension: [f(v) for v in values]"),
+    "filter": Refusal("`filter`", "write a list comprehension: [v for v in values if v > 0]"),
+    "str": Refusal("`str`", "leave texts out: a program computes numbers"),
+    "dict": Refusal("`dict`", LIST),
+    "set": Refusal("`set`", LIST),
+    "isinstance": Refusal("`isinstance`", "inputs are what the problem declares: no need to test"),
+    "type": Refusal("`type`", "inputs are what the problem declares: no need to test"),
+} | dict.fromkeys(
+    words(
+        "eval exec compile open input getattr setattr delattr hasattr globals locals vars dir "
+        "breakpoint exit quit help object super memoryview bytes bytearray id hash callable"
+    ),
+    Refusal("a name of Python that reaches beyond the program", NO_WAY_OUT),
+)
+
+# What Python's parser says, and what people meant; first match first.
+SYNTAX: tuple[tuple[str, str], ...] = (
+    ("invalid decimal literal", "write the multiplication: `2*x`"),
+    ("invalid imaginary literal", "write the multiplication: `2*j`"),
+    ("leading zeros", "write the number without zeros in front"),
+    ("perhaps you forgot a comma", "write the multiplication `*`, or the missing comma"),
+    ("function call here", "write the right side alone, or `def f(x): return ...` and `f(x)`"),
+    ("'=='", "compare with `==`, assign with one plain name on the left of `=`"),
+    ("cannot assign", "write a plain name on the left of `=`"),
+    ("indent", "indent the lines of one block alike, with spaces"),
+    ("was never closed", "close the bracket"),
+    ("unmatched", "open the bracket, or remove this one"),
+    ("does not match", "close the bracket that was opened last"),
+    ("expected ':'", "end the line with `:`"),
+    ("too many nested parentheses", "split it up in assignments"),
+    ("unterminated", "close the quote"),
+    ("non-printable", "remove this character: it cannot be seen"),
+    ("outside loop", "leave it out: it stands outside a loop"),
+    ("continue' not properly", "leave it out: it stands outside a loop"),
+    ("'return' outside", "let the last line be the value itself"),
+    ("call to 'print'", "leave it out, or keep a value with `record(name=value)`"),
+)
+SYNTAX_OTHERWISE = "write it as Python: `2*x`, `x**2`, `sin(x)`, `abs(x)`"
+
+# Characters of mathematics that Python's parser refuses.
+SIGNS: dict[str, str] = {
+    **dict(zip("×·⋅∗÷∕−–—“”‘’", "****//---''''", strict=True)),
+    **{"²": "**2", "³": "**3", "√": "sqrt(...)", "≤": "<=", "≥": ">=", "≠": "!=", "∞": "inf"},
+}
+
+INSTEAD = {
+    **{kind: f"write the loop over time with `nn.{kind}Cell`" for kind in ("RNN", "LSTM", "GRU")},
+    **dict.fromkeys(["DataLoader", "TensorDataset"], "take slices: `X[k:k + 5]` in a loop over k"),
+    **dict.fromkeys(["plt", "pyplot"], "leave pictures out: `solve --plot DIR` draws some"),
+}
+"""What to write for what lessons use and nothing here is like."""

@@ -1,4 +1,4 @@
-"""Points inside a program's own domain.
+"""What is drawn: points inside a program's own domain, and the numbers of a student's own problem.
 
 What is given by its shape alone is drawn from a generator that the problem's id seeds, further
 points from one that the program's text seeds: the same answer meets the same points in every set.
@@ -6,20 +6,38 @@ points from one that the program's text seeds: the same answer meets the same po
 Numbers are short decimals, so that a witness reads well; several scales are tried, and a point is
 kept only where the value and every gradient are finite and nothing is at a kink. Where the program
 branches, the points are dealt evenly among the paths found.
+
+The k-th draw of an input with choices is the value whose number is SHA-256 of the UTF-8 text
+
+    gradcheck variant 1, the name, the problem's id, the input, k        (a line each)
+
+read from its first eight bytes as a whole number, most significant first, modulo the number of
+values. So every machine draws alike. Of a name neither capitals nor spaces nor the way in which
+accents are encoded count: NFKC, case folded, single blanks.
 """
 
 import ast
+import hashlib
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, cycle, islice, zip_longest
+from itertools import chain, count, cycle, islice, zip_longest
+from math import prod
 
 import numpy as np
 
-from gradcheck.errors import GradcheckError
+from gradcheck.documents.document import where_is
+from gradcheck.engine.autograd import tensor
+from gradcheck.engine.recording import watching
+from gradcheck.engine.tensor import bare
+from gradcheck.errors import Complaint, GradcheckError, TextError
+from gradcheck.language import executing
 from gradcheck.opinions.opinion import NotScalar, Opinion
 from gradcheck.opinions.reverse import reverse
 from gradcheck.opinions.symbolic import symbolic
-from gradcheck.problem.domain import without_value
+from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import Input, Point, Problem
 from gradcheck.values import Array, Params, Value
 
@@ -183,3 +201,188 @@ def candidates(
 def _finite(opinion: Opinion) -> bool:
     finite = opinion.value is not None and opinion.value.finite
     return finite and all(g.finite for g in opinion.gradients.values())
+
+
+# -- whether there is a value at a point at all; if not, where it is lost --------------------------
+
+
+def check_value(problem: Problem, point: Point) -> None:
+    """Raise TextError where the program fails at the point, or where it loses a finite value."""
+    lost: list[tuple[Op, tuple[int, int] | None]] = []
+
+    def look(row: Op, y: Value) -> Value:
+        if not lost and not np.all(np.isfinite(y)):
+            lost.append((row, executing()))
+        return y
+
+    inputs = {
+        name: tensor(np.array(value, dtype=np.float64), requires_grad=name in problem.wrt)
+        for name, value in point.items()
+    }
+    with watching(disturb=look):
+        value = bare(problem.value_on("tensor", inputs))
+    if value is None:
+        raise without_value(problem)
+    if isinstance(value, str | bytes | dict | set):
+        words = f"the value is of the type {type(value).__name__}, not a number or an array of them"
+        raise _refusal(problem, words, LAST)
+    _check_shape(problem, np.shape(value))
+    if not np.all(np.isfinite(np.asarray(value, dtype=np.float64))):
+        row, span = lost[0] if lost else (None, None)
+        words = f"{row.name if row else 'the program'} has no finite value here"
+        cure = "choose inputs at which the program has a finite value"
+        domain = row.domain if row is not None else None
+        if isinstance(domain, Interval) and domain != Interval(-np.inf, np.inf):
+            cure = f"choose inputs that keep its argument between {domain.low:g} and"
+            cure += f" {domain.high:g}"
+        raise _refusal(problem, words, cure, span or (0, 1))
+
+
+def _check_shape(problem: Problem, shape: tuple[int, ...]) -> None:
+    """Whether a value of that shape is one number, or it is said which are asked for."""
+    due = shape if problem.cotangent is None else problem.cotangent.shape
+    if due != shape:
+        words = f"{problem.id}: the cotangent has the shape {due}, the value {shape}"
+        cure = "give one number for each entry of the value"
+        raise TextError([Complaint(words, cure, problem.file, problem.line, 1)])
+    if problem.cotangent is None and prod(shape) != 1 and not problem.jacobian:
+        words = f"the value has the shape {shape}: which sum of its entries is meant?"
+        cure = "add `cotangent:` with a number for each entry, or end with `(...).sum()`"
+        if not problem.file:
+            cure = "write sum(...) around it, or ask for one entry"
+        elif problem.order == 1:
+            cure += "; `jacobian: true` asks for all of them"
+        raise _refusal(problem, words, cure)
+
+
+LAST = "let the last line be an expression: the value"
+
+
+def without_value(problem: Problem) -> TextError:
+    """That the program's last line has no value."""
+    return _refusal(problem, "the program ends without a value", LAST)
+
+
+def _refusal(
+    problem: Problem, words: str, cure: str, span: tuple[int, int] | None = None
+) -> TextError:
+    """A complaint at a span of the program's text, or at its last line."""
+    passage, where = problem.program.passage, where_is(problem.program.tree.body[-1])
+    if span is not None:
+        line = passage.source.count("\n", 0, span[0]) + 1
+        text, first = passage.lines[line - 1], passage.starts[line - 1]
+        left, right = (len(text[: place - first].encode()) for place in span)
+        where = (line, line, left, right)
+    return TextError([passage.complaint(words, cure, where)])
+
+
+# -- a problem for every student -------------------------------------------------------------------
+
+Draw = tuple[int, ...]  # of each input with choices the number of its value
+FORMAT = "gradcheck variant 1"
+MARK = re.compile(r"\{(?P<name>[^\W\d]\w*)(?P<sign>:\+)?\}")
+ARGUMENT = re.compile(r"(?:[_^}]|\\[A-Za-z]+)\Z")  # what LaTeX takes an argument after
+
+
+def draw(problem: Problem, student: str, k: int = 0) -> Draw:
+    """The k-th draw for a student."""
+    return tuple(
+        _number(plain(student), problem.id, name, k) % len(values)
+        for name, values in problem.choices.items()
+    )
+
+
+def plain(name: str) -> str:
+    """A name as it counts for drawing."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def _number(*words: str | int) -> int:
+    text = "\n".join(map(str, (FORMAT, *words)))
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "big")
+
+
+def possible(problem: Problem) -> int:
+    """How many variants could be drawn."""
+    return prod(len(values) for values in problem.choices.values())
+
+
+def sample_draws(problem: Problem, most: int) -> list[Draw]:
+    """Different draws that stand for all of them: all, where there are not more than `most`."""
+    total = possible(problem)
+    if total <= most:
+        return [_unpack(problem, k) for k in range(total)]
+    found = dict.fromkeys(draw(problem, f"sample {k}", k) for k in islice(count(), 20 * most))
+    return list(found)[:most]
+
+
+def _unpack(problem: Problem, number: int) -> Draw:
+    """The variant of a number: the last input counts fastest."""
+    found = []
+    for values in reversed(list(problem.choices.values())):
+        number, k = divmod(number, len(values))
+        found.append(k)
+    return tuple(reversed(found))
+
+
+def with_draw(problem: Problem, drawn: Draw) -> Problem:
+    """The variant with these values, which its title and prompt show."""
+    if not drawn:
+        return problem
+    values = {
+        name: given[k] for (name, given), k in zip(problem.choices.items(), drawn, strict=True)
+    }
+    inputs = {
+        name: replace(each, value=values[name]) if name in values else each
+        for name, each in problem.inputs.items()
+    }
+    variant = {name: readable(value) for name, value in values.items()}
+    return replace(
+        problem,
+        inputs=inputs,
+        title=fill(problem.title, variant),
+        prompt=fill(problem.prompt, variant),
+        variant=variant,
+    )
+
+
+def draw_of(problem: Problem) -> Draw:
+    """The draw that makes a variant; empty of a problem that is none."""
+    if not problem.variant:
+        return ()
+    given = problem.choices.items()
+    return tuple([*map(readable, values)].index(problem.variant[name]) for name, values in given)
+
+
+def fill(text: str, variant: Params) -> str:
+    r"""A text in which `{a}` is the value, and `{a:+}` the value with its sign: `+ 3`, `- 2`.
+
+    After `^`, `_`, `}` or a command of LaTeX the braces stay: `x^{a}` becomes `x^{12}`.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        if found["name"] not in variant:
+            return found[0]
+        number = variant[found["name"]]
+        if found["sign"] and isinstance(number, int | float):
+            return f"{'-' if number < 0 else '+'} {abs(number)}"
+        return f"{{{number}}}" if ARGUMENT.search(text[: found.start()]) else str(number)
+
+    return MARK.sub(value, text)
+
+
+def title_of(problem: Problem) -> str:
+    """The title of a problem that is listed: where numbers are drawn, with their letters."""
+    return fill(problem.title or problem.id, {name: name for name in problem.choices})
+
+
+def readable(value: Array) -> Value:
+    """Exact numbers as JSON has them: whole ones as such, others as decimals, in nested lists."""
+
+    def plain_number(entry: Value) -> Value:
+        if isinstance(entry, list):
+            return list(map(plain_number, entry))
+        number = Fraction(entry)
+        return int(number) if number.denominator == 1 else float(number)
+
+    return plain_number(value.tolist())

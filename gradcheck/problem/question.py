@@ -14,8 +14,7 @@ from gradcheck.errors import Complaint, TextError
 from gradcheck.language import Program, check_program
 from gradcheck.language.kinds import FORMULAS, VOCABULARY
 from gradcheck.language.vocabulary import ROOTS
-from gradcheck.problem.arrays import exact_array
-from gradcheck.problem.record import Input, Part, Problem, too_large, unnameable
+from gradcheck.problem.record import Input, Part, Problem, exact_array, too_large, unnameable
 
 ID = "question"
 WORD = re.compile(r"[^\W\d_]\w*")

@@ -1,21 +1,31 @@
-"""A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind."""
+"""A problem as the rest of gradcheck sees it: frozen, checked, ready for any number kind.
+
+It is read from a file with every fault at its place, what was expected, and the cure. Numbers are
+exact: one may be written as a formula without names, `1/3` or `pi/4`, which is a fraction where it
+is a simple one, else known to PLACES digits, so that exact answers at it are right.
+"""
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from fractions import Fraction
+from functools import cache, cached_property, lru_cache
 from keyword import iskeyword
 from math import prod
+from pathlib import Path
 from typing import Literal, TypeVar
 from zlib import crc32
 
 import numpy as np
+from flint import arb, fmpq
 
-from gradcheck.errors import GradcheckError
+from gradcheck.documents import Document, WrittenFloat, read_yaml
+from gradcheck.errors import TYPED_EXPONENT, Complaint, GradcheckError, TextError
 from gradcheck.language import Budget, Program, RunOutcome, check_program, executing
-from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.program import assignments, places
-from gradcheck.language.run import run
+from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
+from gradcheck.language.program import assignments, places, run
+from gradcheck.numbers.run import precision
 from gradcheck.opinions.again import twice
 from gradcheck.opinions.opinion import Case, Rows
 from gradcheck.values import Array, Params, Value
@@ -265,3 +275,150 @@ class ProblemSet:
 def _as_kind(kind: str, value: Value) -> Value:
     """Floats, as NumPy scalars where they have no axes; other kinds as they come."""
     return np.asarray(value, dtype=np.float64)[()] if kind == "float" else value
+
+
+# -- problem files ---------------------------------------------------------------------------------
+
+NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what may not stand in an id
+
+
+def load(path: str | Path) -> ProblemSet:
+    """The problem set in a file; raises TextError with all complaints, or OSError."""
+    file = Path(path)
+    return load_text(file.read_bytes(), str(file))
+
+
+def load_text(text: str | bytes, file: str = "") -> ProblemSet:
+    from gradcheck.problem.model import (  # noqa: PLC0415 - a question needs no pydantic
+        ProblemModel,
+        SetModel,
+        check,
+    )
+    from gradcheck.problem.section import Section  # noqa: PLC0415
+
+    document = read_yaml(text, file)
+    root = _find_mapping(document)
+    complaints: list[Complaint] = []
+    single = "problems" not in root
+    whole, entries = SetModel.model_construct(), [root]
+    if single:
+        root.setdefault("id", NAME.sub("-", Path(file).stem).strip("-")[:64] or "problem")
+    else:
+        whole = check(SetModel, root, document, (), complaints) or whole
+        entries = root["problems"] if isinstance(root["problems"], list) else []
+    problems: list[Problem] = []
+    ids: set[str] = set()
+    for k, entry in enumerate(entries):
+        at = () if single else ("problems", k)
+        model = check(ProblemModel, entry, document, at, complaints)
+        if model is None:
+            continue
+        if model.id in ids:
+            words = f"the id `{model.id}` is used twice"
+            complaints.append(document.complaint((*at, "id"), words, "rename it"))
+        ids.add(model.id)
+        try:
+            problems.append(Section(document, at, model, whole).problem())
+        except TextError as error:
+            complaints += error.complaints
+    if complaints:
+        raise TextError(sorted(complaints, key=lambda each: (each.line, each.column)))
+    kept = text.encode() if isinstance(text, str) else text
+    return ProblemSet(whole.title, tuple(problems), file, kept, whole.late)
+
+
+def _find_mapping(document: Document) -> dict[str, Value]:
+    root = document.value
+    if not isinstance(root, dict):
+        listed = isinstance(root, list)
+        cure = "write `problems:` on a line before the list" if listed else "start with `id:`"
+        words = "the file is empty" if root is None else "a mapping was expected"
+        raise TextError([document.complaint((), words, cure)])
+    if {"student", "answers"} <= root.keys() and not {"problems", "program"} & root.keys():
+        cure = f"`gradcheck grade PROBLEMS {document.file or 'ANSWERS'}` judges them"
+        raise TextError([document.complaint((), "these are a student's answers", cure)])
+    return root
+
+
+HERE = Path(__file__).parents[1]
+HOME = HERE / "sets" if (HERE / "sets").is_dir() else HERE.parent / "problems"  # a checkout
+
+
+def list_sets() -> list[Path]:
+    return sorted(HOME.glob("*.yaml"))
+
+
+def find_set(name: str) -> Path | None:
+    """Find the shipped set of that name, None where there is none."""
+    return next((path for path in list_sets() if path.stem == name.removesuffix(".yaml")), None)
+
+
+@cache
+def shipped_problems() -> dict[str, Problem]:
+    return {problem.id: problem for path in list_sets() for problem in load(path).problems}
+
+
+# -- numbers as they are written -------------------------------------------------------------------
+
+LITERAL = re.compile(r"[-+\d.eE_\s]*")
+
+
+def exact_array(value: Value) -> Array | None:
+    """Nested lists of numbers as an object array of Fractions; None if ragged, or no numbers."""
+    if not isinstance(value, list):
+        number = exact_number(value)
+        return None if number is None else np.array(number, dtype=object)
+    rows = [row for entry in value if (row := exact_array(entry)) is not None]
+    shapes = {row.shape for row in rows}
+    if len(rows) < len(value) or len(shapes) > 1:
+        return None
+    out = np.empty((len(rows), *next(iter(shapes), ())), dtype=object)
+    for k, row in enumerate(rows):
+        out[k, ...] = row
+    return out
+
+
+def exact_number(value: Value) -> Fraction | None:
+    """One tenth for 0.1, the number that was written, not the float nearest to it; None for else.
+
+    A text may be a formula.
+    """
+    if isinstance(value, str):
+        return formula_value(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, WrittenFloat):
+        return value.exact
+    return Fraction(repr(value) if isinstance(value, float) else value)
+
+
+PLACES, BITS = 60, 400  # twice the digits to which an answer is compared
+SIMPLE = 10**20  # denominators up to which a number is told from all that are not rational
+
+
+@lru_cache(maxsize=1_000)  # the form of a file is checked first, then it is read
+def formula_value(text: str) -> Fraction | None:
+    """The value of a formula such as `1/3` or `sqrt(2)/2`; None where it is none, or no number."""
+    from gradcheck.answers import read_formula  # noqa: PLC0415 - most files hold none
+
+    if LITERAL.fullmatch(text):  # a number in quotes is a text
+        return None
+    kind = KINDS["ball"]
+    with precision(BITS):
+        try:
+            read = read_formula(text, names=(), functions=FORMULAS.functions).understood
+            program = check_program(read, declared=(), vocabulary=VOCABULARY)
+            found = run(program, {}, kind, Budget()).value
+            return None if np.shape(found) else _simplest(np.asarray(found).item().x)
+        except (GradcheckError, ArithmeticError, AttributeError, ValueError):
+            return None
+
+
+def _simplest(found: arb) -> Fraction | None:
+    """The simple fraction that a ball holds, or its number to PLACES digits."""
+    if not found.is_finite() or abs(found) > 10**TYPED_EXPONENT:
+        return None
+    near = Fraction(found.str(2 * PLACES, radius=False)).limit_denominator(SIMPLE)
+    if found.contains(fmpq(near.numerator, near.denominator)):
+        return near
+    return Fraction(found.str(PLACES, radius=False))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gradcheck.problem.variants import fill, title_of
+from gradcheck.problem.draw import fill, title_of
 from gradcheck.report.findings import VERDICTS, Line, is_unnamed, mistake_name, witness_words
 from gradcheck.report.prose import formula, inline, prose
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.problem import Problem, is_training
+from gradcheck.problem.draw import readable
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import readable
 from gradcheck.report.pages import environment
 from gradcheck.report.prose import mathml
 from gradcheck.texts.notation import latex

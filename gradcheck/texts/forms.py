@@ -19,7 +19,7 @@ from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import GradcheckError, TextError
 from gradcheck.language import Budget, check_program, executing
 from gradcheck.language.kinds import FORMULAS, KINDS, VOCABULARY
-from gradcheck.language.run import RunOutcome, run
+from gradcheck.language.program import RunOutcome, run
 from gradcheck.opinions.opinion import Estimate, NotScalar, estimate
 from gradcheck.opinions.tape import Tape, record
 from gradcheck.ops import BY_SPELLING

@@ -27,7 +27,7 @@ from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfB
 from gradcheck.language import Budget, Program, check_expression, check_program
 from gradcheck.language.grammar import target_names
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from gradcheck.problem.record import ERROR, Part, Point, Problem
 from gradcheck.scripts.run import LeafNames
 from gradcheck.training.ledger import CHUNK, BackwardCall, GradLedger, LedgerEntry, LoopVerbs

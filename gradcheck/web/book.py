@@ -15,8 +15,8 @@ from gradcheck.batch.ledger import NAME, JudgedAnswer, Ledger, fingerprint, pack
 from gradcheck.batch.work import Asking, pack
 from gradcheck.grading.judgement import Judgement
 from gradcheck.problem import Problem, ProblemSet
+from gradcheck.problem.draw import draw_of
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import draw_of
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from gradcheck.errors import OURS
 from gradcheck.grading.marking import among
 from gradcheck.practice.rules import RULES
 from gradcheck.problem import Problem, load_text
+from gradcheck.problem.draw import Draw, draw_of, plain, with_draw
 from gradcheck.problem.record import Part
-from gradcheck.problem.variants import Draw, draw_of, plain, with_draw
 from gradcheck.web import work
 from gradcheck.web.book import Attempt, Book, Course
 from gradcheck.web.queue import Queue, RanAway, Sender, WorkerFault

@@ -15,9 +15,8 @@ from gradcheck.grading.marking import mark
 from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
-from gradcheck.problem.draw import given_point
+from gradcheck.problem.draw import Draw, given_point
 from gradcheck.problem.question import question
-from gradcheck.problem.variants import Draw
 from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.prose import mathml
 from gradcheck.report.solutions import solve_again

@@ -26,7 +26,7 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import TextError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from tests.support.oracle import double, made, same, torch
 from tests.support.sweeping import at_most
 

@@ -4,7 +4,7 @@ import pytest
 
 from gradcheck.grading.key import draw_for, find_hidden, is_admitted, key, variant_for
 from gradcheck.problem import load_text
-from gradcheck.problem.variants import sample_draws, with_draw
+from gradcheck.problem.draw import sample_draws, with_draw
 from gradcheck.verdict.consult import consult
 from tests.support.shipped import SETS
 from tests.support.sweeping import at_most

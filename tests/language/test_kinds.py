@@ -15,7 +15,7 @@ from gradcheck.engine.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 
 NAMES = sorted(
     name

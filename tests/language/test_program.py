@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gradcheck.documents.document import Passage
 from gradcheck.errors import GradcheckError, OutOfBudget, TextError
 from gradcheck.language import Budget, check_expression, check_program, locate
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from gradcheck.language.vocabulary import words
 from tests.support.checked import CONTEXT, VOCABULARY, Exact, PlainNumPy, outcome, value
 

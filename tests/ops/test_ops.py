@@ -12,7 +12,7 @@ from gradcheck import grad, tensor
 from gradcheck.errors import OutOfBudget
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from gradcheck.numbers.ball import Ball, Scalars, arbs, balls, exact, middle
 from gradcheck.numbers.run import RUN, precision, settings
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves

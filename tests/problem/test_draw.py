@@ -1,9 +1,21 @@
 """Points that are drawn: of every piece of a function, inside its domain."""
 
+import hashlib
+from functools import cache
+
+import numpy as np
 import pytest
 
 from gradcheck.problem import load_text
-from gradcheck.problem.draw import further_points, given_point
+from gradcheck.problem.draw import (
+    draw,
+    fill,
+    further_points,
+    given_point,
+    possible,
+    sample_draws,
+    with_draw,
+)
 
 
 def drawn(program, inputs="{x: 1.5}", count=8):
@@ -31,3 +43,104 @@ def test_an_input_given_by_shape_is_drawn_inside_of_the_domain():
     for program in ("sum(log(x))", "sum(log(eigvalsh([[x[0], 0], [0, x[1]]]))) + log(x[2])"):
         text = f"id: t\ninputs: {{x: {{shape: [3]}}}}\nprogram: {program}\n"
         assert (given_point(load_text(text).problems[0])["x"] > 0).all()
+
+
+# -- a problem for every student: drawn alike everywhere, shown in its words -----------------------
+
+WAVE = """
+id: wave
+title: A wave of height {a}
+prompt: $x^{b}$ and {a}x {c:+}
+inputs:
+  x: 0.7
+  a: {choose: [2, 3, 5], requires_grad: false}
+  b: {integers: [2, 9], requires_grad: false}
+  c: {decimals: [-0.5, 1.0, 1], requires_grad: false}
+program: a*sin(b*x) + c
+"""
+
+
+@cache
+def wave():
+    return load_text(WAVE).problems[0]
+
+
+def test_draws_are_those_of_the_documented_hash():
+    """SHA-256 of the five lines, the first eight bytes, the most significant first."""
+    digest = hashlib.sha256(b"gradcheck variant 1\nada\nwave\na\n0").digest()
+    number = 0
+    for byte in digest[:8]:
+        number = 256 * number + byte
+    assert draw(wave(), "ada")[0] == number % 3
+
+
+FROZEN = {
+    "ada": (0, 3, 2),
+    "Grace Hopper": (1, 3, 9),
+    "s1234567@uni.example": (2, 2, 13),
+    "Łukasz": (2, 0, 4),
+    "李娜": (1, 2, 6),
+}
+
+
+def test_draws_stay_what_they_are():
+    """Written down on one machine; another machine and a later version draw the same."""
+    assert {name: draw(wave(), name) for name in FROZEN} == FROZEN
+
+
+@pytest.mark.parametrize(
+    "other", ["ADA  lovelace", " ada lovelace\n", "\uff21da Lovelace", "Ada\u00a0Lovelace"]
+)
+def test_the_spelling_of_a_name_does_not_count(other):
+    """Capitals, blanks and the encoding of letters are no other student."""
+    assert draw(wave(), other) == draw(wave(), "Ada Lovelace")
+    assert draw(wave(), "E\u0301va") == draw(wave(), "\u00c9va")
+    assert draw(wave(), "Ada Lovelace 2") != draw(wave(), "Ada Lovelace")
+
+
+def test_every_value_is_drawn_as_often_as_another():
+    """4,000 names, and chi-squared below its 99.9 % point for 7, 2 and 15 degrees of freedom."""
+    drawn = np.array([draw(wave(), f"student {k}") for k in range(4_000)])
+    for column, (count, bound) in enumerate([(3, 13.8), (8, 24.3), (16, 37.7)]):
+        seen = np.bincount(drawn[:, column], minlength=count)
+        assert np.sum((seen - 4_000 / count) ** 2) / (4_000 / count) < bound
+
+
+def test_two_students_share_a_variant_as_often_as_the_number_of_choices_says():
+    """Of 384 variants 600 students share 600*599/2/384 = 468 pairs; 5 deviations are 108."""
+    assert possible(wave()) == 384
+    drawn = [draw(wave(), f"someone {k}") for k in range(600)]
+    pairs = sum(drawn.count(each) - 1 for each in drawn) / 2
+    assert abs(pairs - 600 * 599 / 2 / 384) < 108
+
+
+def test_the_words_show_the_values():
+    """In LaTeX the braces stay where they hold an argument; a sign is written as one."""
+    own = with_draw(wave(), (1, 4, 0))
+    assert own.variant == {"a": 3, "b": 6, "c": -0.5}
+    assert own.title == "A wave of height 3"
+    assert own.prompt == "$x^{6}$ and 3x - 0.5"
+    assert own.inputs["b"].value.item() == 6
+    assert not own.inputs["a"].requires_grad
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (r"\frac{a}{b}", r"\frac{12}{-3}"),
+        ("e^{-{a}t}", "e^{-12t}"),
+        ("x {b:+}", "x - 3"),
+        ("x {a:+}", "x + 12"),
+        ("{unknown} {", "{unknown} {"),
+        ("{v}", "[1, 2]"),
+    ],
+)
+def test_braces(text, shown):
+    assert fill(text, {"a": 12, "b": -3, "v": [1, 2]}) == shown
+
+
+def test_a_sample_is_all_where_there_are_few():
+    """24 of 24 with b alone given by three and a by eight; 12 different ones of 384."""
+    small = load_text("id: s\ninputs: {x: 1.0, a: {integers: [1, 4]}}\nprogram: a*x").problems[0]
+    assert sample_draws(small, 12) == [(0,), (1,), (2,), (3,)]
+    assert len(set(sample_draws(wave(), 12))) == 12

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language import Budget, RunOutcome, Vocabulary, check_program
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from gradcheck.language.vocabulary import words
 from gradcheck.ops.pytorch import OF_METHODS, OWN
 

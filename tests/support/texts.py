@@ -9,7 +9,7 @@ import yaml
 
 from gradcheck.language import Budget, check_program
 from gradcheck.language.kinds import KINDS, VOCABULARY
-from gradcheck.language.run import run
+from gradcheck.language.program import run
 from gradcheck.problem import Problem, load_text
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.record import Point
