@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.report.findings import STYLES
 from gradcheck.report.judgements import line, restrict
 

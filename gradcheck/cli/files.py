@@ -24,7 +24,7 @@ class SetPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Give the path; raises click's complaint where nothing is meant."""
         if not Path(value).exists() and str(value) != str(STDIN):
-            from gradcheck.problem.record import find_set, list_sets  # noqa: PLC0415
+            from gradcheck.problem.load import find_set, list_sets  # noqa: PLC0415
 
             value = find_set(str(value)) or value
             if not Path(value).exists():
@@ -68,7 +68,7 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
 
 def _set(file: Path) -> "ProblemSet":
     """A problem file, or standard input; raises GradcheckError or OSError."""
-    from gradcheck.problem.record import load, load_text  # noqa: PLC0415
+    from gradcheck.problem.load import load, load_text  # noqa: PLC0415
 
     if file == STDIN:
         return load_text(sys.stdin.buffer.read(), "-")

@@ -15,7 +15,7 @@ from gradcheck.batch.roster import Roster, read_roster
 from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
 from gradcheck.errors import GradcheckError
-from gradcheck.problem.record import list_sets
+from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import pluralize
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem import Problem, is_training
 from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.problem.record import Point
 from gradcheck.report.verdicts import NOT_SHOWN, json_line, problem_report, summary
 from gradcheck.texts import Formulas

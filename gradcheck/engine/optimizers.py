@@ -131,12 +131,13 @@ def clip_grad_norm_(parameters: Value, max_norm: float, norm_type: float = 2.0) 
 
     The norm is that of all entries together.
     """
+    grads = _collect_grads(parameters)
     with no_grad():
-        lines = [TABLE["reshape"](g, -1) for g in _collect_grads(parameters)]
+        lines = [TABLE["reshape"](g, -1) for g in grads]
         entries = TABLE["concatenate"](lines) if lines else np.zeros(1)
         total = TABLE["norm"](entries, float(norm_type))
         scale = TABLE["minimum"](max_norm / (total + SAFE), 1.0)
-        for g in _collect_grads(parameters):
+        for g in grads:
             g.mul_(scale)
     return total
 

@@ -11,7 +11,8 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key, variant_for
 from gradcheck.grading.marking import among, mark
 from gradcheck.problem import Problem, load
-from gradcheck.problem.record import Part, find_set, shipped_problems
+from gradcheck.problem.load import find_set, shipped_problems
+from gradcheck.problem.record import Part
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.pages import environment

@@ -15,7 +15,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.numbers.closed import spell
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.report.figures import value_text
 from gradcheck.texts.forms import formulas
 from gradcheck.texts.rewriting import shortest

@@ -63,6 +63,16 @@ for name in ("RNN", "GRU", "LSTM"):
     made.forward = _run_stack  # type: ignore[method-assign]
 
 
+def _run_along(self: Value, x: Value) -> Value:
+    """PyTorch's axis where none is said: the first of one or of three, else the second."""
+    axis = int(x.ndim not in (0, 1, 3)) if self.dim is None else self.dim
+    return TABLE[self.row](x, axis=axis)
+
+
+for name, row in {"Softmax": "softmax", "LogSoftmax": "log_softmax"}.items():
+    enter(NN, name, row, dim=None).forward = _run_along  # type: ignore[arg-type, method-assign]
+
+
 class Uninitialized:
     """A parameter of a lazy layer that has not seen its input."""
 
@@ -131,6 +141,7 @@ class ParameterList(ModuleList):
 
 NN |= {"ParameterDict": ParameterDict, "ParameterList": ParameterList}
 LOAD = Module.load_state_dict
+LISTS = {name: getattr(Module, name) for name in ("parameters", "children", "modules")}
 
 
 def _apply(self: Module, function: Callable[[Module], Value]) -> Module:
@@ -163,6 +174,7 @@ METHODS: Params = {
     ),
     **dict.fromkeys(("add_module", "register_buffer", "register_parameter"), _register),
     "apply": _apply,
+    **{name: lambda self, _list=listed: iter(_list(self)) for name, listed in LISTS.items()},
     "_modules": property(
         lambda self: {n: v for n, v in vars(self).items() if isinstance(v, Module)}
     ),

@@ -85,8 +85,22 @@ def variable(data: Value, requires_grad: bool = False, volatile: bool = False) -
 
 def _typed_tensor(dtype: np.dtype[Any], *given: Value) -> Tensor:
     """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
+    given = given[0] if len(given) == 1 and isinstance(given[0], TorchSize) else given
     sizes = bool(given) and all(type(each) is int for each in given)
     return tensor(np.zeros(given) if sizes else given[0] if given else [], dtype=dtype)
+
+
+class TensorKind(type):
+    """What `torch.Tensor` is: the class to ask about, which makes tensors of data or of sizes."""
+
+    def __call__(cls, *given: Value) -> Tensor:
+        return _typed_tensor(FLOAT, *given)
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor)
+
+    def __getattr__(cls, name: str) -> Value:
+        return getattr(Tensor, name)
 
 
 def _make(
@@ -199,6 +213,7 @@ BOTH: Params = {
     **{name: _box_answer(getattr(np, row)) for name, row in COMPARISONS.items()},
     **{name: _box_places(name) for name in ("max", "min", "sort", "topk", "median")},
     **{name: _make_spread(name) for name in ("std", "var")},
+    "index_select": lambda x, dim, index: TABLE["take"](x, bare(index), axis=dim),
     "equal": lambda a, b: bool(np.array_equal(bare(a), bare(b))),
     "multinomial": multinomial,
     "transpose": lambda x, *dims, dim0=0, dim1=1: x.swapaxes(*(dims or (dim0, dim1))),
@@ -210,6 +225,7 @@ TORCH: dict[str, Value] = {
     **BOTH,
     "Generator": lambda device=None: Generator(),
     "Size": TorchSize,
+    "Tensor": TensorKind("Tensor", (), {}),
     "allclose": lambda a, b, rtol=1e-5, atol=1e-8, **how: bool(
         np.allclose(bare(a), bare(b), rtol, atol, **how)
     ),
@@ -227,7 +243,9 @@ TORCH: dict[str, Value] = {
     "numel": lambda x: int(np.size(bare(x))),
     "pi": pi,
     "save": save,
-    **dict.fromkeys(("set_default_dtype", "set_default_tensor_type"), lambda kind: None),
+    **dict.fromkeys(
+        ("set_default_device", "set_default_dtype", "set_default_tensor_type"), lambda kind: None
+    ),
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
     **dict.fromkeys(("DoubleTensor", "FloatTensor"), partial(_typed_tensor, FLOAT)),

@@ -16,7 +16,7 @@ from gradcheck.opinions.opinion import NotScalar
 from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import Draw, given_point
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.report.judgements import line, place_in_answer, restrict
 from gradcheck.report.prose import mathml
 from gradcheck.report.solutions import solve_again

@@ -11,7 +11,7 @@ from gradcheck.answers.formula import rebracket
 from gradcheck.errors import TextError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
 from tests.support.typed import fresh_answers, typed_answers

@@ -12,7 +12,7 @@ import yaml
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.language.vocabulary import words
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from tests.support.grading import judged, keyed, scalar
 from tests.support.sweeping import at_most
 from tests.support.typed import typed_answers

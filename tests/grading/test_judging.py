@@ -19,7 +19,7 @@ from gradcheck.grading.marking import faults, mark
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.mistakes.whole_answer import brackets_missing
 from gradcheck.problem import load_text
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.report import judgements
 from tests.support.grading import judged, keyed, scalar
 

@@ -22,7 +22,7 @@ from gradcheck.language.kinds import VOCABULARY
 from gradcheck.mistakes.whole_answer import SLIPS
 from gradcheck.opinions.reverse import once
 from gradcheck.problem import Input, load_text
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.report.judgements import line, restrict
 from tests.support.grading import keyed, scalar
 from tests.support.shipped import FILES, PROBLEMS, prepared

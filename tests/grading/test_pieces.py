@@ -8,7 +8,7 @@ from gradcheck.diagnosis import words
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.grading.pieces import standing
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from tests.support.grading import scalar
 
 

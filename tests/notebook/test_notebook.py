@@ -11,7 +11,7 @@ from gradcheck.diagnosis import explain
 from gradcheck.grading.key import key, variant_for
 from gradcheck.notebook.magic import NotebookPractice
 from gradcheck.problem import load
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from tests.support.shipped import FOLDER
 
 interactive = pytest.importorskip("IPython.core.interactiveshell")

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.diagnosis.line import lines
 from gradcheck.grading.key import key
 from gradcheck.practice.answers import mistaken
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 
 BY_HAND = Path(__file__).with_name("answers.csv").read_text().splitlines()[1:]
 

@@ -6,7 +6,8 @@ from gradcheck.opinions.opinion import Case
 from gradcheck.plots.curves import Differences, Series, differences_of, series_of, trace_svg
 from gradcheck.plots.graph import Graph, graph_of
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.record import Problem, load_text
+from gradcheck.problem.load import load_text
+from gradcheck.problem.record import Problem
 from gradcheck.training import run_and_judge
 from gradcheck.verdict.consult import Verdict, consult
 

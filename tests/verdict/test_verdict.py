@@ -11,7 +11,7 @@ from gradcheck.opinions import again
 from gradcheck.ops import COMPOUNDS
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.problem.question import question
+from gradcheck.problem.load import question
 from gradcheck.verdict.consult import consult
 from tests.support.cases import case
 from tests.support.examples import EXAMPLES

@@ -11,14 +11,8 @@ from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.record import (
-    exact_array,
-    find_set,
-    formula_value,
-    list_sets,
-    load_text,
-    shipped_problems,
-)
+from gradcheck.problem.load import find_set, list_sets, load_text, shipped_problems
+from gradcheck.problem.record import exact_array, formula_value
 from tests.support.grading import self_test
 
 RIDGE = """
