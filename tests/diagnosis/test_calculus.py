@@ -5,10 +5,13 @@ Each line was worked out by hand: function, wrong derivative, the mistakes that 
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain, prepare
-from tests.support.school import evaluated, school
+from gradcheck.diagnosis.acts import literals, misread
+from gradcheck.diagnosis.line import lines
+from tests.support.school import case, evaluated, school
 
 TABLE = Path(__file__).with_name("textbook.txt").read_text().splitlines()
 LINES = [tuple(cell.strip() for cell in line.split("|")) for line in TABLE if line[0] != "#"]
@@ -103,3 +106,14 @@ def test_slip_says_the_factor():
 def test_nonsense_is_unnamed():
     found = diagnosed("x**3 * sin(x)", "log(x + 9)")
     assert (found.certainty, found.hypotheses) == ("unnamed", ())
+
+
+@pytest.mark.parametrize(
+    ("program", "slope"), [("sin(2*x)", 4 * np.cos(2.8)), ("softplus(2*x, 3)", None)]
+)
+def test_of_a_function_with_parameters_no_number_is_read_otherwise(program, slope):
+    """4 for the 2 at x = 0.7; the slope of softplus would be that of another beta."""
+    ((_, line),) = lines([case(program, {"x": 0.7})])
+    (at,) = literals(line)
+    found = misread(line, at, np.array([4.0]))
+    assert found is None if slope is None else found == pytest.approx(slope)

@@ -156,6 +156,16 @@ def test_slack_is_that_of_each_entry():
     assert fine.hypotheses == ()
 
 
+@pytest.mark.parametrize(
+    ("count", "end"), [(6, "[0], [2], [4], [6], [8], [10] are off"), (7, "[10] and 1 more are off")]
+)
+def test_of_many_entries_that_are_off_six_are_listed(count, end):
+    prepared = prepare(drawn("sum(x**3 * v)", {"x": (14,), "v": (14,)}, ("x",), points=1))
+    wrong = np.array(prepared.right[0]["x"])
+    wrong[: 2 * count : 2] *= np.linspace(1.3, 1.7, count)
+    assert explain(prepared, "x", [wrong]).remarks[-1].endswith(end)
+
+
 PROGRAMS = {
     "a*x**3 + sin(b*x)": [
         "3*x**2 + b*cos(b*x)",

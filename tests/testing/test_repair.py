@@ -299,6 +299,9 @@ SLIPS = {
     "another that it keeps": (Dated().forward, None, (X,), "", "self.x ** 2", "self.y ** 2"),
     "the one that is wrong": (gated, gated_back, (X, X + 1, X - 1), "chain", "dh = dt",
                               "dh = dt * r"),
+    "the last letters of an einsum": (lambda x: np.einsum("ij->ji", x) ** 2,
+                                      lambda g, x: 2 * np.einsum("ij,ji->ij", g, x), (SQUARE[0],),
+                                      "transposed", "'ij,ji->ij'", "'ij,ji->ji'"),
     "a function that is called": (np.tanh, tanh_back, (X,), "", "return 1 - y",
                                   "return 1 - y ** 2"),
 }  # fmt: skip
