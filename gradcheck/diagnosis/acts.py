@@ -8,7 +8,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from gradcheck.diagnosis import backprop, calculus, second
+from gradcheck.diagnosis import backprop, calculus
 from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, lines
 from gradcheck.diagnosis.tables import equal
 from gradcheck.errors import GradcheckError
@@ -90,7 +90,7 @@ def collect(cases: Sequence[Case], catalogue: Sequence[Mistake] = CATALOGUE) -> 
     paths: Paths = [] if cases[0].rows is not None else lines(cases)
     span = _find_last(cases[0], paths)
     streams = [_act_on_whole(cases, right, whole_rows, span)]
-    if second.is_second(cases):
+    if calculus.is_second(cases):
         streams.append(_act_in_second(cases, calculus_rows, span))
     elif cases[0].rows is not None:
         streams.append(_act_on_rows(cases, [*calculus_rows, *backprop_rows]))
@@ -162,7 +162,7 @@ def _act_in_calculus(paths: Paths, rows: Sequence[Mistake]) -> Stream:
 
 def _act_in_second(cases: Sequence[Case], rows: Sequence[Mistake], whole: Span) -> Stream:
     rows = [row for row in rows if row.verb == "derivative"]
-    for key, row, at, said, span in second.acts(cases, rows):
+    for key, row, at, said, span in calculus.second_acts(cases, rows):
         made = Made(row, span or whole, [], "everywhere" in key, said=said)
         yield key, made, range(len(cases)), at
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.diagnosis.acts import Acts, Made, collect, fingerprint, invisible, width
-from gradcheck.diagnosis.hypothesis import PREFERRED
+from gradcheck.diagnosis.explain import PREFERRED
 from gradcheck.diagnosis.line import Span
 from gradcheck.diagnosis.tables import equal
 from gradcheck.mistakes import Mistake

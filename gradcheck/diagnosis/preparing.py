@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcheck.diagnosis import calculus
 from gradcheck.diagnosis.acts import Made, collect, fingerprint, invisible, width
-from gradcheck.diagnosis.hypothesis import Diagnosis
 from gradcheck.diagnosis.line import Gradients, ScalarLine, Span, shift
 from gradcheck.diagnosis.tables import MistakeTable, flatten, scale_of
 from gradcheck.mistakes import CATALOGUE, Mistake
@@ -59,7 +58,7 @@ class Prepared:
     inputs: tuple[Gradients, ...] = ()
     constants: Mapping[str, Array] = field(default_factory=dict)
     span: Span = None
-    explained: dict[Value, Diagnosis] = field(default_factory=dict)
+    explained: dict[Value, Value] = field(default_factory=dict)
 
     @cached_property
     def scalar(self) -> bool:

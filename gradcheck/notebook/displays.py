@@ -84,5 +84,5 @@ HTML: Mapping[tuple[str, str], Callable[[Any], str]] = {
     ("gradcheck.engine.tensor", "Tensor"): tensor_html,
     ("gradcheck.verdict.consult", "Verdict"): verdict_html,
     ("gradcheck.testing.result", "Result"): result_html,
-    ("gradcheck.diagnosis.hypothesis", "Diagnosis"): diagnosis_html,
+    ("gradcheck.diagnosis.explain", "Diagnosis"): diagnosis_html,
 }

@@ -6,7 +6,7 @@ import sympy
 
 from gradcheck.diagnosis import explain, prepare, words
 from gradcheck.diagnosis.acts import fingerprint
-from gradcheck.diagnosis.hypothesis import Hypothesis
+from gradcheck.diagnosis.explain import Hypothesis
 from gradcheck.mistakes.row import VAGUE
 from gradcheck.opinions.reverse import twice
 from gradcheck.ops import TABLE

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain, prepare, words
-from gradcheck.diagnosis.explain import CONSISTENT
-from gradcheck.diagnosis.hypothesis import EVERYWHERE
+from gradcheck.diagnosis.explain import CONSISTENT, EVERYWHERE
 from gradcheck.mistakes import CATALOGUE
 from gradcheck.opinions.again import twice
 from tests.support.school import POINTS, case, evaluated, names_of
