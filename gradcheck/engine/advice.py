@@ -1,9 +1,17 @@
-"""What is said where the engine refuses: PyTorch's words, and ours."""
+"""What the engine says: PyTorch's words and ours where it refuses, how it prints, names of nodes.
 
+PyTorch's texts are those of its default dtype set to float64.
+"""
+
+import math
 import re
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
+from gradcheck.ops.row import Op
+from gradcheck.ops.shapes import is_basic
 from gradcheck.values import Params, Routine, Value
 
 PLAIN_PARAMETER = "{name} takes plain numbers there, not a tensor: write .item() or .tolist()"
@@ -163,3 +171,207 @@ def refuse_as_grad(tensor: Value, value: Value, is_tensor: bool) -> None:
         )
     if value.dtype != tensor.dtype:
         raise RuntimeError(f"a {kind(tensor)} has no gradient of {value.dtype}")
+
+
+# -- a tensor as it is printed ---------------------------------------------------------------------
+
+PRECISION = 4
+THRESHOLD = 1000
+EDGE = 3
+WIDTH = 80
+INDENT = len("tensor(")
+
+
+class TorchSize(tuple[int, ...]):
+    """A shape as PyTorch prints it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class EntryCount(int):
+    """How many entries a tensor has (NumPy's `x.size`); called, PyTorch's `x.size()`: its shape."""
+
+    def __new__(cls, count: int, shape: tuple[int, ...]) -> Self:
+        made = super().__new__(cls, count)
+        made.shape = TorchSize(shape)
+        return made
+
+    shape: TorchSize
+
+    def __call__(self, dim: int | None = None) -> Value:
+        return self.shape if dim is None else self.shape[dim]
+
+
+def show(value: Value, grad_fn: str, requires_grad: bool) -> str:
+    """`tensor([1., 2.], requires_grad=True)`, `tensor(2., grad_fn=<MulBackward0>)`."""
+    array = np.asarray(value)
+    suffixes = []
+    if array.size == 0 and array.ndim != 1:
+        suffixes.append(f"size=({', '.join(map(str, array.shape))})")
+    usual = (np.float64, np.int64, np.bool_) if array.size else (np.float64,)
+    if array.dtype not in usual:
+        suffixes.append(f"dtype=torch.{array.dtype}")
+    if grad_fn:
+        suffixes.append(f"grad_fn=<{grad_fn}>")
+    elif requires_grad:
+        suffixes.append("requires_grad=True")
+    text = f"tensor({_print_entries(array)}"
+    column = len(text) - (text.rfind("\n") + 1)
+    for suffix in suffixes:  # on a new line where the old one is full
+        if column + len(suffix) + 3 > WIDTH:
+            text += ",\n" + " " * INDENT + suffix
+            column = INDENT + len(suffix)
+        else:
+            text += f", {suffix}"
+            column += len(suffix) + 2
+    return f"{text})"
+
+
+def _print_entries(array: Value) -> str:
+    if array.size == 0:
+        return "[]"
+    short = array.size > THRESHOLD
+    shown = array[np.ix_(*map(_pick_corners, array.shape))] if short else array
+    form: Callable[[Value], str] = str
+    deciding = shown  # zeros, nan and inf have no say in the width
+    if array.dtype.kind == "f":
+        form, deciding = _choose_form(shown), shown[np.isfinite(shown) & (shown != 0)]
+    width = max((len(form(v)) for v in deciding.ravel()), default=1) if array.ndim else 0
+    return _print_rows(array, lambda entry: form(entry).rjust(width), width, INDENT, short)
+
+
+def _pick_corners(length: int) -> list[int]:
+    if length <= 2 * EDGE:
+        return list(range(length))
+    return [*range(EDGE), *range(length - EDGE, length)]
+
+
+def _print_rows(
+    array: Value, write: Callable[[Value], str], width: int, indent: int, short: bool
+) -> str:
+    """Nested rows; long axes of a large tensor abbreviated to three entries on each side."""
+    if array.ndim == 0:
+        return write(array[()])
+    positions = _pick_corners(len(array)) if short else range(len(array))
+    texts = [_print_rows(array[i], write, width, indent + 1, short) for i in positions]
+    if len(positions) < len(array):
+        texts.insert(EDGE, " ..." if array.ndim == 1 else "...")
+    margin = " " * (indent + 1)
+    if array.ndim > 1:
+        between = "," + "\n" * (array.ndim - 1) + margin
+        return f"[{between.join(texts)}]"
+    count = max(1, (WIDTH - indent) // (width + 2))  # as many a line as fit
+    lines = [", ".join(texts[i : i + count]) for i in range(0, len(texts), count)]
+    return f"[{(',' + chr(10) + margin).join(lines)}]"
+
+
+def _choose_form(array: Value) -> Callable[[Value], str]:
+    """The choice between `1.`, `1.5000` and `1.0000e+10`."""
+    finite = np.abs(array[np.isfinite(array) & (array != 0)].astype(np.float64))
+    form = "{:.0f}."
+    if finite.size:
+        low, high = float(finite.min()), float(finite.max())
+        whole = bool(np.all(finite == np.ceil(finite)))
+        if high / low > 1000.0 or high > 1.0e8 or (not whole and low < 1.0e-4):
+            form = f"{{:.{PRECISION}e}}"
+        elif not whole:
+            form = f"{{:.{PRECISION}f}}"
+    return lambda v: form.format(v) if math.isfinite(v) else str(float(v))
+
+
+# -- nodes: `MulBackward0` for `multiply`, and which of several it is ------------------------------
+
+Operands = tuple[Value, ...]
+Name = Callable[[Operands, Params], str]
+
+ALIKE = {
+    "Lgamma": "loggamma", "Elu": "selu", "LogSigmoid": "logsigmoid",
+    "Div": "divide", "Mul": "multiply outer",
+    "Neg": "negative", "Pow": "square", "Gather": "take_along_axis", "IndexPut": "scatter",
+    "LinalgDet": "det", "LinalgSlogdet": "logabsdet signdet", "LinalgInvEx": "inv",
+    "LinalgSolveEx": "solve", "LinalgCholeskyEx": "cholesky", "View": "repeat "
+    "einsum reshape ravel atleast_1d", "LinalgCross": "cross", "LinalgEigh": "eigvalsh "
+    "eigenvectors", "LinalgSvd": "svdvals left_singular_vectors right_singular_vectors",
+    "Abs": "absolute", "LinalgPinv": "pinv", "LinalgVectorNorm": "norm", "Asinh": "arcsinh",
+    "Acosh": "arccosh", "Atanh": "arctanh", "Cat": "concatenate", "Repeat": "tile",
+    "Round": "rint", "ConstantPadNd": "pad", "IndexSelect": "take",
+    "Permute": "transpose moveaxis", "Transpose": "swapaxes matrix_transpose",
+    "Unsqueeze": "expand_dims atleast_2d atleast_3d", "Expand": "broadcast_to", "Clone": "copy",
+    "Flip": "flipud fliplr", "Asin": "arcsin", "Acos": "arccos", "Atan": "arctan",
+    "Atan2": "arctan2", "Deg2Rad": "radians", "Rad2Deg": "degrees",
+}  # fmt: skip
+"""PyTorch's names that are not ours, and the rows that they stand for."""
+KNOWN = {row: f"{name}Backward0" for name, rows in ALIKE.items() for row in rows.split()}
+KNOWN |= dict.fromkeys(("floor_divide", "heaviside"), "NotImplemented")
+
+
+def _is_number(operand: Value) -> bool:
+    """Whether an operand is a constant of the program's text, as PyTorch's names tell apart."""
+    return operand is None or type(operand) in (int, float)
+
+
+def _name_power(operands: Operands, params: Params) -> str:
+    number = 0 if _is_number(operands[1]) else 2 if _is_number(operands[0]) else 1
+    return f"PowBackward{number}"
+
+
+def _name_index(operands: Operands, params: Params) -> str:
+    """PyTorch takes an index apart from left to right; arrays and masks come last of all."""
+    index = params["index"]
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, np.ndarray | list | bool) for part in parts):
+        return "IndexBackward0"
+    if isinstance(index, slice):
+        return "SliceBackward0"
+    said = [part for part in parts if part is not Ellipsis and part != slice(None)]
+    if not said:
+        return "AliasBackward0"
+    return {type(None): "Unsqueeze", slice: "Slice"}.get(type(said[-1]), "Select") + "Backward0"
+
+
+def _name_product(operands: Operands, params: Params) -> str:
+    names = {"12": "Squeeze", "11": "Dot", "21": "Mv", "22": "Mm", "33": "Bmm"}
+    ranks = "".join(str(np.ndim(each)) for each in operands)
+    return f"{names.get(ranks, 'UnsafeView')}Backward{4 if ranks == '12' else 0}"
+
+
+def _name_classes(operands: Operands, params: Params) -> str:
+    if params["labels"] is None:
+        return "DivBackward1" if params["reduction"] == "mean" else "NegBackward0"
+    return f"NllLoss{'2D' if params['labels'] > 1 else ''}Backward0"
+
+
+VARYING: dict[str, Name] = {
+    "sum": lambda _, p: f"SumBackward{int(p.get('axis') is not None)}",
+    "mean": lambda _, p: f"MeanBackward{int(p.get('axis') is not None)}",
+    "prod": lambda _, p: f"ProdBackward{int(p.get('axis') is not None)}",
+    "max": lambda _, p: "AmaxBackward0" if "axis" in p else "MaxBackward1",
+    "min": lambda _, p: "AminBackward0" if "axis" in p else "MinBackward1",
+    "remainder": lambda ab, _: f"RemainderBackward{int(not _is_number(ab[1]))}",
+    "fmod": lambda ab, _: f"FmodBackward{int(not _is_number(ab[1]))}",
+    "subtract": lambda ab, _: "RsubBackward1" if _is_number(ab[0]) else "SubBackward0",
+    "power": _name_power,
+    "float_power": _name_power,
+    "getitem": _name_index,
+    "setitem": lambda _, p: "CopySlices" if is_basic(p["index"]) else "IndexPutBackward0",
+    "diag": lambda x, _: "DiagonalBackward0_copy" if np.ndim(x[0]) == 2 else "DiagEmbedBackward0",
+    "matmul": _name_product,
+    "replace": lambda _, p: p["node"],
+    "clip": lambda xs, _: f"ClampBackward{int(all(map(_is_number, xs[1:])))}",
+    "nll_loss": _name_classes,
+    "squeeze": lambda _, p: (
+        "SqueezeBackward" + {int: "1", tuple: "2"}.get(type(p.get("axis")), "0")
+    ),
+}
+"""The rows that have several nodes in PyTorch, by their operands and parameters."""
+
+
+def name_node(row: Op, operands: Operands, params: Params) -> str:
+    if row.grad_fn:
+        return row.grad_fn
+    if row.name in VARYING:
+        return VARYING[row.name](operands, params)
+    return KNOWN.get(row.name) or f"{row.name.title().replace('_', '')}Backward0"

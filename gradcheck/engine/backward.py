@@ -118,7 +118,7 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
     watch = node.watch or ()
     cells = dict(zip(watch[::3], watch[1::3], strict=True))  # -1: of the value
 
-    def revived(value: Value, step: Step | None, i: int) -> Value:
+    def revive(value: Value, step: Step | None, i: int) -> Value:
         if step is None:
             return value
         twin = kind(value, True, step if isinstance(step, Node) else None)
@@ -128,9 +128,9 @@ def _revive(kind: Routine, node: Node) -> tuple[Value, tuple[Value, ...]]:
         return twin
 
     live = tuple(
-        revived(v, edge, i) for i, (v, edge) in enumerate(zip(operands, node.edges, strict=False))
+        revive(v, edge, i) for i, (v, edge) in enumerate(zip(operands, node.edges, strict=False))
     )
-    return (revived(y, node, -1) if hasattr(y, "dtype") else y), live
+    return (revive(y, node, -1) if hasattr(y, "dtype") else y), live
 
 
 # -- who sees a gradient go by: users' hooks, and last of all a tensor that retains its own --------

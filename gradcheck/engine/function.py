@@ -167,16 +167,10 @@ PICK = Op(
 """Output number `index` of a line in which the outputs begin and end at `where`."""
 
 
-def _record(
-    cls: type[Function],
-    ctx: Context,
-    args: tuple[Value, ...],
-    outputs: tuple[Value, ...],
-    live: list[bool],
-) -> None:
-    """One node for the function; its outputs point to it, directly or through their own nodes."""
-    known = tuple(map(_form, outputs))
-    where = list(accumulate((prod(form[0]) if form else 0 for form in known), initial=0))
+def _make_row(
+    cls: type[Function], args: tuple[Value, ...], known: tuple[Value, ...], where: list[int]
+) -> Op:
+    """The row of one call, whose outputs have forms and begin in their line at `where`."""
     shapes = tuple(t.shape if isinstance(t, Tensor) else () for t in args)
 
     def split(g: Value) -> list[Value]:
@@ -198,11 +192,23 @@ def _record(
 
         return pull
 
-    row = Op(
-        name=cls.__name__, forward=cls.forward, function=cls.apply, elementwise=False,
-        vjps=rule, operands=len(args),
-        grad_fn=f"{cls.__name__}Backward",
+    return Op(
+        name=cls.__name__, forward=cls.forward, function=cls.apply, elementwise=False, vjps=rule,
+        operands=len(args), grad_fn=f"{cls.__name__}Backward",
     )  # fmt: skip
+
+
+def _record(
+    cls: type[Function],
+    ctx: Context,
+    args: tuple[Value, ...],
+    outputs: tuple[Value, ...],
+    live: list[bool],
+) -> None:
+    """One node for the function; its outputs point to it, directly or through their own nodes."""
+    known = tuple(map(_form, outputs))
+    where = list(accumulate((prod(form[0]) if form else 0 for form in known), initial=0))
+    row = _make_row(cls, args, known, where)
     edges = tuple(t._step() if track(t) else None for t in args)
     node = make_node(row, edges, tuple(map(_form, args)), (), {}, ctx, None)
     line = ((where[-1],), np.dtype(np.float64))

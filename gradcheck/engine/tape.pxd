@@ -44,6 +44,10 @@ cpdef tuple read_saved(Node node)
 @cython.locals(spot=cython.Py_ssize_t, known=tuple)
 cpdef tuple stand_in(object value)
 
+@cython.locals(operands=tuple, i=cython.Py_ssize_t)
+cdef _send_on(
+    Node node, object g, tuple saved, object wanted, object arrived, Waiting waiting, object verbs
+)
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
 cdef object _make_rules(Node node, object y, tuple operands)
 cdef _copy_known(dict landed)

@@ -18,7 +18,6 @@ import numpy as np
 from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native
-from gradcheck.engine.printing import name_node
 from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.ops.row import Op, pass_on
 from gradcheck.values import Params, Value
@@ -65,7 +64,7 @@ class Node:
         known = self.operands or tuple(
             None if form is None else _make_blank(*form) for form in self.forms
         )
-        return name_node(self.op, known, self.params)
+        return advice.name_node(self.op, known, self.params)
 
     def __repr__(self) -> str:
         return f"<{self.name()} object at {id(self):#x}>"
@@ -426,30 +425,43 @@ def walk(
         g = arrived.pop(node)
         if node.hooks or node.keeper is not None:
             g = apply_hooks(node, g)
-        if only is not None:
-            if node in only:
-                landed[node] = g
-            if node not in above:
-                continue
-        y, operands = read_saved(node) if read is None or node.watch is None else read(node)
-        rules: Value = _make_rules(node, y, operands) if verbs is RIGHT else None
-        for i, edge in enumerate(node.edges):
-            if edge is None or not (wanted is None or edge in wanted):
-                continue
-            if rules is not None:
-                piece = _pull_and_fit(node, i, g, y, operands, rules)
-            else:
-                piece = verbs.pull(node, i, g, y, operands)
-                piece = piece if piece is None else verbs.fit(node, i, piece)
-            if piece is not None:
-                _arrive(edge, piece, arrived, waiting, verbs)
+        if only is not None and node in only:
+            landed[node] = g
+        if only is not None and node not in above:
+            continue
+        saved = read_saved(node) if read is None or node.watch is None else read(node)
+        _send_on(node, g, saved, wanted, arrived, waiting, verbs)
         if not retain:
             node.release()
     landed |= {leaf: apply_hooks(leaf, g) for leaf, g in arrived.items()}
     arrived.clear()
-    piece = g = None  # what is known here too would be copied
+    g = None  # what is known here too would be copied
     _copy_known(landed)
     return landed
+
+
+def _send_on(  # noqa: PLR0917 - by position: it is called for every node
+    node: Node,
+    g: Value,
+    saved: tuple[Value, tuple[Value, ...]],
+    wanted: Value,
+    arrived: Value,
+    waiting: Waiting,
+    verbs: Value,
+) -> None:
+    """What arrived at a node, pulled through its op, comes to the steps of its operands."""
+    y, operands = saved
+    rules: Value = _make_rules(node, y, operands) if verbs is RIGHT else None
+    for i, edge in enumerate(node.edges):
+        if edge is None or not (wanted is None or edge in wanted):
+            continue
+        if rules is not None:
+            piece = _pull_and_fit(node, i, g, y, operands, rules)
+        else:
+            piece = verbs.pull(node, i, g, y, operands)
+            piece = piece if piece is None else verbs.fit(node, i, piece)
+        if piece is not None:
+            _arrive(edge, piece, arrived, waiting, verbs)
 
 
 def _copy_known(landed: dict[Step, Value]) -> None:

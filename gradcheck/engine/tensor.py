@@ -21,7 +21,6 @@ from numpy import float64, ndarray
 
 from gradcheck.engine import advice, native, writing
 from gradcheck.engine.backward import backward_from, register, retain, retains
-from gradcheck.engine.printing import EntryCount, TorchSize, show
 from gradcheck.engine.recording import MODE, UNUSUAL
 from gradcheck.engine.tape import (
     NUMBER,
@@ -480,7 +479,7 @@ class Tensor(State, Methods):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         node, kind = self.grad_fn, "Parameter containing:\n" if self._parameter else ""
-        return kind + show(self._value, node.name() if node else "", self.requires_grad)
+        return kind + advice.show(self._value, node.name() if node else "", self.requires_grad)
 
     def __format__(self, form: str) -> str:
         return format(self.item(), form) if self._value.ndim == 0 else object.__format__(self, form)
@@ -513,9 +512,9 @@ class Tensor(State, Methods):  # type: ignore[misc]
     # -- shapes
 
     @property
-    def shape(self) -> TorchSize:
+    def shape(self) -> advice.TorchSize:
         """Sizes of the axes: a tuple that prints as PyTorch's."""
-        return TorchSize(self._value.shape)
+        return advice.TorchSize(self._value.shape)
 
     @property
     def ndim(self) -> int:
@@ -526,9 +525,9 @@ class Tensor(State, Methods):  # type: ignore[misc]
         return self._value.dtype  # type: ignore[no-any-return]
 
     @property
-    def size(self) -> "EntryCount":
+    def size(self) -> advice.EntryCount:
         """How many entries: NumPy's count, and PyTorch's method that gives the shape."""
-        return EntryCount(self._value.size, self._value.shape)
+        return advice.EntryCount(self._value.size, self._value.shape)
 
     @property
     def T(self) -> "Tensor":  # noqa: N802 - NumPy's name

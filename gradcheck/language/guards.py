@@ -15,7 +15,7 @@ from types import FunctionType
 
 import numpy as np
 
-from gradcheck.engine.printing import TorchSize
+from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.tensor import bare
 from gradcheck.language.budget import (
     MULTIPLIERS,

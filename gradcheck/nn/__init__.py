@@ -1,7 +1,15 @@
 """PyTorch's `torch.nn`, as much of it as there is here."""
 
-from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES, Dropout
-from gradcheck.engine.modules import Module, ModuleList, Parameter, Sequential
+from gradcheck.engine.layers import (
+    APPLIED,
+    LAYERS,
+    LOSSES,
+    Dropout,
+    Module,
+    ModuleList,
+    Parameter,
+    Sequential,
+)
 from gradcheck.nn import functional, init, utils
 
 NAMES = {**LAYERS, **LOSSES, **APPLIED}

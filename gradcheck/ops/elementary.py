@@ -155,7 +155,7 @@ def _map_entries(
 ) -> Routine:
     """A function of one number, applied to each entry; `pole` says what is where it has none."""
 
-    def guarded(x: float, **params: Numbers) -> float:
+    def guard(x: float, **params: Numbers) -> float:
         try:
             return function(x, **params)
         except ValueError:
@@ -164,7 +164,7 @@ def _map_entries(
             return math.inf
 
     def forward(x: Numbers, **params: Numbers) -> Numbers:
-        loop = np.frompyfunc(lambda entry: guarded(float(entry), **params), 1, 1)
+        loop = np.frompyfunc(lambda entry: guard(float(entry), **params), 1, 1)
         return np.asarray(loop(x), dtype=np.result_type(x, 0.0))[()]
 
     return forward

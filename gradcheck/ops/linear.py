@@ -101,7 +101,7 @@ def sum_products(subscripts: str, *operands: Numbers) -> Numbers:
 # -- products of matrices ------------------------------------------------------------------------
 
 
-def _left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
+def _pull_left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
     """The product g . b^T, for every mixture of vectors, matrices and stacks of matrices."""
     if b.ndim == 1:
         return g[..., None] * b if len(shape) > 1 else g * b
@@ -110,7 +110,7 @@ def _left(g: Numbers, shape: tuple[int, ...], b: Numbers) -> Numbers:
     return g @ b.mT
 
 
-def _right(g: Numbers, a: Numbers, shape: tuple[int, ...]) -> Numbers:
+def _pull_right(g: Numbers, a: Numbers, shape: tuple[int, ...]) -> Numbers:
     """The product a^T . g, likewise."""
     if a.ndim == 1:
         return a[:, None] * g[..., None, :] if len(shape) > 1 else g * a
@@ -122,8 +122,8 @@ def _right(g: Numbers, a: Numbers, shape: tuple[int, ...]) -> Numbers:
 matmul = op(
     np.matmul,
     (
-        lambda y, a, b: lambda g, shape=a.shape: _left(g, shape, b),
-        lambda y, a, b: lambda g, shape=b.shape: _right(g, a, shape),
+        lambda y, a, b: lambda g, shape=a.shape: _pull_left(g, shape, b),
+        lambda y, a, b: lambda g, shape=b.shape: _pull_right(g, a, shape),
     ),
     also=(np.linalg.matmul,), symbolic=Composed(write_out), ball=Composed(product),
     elementwise=False, school=("mm", "mv", "bmm"),
@@ -301,11 +301,11 @@ def _cofactors(a: Numbers) -> Numbers:
         u, s, v = np.linalg.svd(a)
         return np.linalg.det(u @ v)[..., None, None] * ((u * others(s)[..., None, :]) @ v)
 
-    def signed_minor(i: int, j: int) -> Numbers:
+    def cofactor(i: int, j: int) -> Numbers:
         rows, columns = (np.delete(np.arange(n), k) for k in (i, j))
         return (-1) ** (i + j) * np.linalg.det(a[..., rows[:, None], columns])
 
-    rows = [np.stack([signed_minor(i, j) for j in range(n)], axis=-1) for i in range(n)]
+    rows = [np.stack([cofactor(i, j) for j in range(n)], axis=-1) for i in range(n)]
     return np.stack(rows, axis=-2)
 
 

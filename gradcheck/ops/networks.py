@@ -10,7 +10,7 @@ from flint import arb
 
 from gradcheck.ops.arithmetic import keep, logistic
 from gradcheck.ops.elementary import erfc
-from gradcheck.ops.reductions import plain_logsumexp, shifted_logsumexp
+from gradcheck.ops.reductions import plain_logsumexp, stable_logsumexp
 from gradcheck.ops.row import Composed, formula, is_saturated, op, unary
 from gradcheck.ops.shapes import as_tuple, bare_numbers, lay_along
 from gradcheck.values import Numbers, Routine
@@ -136,7 +136,7 @@ softmax = _over_axis(
 log_softmax = _over_axis(
     "log_softmax",
     (lambda y, x, axis=-1: lambda g: g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),),
-    forward=lambda x, axis=-1: x - shifted_logsumexp(x, axis, keepdims=True),
+    forward=lambda x, axis=-1: x - stable_logsumexp(x, axis, keepdims=True),
     exact=Composed(lambda x, axis=-1: x - plain_logsumexp(x, axis, keepdims=True)),
 )  # fmt: skip
 

@@ -125,7 +125,7 @@ def _without_each(y: Numbers, x: Numbers, axis: Axis) -> Numbers:
     return np.moveaxis(without, range(len(order)), order)
 
 
-def shifted_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
+def stable_logsumexp(x: Numbers, axis: Axis = None, keepdims: bool = False) -> Numbers:
     """Shifted by the largest entry, so that nothing overflows."""
     top = np.max(x, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)
@@ -154,7 +154,7 @@ max = _extreme(np.max, name="max", also=(np.amax,), school=("amax",))
 min = _extreme(np.min, name="min", also=(np.amin,), school=("amin",))
 _enter_reduction(np.prod, _without_each, neutral=1.0)
 _enter_reduction(
-    shifted_logsumexp, lambda y, x, axis: np.exp(x - y), name="logsumexp",
+    stable_logsumexp, lambda y, x, axis: np.exp(x - y), name="logsumexp",
     exact=Composed(plain_logsumexp),
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from types import CodeType, FrameType, ModuleType
 
 import numpy as np
 
-from gradcheck.engine.modules import Module
+from gradcheck.engine.layers import Module
 from gradcheck.engine.optimizers import Optimizer
 from gradcheck.engine.recording import watching
 from gradcheck.engine.tape import Leaf, Step

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.engine.advice import TorchSize
 from gradcheck.engine.autograd import tensor as plain_tensor
 from gradcheck.engine.factories import GENERATOR, MAKERS, Generator
-from gradcheck.engine.printing import TorchSize
 from gradcheck.engine.tensor import Tensor, bare, box
 from gradcheck.engine.tensor import to as cast
 from gradcheck.engine.writing import copy_

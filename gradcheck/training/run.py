@@ -19,8 +19,7 @@ from gradcheck.documents.document import Passage
 from gradcheck.engine.autograd import grad as engine_grad
 from gradcheck.engine.autograd import tensor
 from gradcheck.engine.factories import MAKERS, Generator, Maker, make_fillers
-from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES
-from gradcheck.engine.modules import Sequential, mark
+from gradcheck.engine.layers import APPLIED, LAYERS, LOSSES, Sequential, mark
 from gradcheck.engine.optimizers import SGD, Adam, clip_grad_norm_, clip_grad_value_
 from gradcheck.engine.tensor import Tensor, bare
 from gradcheck.errors import STUDENT_EXPONENT, Complaint, GradcheckError, OutOfBudget, TextError
