@@ -37,10 +37,6 @@ def mark(t: Tensor) -> Tensor:
     return t
 
 
-def is_parameter(value: Value) -> bool:
-    return isinstance(value, Tensor) and value._parameter
-
-
 class Module:
     """Subclass it with `__init__` and `forward`; parameters and modules are found as attributes."""
 
@@ -60,7 +56,8 @@ class Module:
         """The parameters and modules inside, each once, with the attributes that lead there."""
         for name, value in vars(self).items():
             inner = isinstance(value, Module)
-            if (inner or is_parameter(value)) and id(value) not in seen:
+            held = inner or (isinstance(value, Tensor) and value._parameter)
+            if held and id(value) not in seen:
                 seen.add(id(value))
                 path = f"{prefix}.{name}" if prefix else name
                 yield path, value

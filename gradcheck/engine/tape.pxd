@@ -49,7 +49,6 @@ cdef _send_on(
     Node node, object g, tuple saved, object wanted, object arrived, Waiting waiting, object verbs
 )
 cdef object _pull_and_fit(Node node, Py_ssize_t i, object g, object y, tuple operands, object rules)
-cdef object _make_rules(Node node, object y, tuple operands)
 cdef _copy_known(dict landed)
 cdef _arrive(object step, object g, dict arrived, Waiting waiting, object verbs)
 cpdef list cell_of(State t)

@@ -25,7 +25,7 @@ from gradcheck.values import Params, Value
 Hook = Callable[[Value], Value]
 Shape = tuple[int, ...]
 Form = tuple[Shape, np.dtype[Any]] | None
-Position = int
+Position = int  # by a name: Cython would take `int` for an object
 
 MOVES = {
     "getitem", "reshape", "ravel", "transpose", "swapaxes", "matrix_transpose", "moveaxis",
@@ -369,7 +369,6 @@ class Verbs:
 
 
 RIGHT = Verbs()
-Roots = list[tuple[Step, Value]]
 Read = Callable[[Node], tuple[Value, tuple[Value, ...]]] | None
 
 
@@ -399,7 +398,7 @@ class Waiting:
 
 
 def walk(
-    roots: Roots,
+    roots: list[tuple[Step, Value]],
     *,
     verbs: Verbs = RIGHT,
     retain: bool = False,
@@ -451,11 +450,13 @@ def _send_on(  # noqa: PLR0917 - by position: it is called for every node
 ) -> None:
     """What arrived at a node, pulled through its op, comes to the steps of its operands."""
     y, operands = saved
-    rules: Value = _make_rules(node, y, operands) if verbs is RIGHT else None
+    rules: Value = node.op.vjps  # one an operand, or one for all, made for this value
+    if verbs is RIGHT and type(rules) is not tuple:
+        rules = rules(y, *operands, **node.params)
     for i, edge in enumerate(node.edges):
         if edge is None or not (wanted is None or edge in wanted):
             continue
-        if rules is not None:
+        if verbs is RIGHT:
             piece = _pull_and_fit(node, i, g, y, operands, rules)
         else:
             piece = verbs.pull(node, i, g, y, operands)
@@ -477,12 +478,6 @@ def _arrive(step: Step, g: Value, arrived: Value, waiting: Waiting, verbs: Value
     arrived[step] = g if held is None else verbs.accumulate(step, held, g)
     if held is None and type(step) is Node:
         waiting.put(step)
-
-
-def _make_rules(node: Node, y: Value, operands: tuple[Value, ...]) -> Value:
-    """The rules of a node: one an operand, or one for all, made for this value."""
-    rules: Value = node.op.vjps
-    return rules if type(rules) is tuple else rules(y, *operands, **node.params)
 
 
 def _pull_and_fit(  # noqa: PLR0917 - by position: it is called for every edge

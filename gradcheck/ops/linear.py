@@ -453,14 +453,6 @@ def _read_half(g: Numbers, uplo: str) -> Numbers:
     return (np.tril(both, -1) if uplo == "L" else np.triu(both, 1)) + np.tril(np.triu(g))
 
 
-def _eigenvalues_rule(g: Numbers, v: Numbers, uplo: str) -> Numbers:
-    return _read_half((v * g[..., None, :]) @ v.mT, uplo)
-
-
-def _eigenvectors_rule(g: Numbers, y: Numbers, values: Numbers, uplo: str) -> Numbers:
-    return _read_half(_symmetric(y @ _by_differences(y.mT @ g, values) @ y.mT), uplo)
-
-
 _in_floats(
     np.linalg.cholesky,
     (lambda y, a, upper=False: lambda g: _cholesky_rule(*((g.mT, y.mT) if upper else (g, y))),),
@@ -469,13 +461,15 @@ _in_floats(
 )
 eigvalsh: Op = _in_floats(
     np.linalg.eigvalsh,
-    (lambda y, a, uplo="L": lambda g: _eigenvalues_rule(g, eigenvectors(a, uplo), uplo),),
+    (lambda y, a, uplo="L": lambda g: _read_half(
+        ((v := eigenvectors(a, uplo)) * g[..., None, :]) @ v.mT, uplo),),
     forward=lambda a, uplo="L": np.linalg.eigvalsh(a, uplo), kinks="equal eigenvalues", operands=1,
     arrange=lambda a, UPLO="L": ((a,), {"uplo": UPLO}),  # noqa: N803 - NumPy's word
 )  # fmt: skip
 eigenvectors: Op = _in_floats(
     "eigenvectors",
-    (lambda y, a, uplo="L": lambda g: _eigenvectors_rule(g, y, eigvalsh(a, uplo), uplo),),
+    (lambda y, a, uplo="L": lambda g: _read_half(
+        _symmetric(y @ _by_differences(y.mT @ g, eigvalsh(a, uplo)) @ y.mT), uplo),),
     forward=lambda a, uplo="L": np.linalg.eigh(a, uplo)[1], kinks="equal eigenvalues",
     params=("uplo",),
 )  # fmt: skip

@@ -21,9 +21,7 @@ Meant = Callable[[Sequence[Numbers], Params], bool]
 UNKNOWN = object()
 """An argument whose value is not in the text."""
 AXES = {"dim", "axis"}
-DIVISORS = {"correction", "unbiased", "ddof"}
 TURNED = {(1, 0), (-1, -2)}
-HARMLESS = (2, "fro", None)
 
 
 class Differing(NamedTuple):
@@ -53,7 +51,7 @@ def _takes_all_entries(args: Sequence[Numbers], named: Params) -> bool:
     """A norm with an order by which NumPy would mean the norm of a matrix."""
     orders = [*args[:1], *(v for k, v in named.items() if k == "ord")]
     axes = [*args[1:2], *(v for k, v in named.items() if k in AXES)]
-    harmless = all(k in HARMLESS for k in orders)
+    harmless = all(k in (2, "fro", None) for k in orders)
     return not harmless and (not axes or isinstance(axes[0], tuple | list))
 
 
@@ -63,7 +61,7 @@ ALONG: Meant = lambda args, named: bool(named.keys() & {"dim", "keepdim"})
 """`x.max(dim=0)`: an axis in PyTorch's word."""
 NOT_NUMPYS: Meant = lambda args, named: "axis" not in named
 """NumPy's arrays have no such method, or another: `axis=` alone says that NumPy is meant."""
-UNDIVIDED: Meant = lambda args, named: not named.keys() & DIVISORS
+UNDIVIDED: Meant = lambda args, named: not named.keys() & {"correction", "unbiased", "ddof"}
 SWAP = "write `swapaxes(x, 0, 1)`, or `permute(x, (1, 0))`"
 DIVISOR = "PyTorch divides by n - 1, NumPy by n: say `correction=1` or `correction=0`"
 SOFTMAX = Differing(
@@ -126,15 +124,14 @@ METHODS: Mapping[str, Differing] = {
 
 # -- functions and methods of PyTorch's own ------------------------------------------------------
 
-TWO_AXES = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy: write t.T or swapaxes(0, 1)"
-
 
 def transpose(x: Numbers, *axes: Numbers, **named: Numbers) -> Numbers:
     """`x.transpose(1, 0)`; two axes of more are exchanged, where NumPy's order says nothing."""
     if len(axes) == 2 and np.ndim(x) > 2:
         return TABLE["swapaxes"](x, *axes)
     if len(axes) == 2 == np.ndim(x) and [k % 2 for k in axes] == [0, 1]:
-        raise TypeError(TWO_AXES)
+        turned = "transpose(0, 1) turns a matrix in PyTorch, not in NumPy"
+        raise TypeError(f"{turned}: write t.T or swapaxes(0, 1)")
     return TABLE["transpose"](x, *axes, **named)
 
 

@@ -9,7 +9,7 @@ its argument at the edge.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from importlib import import_module
 from math import prod
 from types import CodeType
@@ -184,14 +184,6 @@ class Op:
         plain = all(isinstance(value, PLAIN) for value in params.values())
         bind = bind_known if plain else bind_known.__wrapped__  # an exact number is of one run
         return bind(self, tuple(sorted(params.items())))
-
-    @cached_property
-    def cells(self) -> tuple[str, ...]:
-        """Names of the cells that could be wrong: forward, each VJP, symbolic, ball."""
-        rules = self.vjps if isinstance(self.vjps, tuple) else (self.vjps,)
-        numbered = [f"vjps[{i}]" for i, rule in enumerate(rules) if rule is not None]
-        scalar = [k for k in ("symbolic", "ball") if getattr(self, k) not in (None, ABSTAINS)]
-        return ("forward", *numbered, *scalar)
 
 
 @lru_cache(maxsize=4096)
