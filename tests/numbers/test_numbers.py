@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from flint import arb
 
 from gradcheck.numbers.ball import (
@@ -17,6 +18,7 @@ from gradcheck.numbers.ball import (
     key_of_result,
     whole,
 )
+from gradcheck.numbers.closed import leave_hard_open
 from gradcheck.numbers.run import RUN, Undecided, precision, settings
 from gradcheck.numbers.symbolic import Symbolic, constants, leaves
 from gradcheck.ops import TABLE
@@ -134,3 +136,15 @@ def test_what_is_shown_of_a_number():
     assert repr(constants([Fraction(1, 3)])[0].item()).startswith("Symbolic(1/3, [0.333")
     assert repr(np.sin(leaves("x", [1.0]))[0].item()).startswith("Symbolic(sin, [0.84")
     assert repr(Ball(2)) == "Ball(2.00000000000000)"
+
+
+def test_hard_questions_are_open_in_our_own_forms_alone():
+    """A sinh with any multiple of i*pi added is real: SymPy says so, but where we write forms."""
+
+    def ask(name):
+        r, k = sympy.Symbol(name, real=True), sympy.Symbol("k", integer=True)
+        return sympy.sinh(r + sympy.I * sympy.pi * k, evaluate=False).is_real
+
+    with leave_hard_open():
+        assert ask("inside") is None
+    assert ask("outside") is True
