@@ -112,30 +112,11 @@ def stages(
     found = [e for node in nodes for e in _edit_node(node, words, within.get(id(node), ""))]
     near, wholes = _find_near(nodes, words), list(_find_wholes(body, nodes))
 
-    def of_what_stands() -> Iterator[Edit]:
-        for node in nodes:
-            yield from _rename(node, words, within.get(id(node), ""))
-        yield from _pull_elsewhere(nodes, every, words)
-        for node in wholes:
-            yield from _vary_whole(node, read_rows(WHOLE))
-        for node in nodes:
-            if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
-                yield from _vary_whole(node, read_rows(COMPLEMENT))
-
     def adding(table: str, more: Callable[..., Iterator[Edit]]) -> Iterator[Edit]:
-        places = []
         signs = {id(n) for mask in every if isinstance(mask, ast.Compare) for n in ast.walk(mask)}
-        for node in (*wholes, *_find_factors(nodes)):
-            if id(node) in signs:  # a few bits say nothing of a name that was not there
-                continue
-            mine = near.get(id(node), words.others)
-            places.append((node, mine, [n for n in words.others if n not in mine]))
-        for first in (True, False):
-            first_row, second_row, *rows = read_rows(table)  # the simplest first, everywhere
-            for alike in ([first_row, second_row], *([row] for row in rows)):
-                for node, mine, others in places:
-                    for name in sorted(mine if first else others, key=len):
-                        yield from _vary_whole(node, alike, name, words.cotangent)
+        # a few bits say nothing of a name that was not there
+        places = [n for n in (*wholes, *_find_factors(nodes)) if id(n) not in signs]
+        yield from _add_names(places, read_rows(table), near, words)
         for node in wholes:
             yield from more(node, words)
 
@@ -145,11 +126,43 @@ def stages(
     return (
         first,
         iter(sorted(changed, key=lambda edit: (edit.brings_names, edit.grows))),
-        of_what_stands(),
+        _edit_standing(nodes, every, wholes, words, within),
         others,
         adding(WITH_ONE, _divide),
         adding(WITH_MORE, _replace_all),
     )
+
+
+def _edit_standing(
+    nodes: list[Value],
+    every: list[Value],
+    wholes: Sequence[Value],
+    words: SourceWords,
+    within: Mapping[int, str],
+) -> Iterator[Edit]:
+    """Other names, what other lines have, whole values varied, complements of what is known."""
+    for node in nodes:
+        yield from _rename(node, words, within.get(id(node), ""))
+    yield from _pull_elsewhere(nodes, every, words)
+    for node in wholes:
+        yield from _vary_whole(node, read_rows(WHOLE))
+    for node in nodes:
+        if _is_read(node) and ast.unparse(node) in (*words.names, *words.kept):
+            yield from _vary_whole(node, read_rows(COMPLEMENT))
+
+
+def _add_names(
+    places: Sequence[Value], rows: Value, near: Mapping[int, Sequence[str]], words: SourceWords
+) -> Iterator[Edit]:
+    """What some rows add of the names of the same statement, then of the others."""
+    first_row, second_row, *more = rows  # the simplest first, everywhere
+    for is_near in (True, False):
+        for alike in ([first_row, second_row], *([row] for row in more)):
+            for node in places:
+                mine = near.get(id(node), words.others)
+                others = [n for n in words.others if n not in mine]
+                for name in sorted(mine if is_near else others, key=len):
+                    yield from _vary_whole(node, alike, name, words.cotangent)
 
 
 def _is_read(node: Value) -> bool:

@@ -175,24 +175,10 @@ class ScalarLine:
 
 
 def trace(case: Case) -> ScalarLine | None:
-    """The line of the path taken at the one point; None where the value is a constant.
-
-    Raises OutOfBudget where it is longer than anybody would differentiate by hand.
-    """
-    made = count(1)
-
-    def observe(node: Symbolic) -> None:
-        node.span = case.where()
-        if next(made) > NODES:
-            raise OutOfBudget(f"the line has more than {NODES} steps here")
-
-    with settings(observer=observe), precision(BITS):
-        # in one order, so that the nodes are numbered alike however the inputs are declared
-        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
-        root = contract(case.function("symbolic", leaves), case.cotangent)
-        end = np.asarray(root, dtype=object).item()
-        if not isinstance(end, Symbolic):
-            return None
+    """The line of the path taken at the one point; None where the value is a constant."""
+    leaves, end = _run_exactly(case)
+    if not isinstance(end, Symbolic):
+        return None
     nodes = tuple(numbers.line([end]))
     floats = list(map(_find_floats, nodes))
     for name in set(case.inputs) - set(case.wrt):  # in words a constant is called by its name
@@ -221,6 +207,25 @@ def trace(case: Case) -> ScalarLine | None:
         shapes={name: leaves[name].shape for name in case.wrt},
         sums=frozenset(sums.values()),
     )
+
+
+def _run_exactly(case: Case) -> tuple[Mapping[str, Value], Value]:
+    """The inputs, by name, and the value that the program makes of them.
+
+    Raises OutOfBudget where the line is longer than anybody would differentiate by hand.
+    """
+    made = count(1)
+
+    def observe(node: Symbolic) -> None:
+        node.span = case.where()
+        if next(made) > NODES:
+            raise OutOfBudget(f"the line has more than {NODES} steps here")
+
+    with settings(observer=observe), precision(BITS):
+        # in one order, so that the nodes are numbered alike however the inputs are declared
+        leaves = numbers.inputs(dict(sorted(case.inputs.items())), case.wrt)
+        root = contract(case.function("symbolic", leaves), case.cotangent)
+        return leaves, np.asarray(root, dtype=object).item()
 
 
 def _find_floats(node: Symbolic) -> tuple[float, float, float, tuple[float, ...]]:
@@ -316,8 +321,7 @@ def operation(
     assert row is not None
     args = [line.args[k] for k in at]
     u, v, dv = _widen(line.u[at]), _widen(line.v[at]), _stack(args, 1, d)
-    slopes = [line.f[k] for k in at]
-    by_v = [s[1] if len(s) > 1 else np.zeros_like(s[0]) for s in slopes]
+    slopes = [(*line.f[k], np.zeros_like(line.f[k][0])) for k in at]  # of one argument 0 by v
     slope, apply = _apply_again(row, len(args[0]), 0 if dv is None else 1, u, v)
     first, second = (
         len(args[0]) > i
@@ -330,7 +334,7 @@ def operation(
         u=u,
         v=v,
         fu=_widen(np.array([s[0] for s in slopes])),
-        fv=_widen(np.array(by_v)),
+        fv=_widen(np.array([s[1] for s in slopes])),
         du=_stack(args, 0, d),
         dv=dv,
         x=line.x[None, None],

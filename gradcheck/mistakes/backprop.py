@@ -494,7 +494,7 @@ def _take_away(e: Edge) -> Numbers:
     return e.g * (e.y if e.op == "softmax" else 1) - e.right
 
 
-def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+def _drop_axes(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n for k, n in enumerate(shape) if k not in axes)
 
 
@@ -504,11 +504,11 @@ def _other_places(e: Edge) -> Sequence[int]:
     if not isinstance(axis, int):
         return []
     others = [k for k in range(len(e.shape)) if k != axis % len(e.shape)]
-    return [k for k in others if prod(_left(e.shape, (k,))) == np.size(e.g)]
+    return [k for k in others if prod(_drop_axes(e.shape, (k,))) == np.size(e.g)]
 
 
 def _spread_elsewhere(e: Edge, axis: int) -> Numbers:
-    g = np.reshape(e.g, _left(e.shape, (axis,)))
+    g = np.reshape(e.g, _drop_axes(e.shape, (axis,)))
     wide = np.broadcast_to(np.expand_dims(g, axis), e.shape)
     return wide / (e.shape[axis] if e.op == "mean" else 1)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.diagnosis import explain, prepare, words
+from gradcheck.diagnosis.tables import GivenAnswer
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
@@ -143,6 +144,23 @@ def test_no_ratio_of_zero_or_one():
     cases = [case("exp(x)", {"x": p}) for p in (40.0, 0.4, 1.2)]
     found = explain(prepare(cases), "x", [np.array(v) for v in (0.3, 0.1, 0.7)])
     assert found.remarks == ()
+
+
+def test_nothing_is_near_a_gradient_of_zero():
+    """Where it is 0 at a point no relative distance is said."""
+    prepared = prepare([case("x**3", {"x": p}) for p in (0.0, 0.4, 1.2)])
+    found = explain(prepared, "x", [np.array(v) for v in (0.31, 0.93, 0.17)])
+    assert not any("within" in remark for remark in found.remarks)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "mistakes"),
+    [([3], 0), ([3, 3], 0), ([3, 5], 1), ([3.14], 1), ([3, 5.125], 1), ([3, 5, 7, 9], 2)],
+)
+def test_two_numbers_or_three_digits_carry_a_mistake(numbers, mistakes):
+    flat = np.array([numbers], dtype=float)
+    answer = GivenAnswer([0], flat, (len(numbers),), np.zeros(1), None)
+    assert [answer.carries(count) for count in (1, 2)] == [mistakes >= 1, mistakes >= 2]
 
 
 def test_slack_is_that_of_each_entry():
