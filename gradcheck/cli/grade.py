@@ -36,7 +36,7 @@ from gradcheck.batch.ledger import NAME, Ledger, Unusable, only_writer, trouble
 from gradcheck.batch.pool import Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
-from gradcheck.batch.submissions import AS_THEY_ARE, read_mapping, submissions
+from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, submissions
 from gradcheck.cli.files import PATH, check_id, sets
 from gradcheck.cli.group import (
     EXISTING,
@@ -50,6 +50,7 @@ from gradcheck.cli.group import (
     with_feedback,
 )
 from gradcheck.cli.screen import screen, show_judged
+from gradcheck.documents import STDIN
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import plain
@@ -142,8 +143,11 @@ def grade(  # noqa: PLR0917 - click gives them by name
             ledger.know("feedback", feedback)
             ledger.know("anonymous", "yes" if anonymous else "no")
             ledger.know("title", next((s.title for s in read if s.title), ""))
-            handed_in = submissions(answers, pattern, meant, expected, batch.problems)
-            batch.collect(handed_in, expected, Rules(students, ids, attempt, due))
+            read_all: Callable[[], Iterable[Read]]
+            read_all = partial(submissions, answers, pattern, meant, expected, batch.problems)
+            if STDIN in answers:  # which is read once
+                read_all = list(read_all()).copy
+            batch.collect(read_all, expected, Rules(students, ids, attempt, due))
             for words, _ in ledger.notices():
                 _notice(err, words)
             if directory and len(ledger.order()) > GROUP:
