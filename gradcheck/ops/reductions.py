@@ -217,8 +217,8 @@ def _product_rule(g: Numbers, y: Numbers, x: Numbers, axis: int | None) -> Numbe
 def diff(
     x: Numbers, n: int = 1, axis: int = -1, prepend: Numbers = None, append: Numbers = None
 ) -> Numbers:
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n}")
+    if n < 0 or not np.ndim(x):
+        np.diff(np.zeros(np.shape(x)), n)  # NumPy's own refusal
     thin = kept_axes(np.shape(x), axis)
     given = [v for v in (prepend, x, append) if v is not None and v is not np._NoValue]
     if n and len(given) > 1:

@@ -129,13 +129,8 @@ def expand(x: Numbers, *sizes: Numbers, size: Numbers = None, implicit: bool = F
     """`expand(x, 2, -1)`: broadcast to a shape, where -1 keeps the length."""
     given = _unpack(sizes if size is None else (size,))
     own = (-1,) * (len(given) - np.ndim(x)) + np.shape(x)
-    wanted = tuple(m if n == -1 else int(n) for n, m in zip(given, own, strict=True))
-    if -1 in wanted:
-        raise RuntimeError(
-            "expand: the expanded size of the tensor (-1) isn't allowed in a leading, "
-            "non-existing dimension"
-        )
-    return np.broadcast_to(x, wanted)
+    kept = [m if n == -1 else int(n) for n, m in zip(given, own, strict=True)]
+    return np.broadcast_to(x, tuple(kept))
 
 
 formula(name="expand_as")(lambda x, other: np.broadcast_to(x, np.shape(other)))
