@@ -58,6 +58,10 @@ class Edit:
         return len(new) > len(old)
 
     @property
+    def cost(self) -> tuple[bool, bool, bool]:
+        return not self.takes_away, self.brings_names, self.grows
+
+    @property
     def brings_names(self) -> bool:
         """Whether something is named, or picked by a text, that was not there."""
         old, new = (

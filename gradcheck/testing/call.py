@@ -37,6 +37,7 @@ RANDOM = (
     "it draws; of a module, `.eval()` it first"
 )
 IGNORED = "backward does not use its cotangent: a cotangent of zeros gives a gradient"
+ADDED = "backward adds what does not hang on its cotangent: a cotangent of zeros gives a gradient"
 DOUBLE = np.dtype(float)
 ASIDE = 0.1  # of every entry's own size: far enough to see, near enough to stay in the domain
 FEW = 1000  # entries that are looked at for equals: to sort a million takes time
@@ -461,16 +462,16 @@ def not_linear(call: Call, c: Array, once: Params) -> list[str]:
     def at(cotangent: Array) -> dict[str, Value]:
         return call.by_name(call.program.pull(call.fresh(), cotangent))
 
-    if any(g is not None and np.any(np.nan_to_num(g) != 0) for g in at(np.zeros_like(c)).values()):
-        return [IGNORED]
-    twice = at(-2.0 * c)
+    left, twice = at(np.zeros_like(c)), at(-2.0 * c)
     for name, g in once.items():
-        if g is None or twice[name] is None or np.shape(g) != np.shape(twice[name]):
+        if g is None or any(np.shape(each[name]) != np.shape(g) for each in (left, twice)):
             continue
-        off = np.abs(np.nan_to_num(twice[name] + 2.0 * g))
-        level = np.max(np.abs(np.nan_to_num(g)), initial=0.0)
+        off, zero = (np.abs(np.nan_to_num(part)) for part in (twice[name] + 2.0 * g, left[name]))
         smallest = float(np.finfo(g.dtype if g.dtype.kind == "f" else np.float64).tiny)
-        if np.any(off > LINEAR * call.grain(g) * level + smallest):
+        bar = LINEAR * call.grain(g) * np.max(np.abs(np.nan_to_num(g)), initial=0.0) + smallest
+        if np.any(zero > bar):
+            return [IGNORED if np.array_equal(left[name], g) else ADDED]
+        if np.any(off > bar):
             return [f"backward is not linear in the cotangent (argument {name})"]
     return []
 

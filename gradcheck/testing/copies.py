@@ -7,10 +7,12 @@ for that on other numbers, a copy runs. The program, NumPy and compiled code sta
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from zlib import crc32
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from gradcheck.values import Routine, Value
 
 DEEP = 5  # objects inside objects that are looked into for what they keep
 MOST = 1000  # parts of a container that is copied
+MOVED = 1 / 32  # of a constant, times one to eight: so that no two move alike
 MAKERS = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 GATHERERS = ("array", "asarray", "fromiter")
 LIBRARIES = frozenset({"gradcheck", "torch", "jax", "jaxlib", "autograd", "numba", "scipy"})
@@ -179,6 +182,24 @@ class Copies:
         every = (made for was, made in self._made.values() if made is not was)
         return [f for f in every if isinstance(f, FunctionType) and f.__code__ is code]
 
+    @contextmanager
+    def moving_constants(self, names: Container[str]) -> Iterator[bool]:
+        """Every float that the copies find by one of some names is another; if there is one."""
+        held: dict[tuple[int, str], tuple[dict[str, Value], float]] = {}
+        for was, made in self._made.values():
+            if isinstance(made, FunctionType) and made.__globals__ is not was.__globals__:
+                own = made.__globals__
+                for name in used_names(made.__code__):
+                    if name in names and type(own.get(name)) is float:
+                        held[id(own), name] = own, own[name]
+        for (_, name), (own, value) in held.items():
+            own[name] = value * (1 + MOVED * (1 + crc32(name.encode()) % 8))
+        try:
+            yield bool(held)
+        finally:
+            for (_, name), (own, value) in held.items():
+                own[name] = value
+
     def _copy(self, thing: Value) -> Value:
         if isinstance(thing, FunctionType):
             around = thing.__closure__ and str(thing.__module__).startswith(OURS)
@@ -217,7 +238,7 @@ class Copies:
         self._made[id(function)] = function, made
         made.__kwdefaults__ = function.__kwdefaults__
         made.__dict__.update(function.__dict__)
-        for name in () if ours else set(_used_names(code)) & names.keys():
+        for name in () if ours else set(used_names(code)) & names.keys():
             mine[name] = self.of(names[name])
         for name, cell, was in zip(code.co_freevars, closure, cells, strict=True):
             if (held := _content(was)) is not EMPTY:
@@ -269,11 +290,11 @@ def is_theirs(thing: Value) -> bool:
     return not installed and root_of(named) not in LIBRARIES | {"numpy"} | sys.stdlib_module_names
 
 
-def _used_names(code: CodeType) -> Iterator[str]:
+def used_names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
-            yield from _used_names(inner)
+            yield from used_names(inner)
 
 
 # -- where single precision enters a program whose arguments are doubles ---------------------------

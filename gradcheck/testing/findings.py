@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gradcheck.opinions.limits import EPSILON, MENDED, RTOL, TIGHT, WIDE
+from gradcheck.opinions.limits import EPSILON, MENDED, RTOL
 from gradcheck.opinions.opinion import Case
 from gradcheck.testing.budget import TimeBudget, unheard
 from gradcheck.testing.call import (
@@ -22,16 +22,23 @@ from gradcheck.testing.call import (
     text_of,
     unlike,
 )
-from gradcheck.testing.judging import AskedPoint, Claim, Judged, compare, judge, level
+from gradcheck.testing.judging import (
+    SOUND,
+    AskedPoint,
+    Claim,
+    Judged,
+    compare,
+    is_alone,
+    is_known,
+    judge,
+)
 from gradcheck.testing.program import UserProgram, is_float
 from gradcheck.testing.repair import RepairSearch
 from gradcheck.testing.result import Result
 from gradcheck.values import Value
 from gradcheck.verdict.consult import Verdict, consult_few, consult_more
 
-SOUND = ("agree", "kink", "unstable-forward")
 DIAGNOSED = 2000
-ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 HALF = 1 / 2  # of the time for explaining is left, however long the check itself took
 SHARE = 2 / 3  # of the time for explaining: for repairs, which prove what they say
 BEGIN = 0.1  # seconds that explaining needs to begin and to end
@@ -110,7 +117,7 @@ class Check:
         """The result: the first claim that is out ends the check, and is explained and mended."""
         # many are right at a tie
         generic = all(each.verdict.verdict != "kink" for each in self.asked)
-        beside = lambda each: not each.call.beside or (generic and _is_known(each))
+        beside = lambda each: not each.call.beside or (generic and is_known(each))
         every = list(filter(beside, self.asked))
         faults = tuple(dict.fromkeys([*_find_strange(every), *self.faults]))
         judged: tuple[Judged, ...] = ()
@@ -122,11 +129,11 @@ class Check:
                 if self.explain and not any(part.undecided for part in judged):
                     why = self._explain(every, judged, generic=generic)
                 break
-            if not _is_known(every[k]):
+            if not is_known(every[k]):
                 judged = ()
                 break
         notes = [*self.notes, *(_of_coarse_floats(every) if self.rtol <= RTOL else ())]
-        doubt = [each.verdict for each in every if not _is_known(each)]
+        doubt = [each.verdict for each in every if not is_known(each)]
         worst = doubt[0] if doubt else every[0].verdict
         return Result(
             ok=not (faults or doubt) and all(part.right for part in judged),
@@ -183,7 +190,7 @@ def _consult(call: Call, asked: Sequence[tuple[Case, Claim | None]]) -> list[Ask
 
 def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ...]]:
     case, verdict, claim = asked.case, asked.verdict, asked.claim
-    if claim is None or not (_is_known(asked) or _is_alone(verdict)):
+    if claim is None or not (is_known(asked) or is_alone(verdict)):
         return asked, ()
     if any(o.directions for o in verdict.opinions.values()):  # looked at no further yet
         near = compare(case, verdict, claim.gradients, rtol, claim.unit)
@@ -193,39 +200,7 @@ def _judge(asked: AskedPoint, rtol: float) -> tuple[AskedPoint, tuple[Judged, ..
     return asked, judge(case, asked.verdict, claim, rtol)
 
 
-# -- what is known, and what is strange ----------------------------------------------------------
-
-
-def _is_known(asked: AskedPoint) -> bool:
-    """Whether opinions agree, or a lonely one leaves nothing open beside a claim, kinks aside.
-
-    Its bars tell the largest slope from its half, or where they do not the claim is what it says
-    as closely as narrow bars would ask for.
-    """
-    verdict, claim = asked.verdict, asked.claim
-    if verdict.verdict in SOUND or claim is None or not _is_alone(verdict):
-        return verdict.verdict in SOUND
-    along = [o.directions.slopes for o in verdict.opinions.values() if o.directions]
-    if along or any(part.gradient is None for part in verdict.parts.values()):
-        return bool(along) and all(slopes.finite for slopes in along)
-    value = 0.0 if verdict.value is None else verdict.value.largest
-    bar = TIGHT * max(level(verdict), value) or ZERO
-    for name, part in verdict.parts.items():
-        assert part.gradient is not None
-        given, known = claim.gradients.get(name), part.gradient
-        open_ = ~(known.error <= max(bar, WIDE * level(verdict)))
-        for entry in part.entries:
-            open_[entry.index] = False
-        if given is not None and np.shape(given) == open_.shape:
-            open_ &= ~((np.abs(given - known.value) <= bar) & np.isfinite(known.error))
-        if np.any(open_):
-            return False
-    return True
-
-
-def _is_alone(verdict: Verdict) -> bool:
-    """Whether one opinion was formed, and nothing is unusual but that."""
-    return verdict.verdict == "undecided" and not verdict.entries
+# -- what is strange -----------------------------------------------------------------------------
 
 
 def _find_strange(every: Sequence[AskedPoint]) -> Iterator[str]:

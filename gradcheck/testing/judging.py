@@ -29,6 +29,8 @@ from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import Verdict, locate, neighbours
 
 Index = tuple[int, ...]
+SOUND = ("agree", "kink", "unstable-forward")
+ZERO = 1e-100  # the bar of a slope that is zero where the value is zero too
 ALL = "every input along a direction"
 TRIANGLES = (
     "of a symmetric matrix: right with both triangles added up, as it may stand in one or be "
@@ -395,3 +397,35 @@ def level(verdict: Verdict) -> float:
     """The largest slope that is known."""
     known = [part.gradient for part in verdict.parts.values() if part.gradient is not None]
     return max((each.largest for each in known), default=0.0)
+
+
+def is_known(asked: AskedPoint) -> bool:
+    """Whether opinions agree, or a lonely one leaves nothing open beside a claim, kinks aside.
+
+    Its bars tell the largest slope from its half, or where they do not the claim is what it says
+    as closely as narrow bars would ask for.
+    """
+    verdict, claim = asked.verdict, asked.claim
+    if verdict.verdict in SOUND or claim is None or not is_alone(verdict):
+        return verdict.verdict in SOUND
+    along = [o.directions.slopes for o in verdict.opinions.values() if o.directions]
+    if along or any(part.gradient is None for part in verdict.parts.values()):
+        return bool(along) and all(slopes.finite for slopes in along)
+    value = 0.0 if verdict.value is None else verdict.value.largest
+    bar = limits.TIGHT * max(level(verdict), value) or ZERO
+    for name, part in verdict.parts.items():
+        assert part.gradient is not None
+        given, known = claim.gradients.get(name), part.gradient
+        open_ = ~(known.error <= max(bar, limits.WIDE * level(verdict)))
+        for entry in part.entries:
+            open_[entry.index] = False
+        if given is not None and np.shape(given) == open_.shape:
+            open_ &= ~((np.abs(given - known.value) <= bar) & np.isfinite(known.error))
+        if np.any(open_):
+            return False
+    return True
+
+
+def is_alone(verdict: Verdict) -> bool:
+    """Whether one opinion was formed, and nothing is unusual but that."""
+    return verdict.verdict == "undecided" and not verdict.entries

@@ -9,9 +9,10 @@ import linecache
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -21,12 +22,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.opinions.limits import EPSILON, MENDED
+from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
-from gradcheck.testing.call import draw_signed, file_of, grow, nudge, text_of
-from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of
-from gradcheck.testing.judging import AskedPoint, Claim, compare
+from gradcheck.testing.call import Call, draw_signed, file_of, grow, nudge, text_of
+from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of, used_names
+from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
 from gradcheck.testing.program import UserProgram, is_float
-from gradcheck.values import Params, Value
+from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
 
 if TYPE_CHECKING:
@@ -301,7 +303,8 @@ class RepairSearch:
     trees: dict[str, ast.Module] = field(default_factory=dict)  # of files, which are edited
     tried: set[Value] = field(default_factory=set)
     wrong: AskedPoint = field(init=False)  # the first at which something is
-    floats: Mapping[CodeType, list[str]] = field(default_factory=dict)  # by what runs, their names
+    floats: Mapping[CodeType, Params] = field(default_factory=dict)  # by what runs, their names
+    constants: Set[str] = frozenset()  # names of the files that forward reads, and backward
     shared: bool = False  # whether forward runs what is edited
 
     def run(self) -> SourceRepair | None:
@@ -334,11 +337,31 @@ class RepairSearch:
         first, second, last = ranked
         # looked through everywhere before anything is put beside what stands there
         for stage in (*first[:STANDS], *second[:STANDS], *first[STANDS:], *second[STANDS:], *last):
-            for source, edits in zip(sources, stage, strict=True):
-                for edit in edits:
-                    if self._is_right_with(edit, source, each):
-                        return source.mend(edit)
+            every = ((s, edit) for s, edits in zip(sources, stage, strict=True) for edit in edits)
+            right = ((s, edit) for s, edit in every if self._is_right_with(edit, s, each))
+            for source, edit in right:
+                return None if self._has_rival(edit, every, each) else source.mend(edit)
         return None
+
+    def _has_rival(
+        self, chosen: "Edit", others: Iterator[tuple[Source, "Edit"]], seconds: float
+    ) -> bool:
+        """Whether another mistake in another line, undone as cheaply, would be as good a guess.
+
+        What is added may be added in many lines, and comes to the same.
+        """
+        until, line = self.budget.left - seconds, getattr(chosen.old, "lineno", 0)
+        for source, edit in () if chosen.grows else others:
+            if self.budget.left < until:
+                break
+            elsewhere = edit.name != chosen.name and getattr(edit.old, "lineno", 0) != line
+            if (
+                elsewhere
+                and edit.cost == chosen.cost
+                and self._is_right_with(edit, source, seconds)
+            ):
+                return True
+        return False
 
     def _rank(self, sources: Sequence[Source], seconds: float) -> list[list[set[int]]]:
         """The nodes of every source, in the order in which they are suspected.
@@ -360,7 +383,35 @@ class RepairSearch:
             for suspicion in (0, 2):
                 nodes = (ast.walk(n) for j, n, rank in looked if j == k and rank == suspicion)
                 found[suspicion][k] |= {id(n) for part in nodes for n in part}
+            found[2][k] |= self._find_known(source)
+            found[0][k] -= found[2][k]
             found[1][k] = every - found[0][k] - found[2][k]
+        return found
+
+    def _find_known(self, source: Source) -> set[int]:
+        """The nodes of the statements whose value stands in forward too: it is hardly wrong."""
+        held = self.floats.get(source.function.__code__, {})
+        stored = Counter(n.id for n in walk(source.built, ast.Name) if isinstance(n.ctx, ast.Store))
+        found: set[int] = set()
+        for node in walk(source.built, ast.Assign):
+            name = getattr(node.targets[0], "id", "")
+            alone = stored[name] == 1 and not isinstance(node.value, ast.Name)
+            value = np.asarray(held.get(name, 0.0))
+            like = self.passed.get(value.shape, ()) if alone and value.size > 1 else ()
+            if any(np.allclose(value, each, MENDED, 0) for each in like):
+                found |= {id(n) for n in ast.walk(node)}
+        return found
+
+    @cached_property
+    def passed(self) -> dict[tuple[int, ...], list[Array]]:
+        """The values that forward passes through at the first point, by their shapes."""
+        found: dict[tuple[int, ...], list[Array]] = {}
+        try:
+            tape = record(self.every[0].case)
+        except Exception:  # noqa: BLE001 - a user's program may refuse tensors
+            tape = None
+        for given in tape.given.values() if tape else ():
+            found.setdefault(np.shape(given.value), []).append(np.asarray(given.value))
         return found
 
     def _find_wrong(self) -> tuple[Params, dict[str, Value]]:
@@ -406,7 +457,14 @@ class RepairSearch:
         """Whether it holds here, and elsewhere, which is asked once and takes what it takes."""
         with source.running(edit.new, edit.old, self.tried) as runs:
             here = runs and self.budget.run(lambda: self._holds(self.every), seconds)
-            return bool(here and self.budget.run(lambda: self._holds(self.elsewhere)))
+            return bool(here and self.budget.run(self._holds_elsewhere))
+
+    def _holds_elsewhere(self) -> bool:
+        """At a second point, at further shapes, and where the constants of the file are others."""
+        if not (self.elsewhere and self._holds(self.elsewhere)):
+            return False
+        with self.copies.moving_constants(self.constants):
+            return self._holds(self.otherwise)
 
     @cached_property
     def copies(self) -> Copies:
@@ -432,9 +490,11 @@ class RepairSearch:
         what it is. A lambda that calls what somebody wrote is the words of a test.
         """
         asked = self.every[0]
-        right = _called_by(lambda: self.trial.value(*asked.call.fresh()))
-        codes = _called_by(lambda: self._pull(asked))
+        right = _list_called(lambda: self.trial.value(*asked.call.fresh()))
+        codes = _list_called(lambda: self._pull(asked))
         self.floats = codes
+        names = [{name for code in each for name in used_names(code)} for each in (right, codes)]
+        self.constants = names[0] & names[1]
         every = [f for code in codes for f in self.copies.functions(code) if is_theirs(f)]
         every = [f for f in every if root_of(f.__globals__.get("__name__", "")) != OURS]
         test = next((f for f in every if f.__code__ not in right), None)
@@ -449,20 +509,33 @@ class RepairSearch:
     @cached_property
     def elsewhere(self) -> list[AskedPoint]:
         """The claim at a point beside, and at those of other shapes, where the opinions know it."""
-        rng, asked, found = np.random.default_rng(2), self.every[0], []
-        for there in (nudge(asked.call, rng, fill=True), *grow(asked.call)):
-            try:
-                if there is None or not np.all(np.isfinite(there.plain())):
-                    continue
-                c = None if self.claim.cotangent is None else draw_signed(rng, there.shape())
-                case, claim = there.case(asked.case.seed, c), Claim(there, {}, c)
-                verdict = consult_few([case], True)[0]
-                if verdict.verdict == "agree":
-                    there.by_name(claim.run(self.program, there.fresh()))  # it may refuse the point
-                    found.append(AskedPoint(there, case, claim, verdict))
-            except Exception:  # noqa: BLE001 - a function may refuse any point
-                continue
-        return found
+        rng, call = np.random.default_rng(2), self.every[0].call
+        every = (nudge(call, rng, fill=True), *grow(call))
+        return [found for there in every for found in self._ask(there, rng)]
+
+    @cached_property
+    def otherwise(self) -> list[AskedPoint]:
+        """The claim where constants that forward reads too are others, if there are any.
+
+        `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is.
+        """
+        copies = Copies()
+        call = replace(self.every[0].call, program=self.program.copied(copies), beside=True)
+        with copies.moving_constants(self.constants) as some:
+            return list(self._ask(call, np.random.default_rng(3))) if some else []
+
+    def _ask(self, there: Call, rng: np.random.Generator) -> Iterator[AskedPoint]:
+        try:
+            if not np.all(np.isfinite(there.plain())):
+                return
+            c = None if self.claim.cotangent is None else draw_signed(rng, there.shape())
+            case, claim = there.case(self.every[0].case.seed, c), Claim(there, {}, c)
+            asked = AskedPoint(there, case, claim, consult_few([case], True)[0])
+            if asked.verdict.verdict == "agree" or is_known(asked):
+                there.by_name(claim.run(there.program, there.fresh()))  # it may refuse the point
+                yield asked
+        except Exception:  # noqa: BLE001 - a function may refuse any point
+            return
 
     def _holds(self, points: Sequence[AskedPoint]) -> bool:
         try:
@@ -490,7 +563,7 @@ class RepairSearch:
             cache = self.trial.run(self.every[0].call.fresh())[-1]
             cached = [k for k in cache if isinstance(k, str)] if isinstance(cache, dict) else []
         tree, pulls = self._tree(source.function), self.claim.cotangent is not None
-        floats = self.floats.get(source.function.__code__, [])
+        floats = [*self.floats.get(source.function.__code__, ())]
         return read_words(source, tree, value, cached, floats, pulls=pulls)
 
     def _tree(self, function: Value) -> ast.Module:
@@ -522,18 +595,18 @@ class RepairSearch:
         return min(held, key=size, default=None)
 
 
-def _called_by(run: Callable[[], object]) -> dict[CodeType, list[str]]:
+def _list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
     """What somebody's functions run, in the order in which they are called first.
 
-    With the names that hold floats where they end.
+    With the floats that names hold where they end.
     """
-    found: dict[CodeType, list[str]] = {}
+    found: dict[CodeType, Params] = {}
 
     def look(frame: Value, event: str, _: Value) -> None:
         if event == "call":
-            found.setdefault(frame.f_code, [])
+            found.setdefault(frame.f_code, {})
         elif event == "return":
-            found[frame.f_code] = [name for name, v in frame.f_locals.items() if is_float(v)]
+            found[frame.f_code] = {name: v for name, v in frame.f_locals.items() if is_float(v)}
 
     if sys.getprofile() is None:  # somebody's profiler could not be put back
         sys.setprofile(look)

@@ -245,6 +245,32 @@ def gated_back(g, z, r, h):
     return dz, dr, dh
 
 
+FOCUS = 2.0
+
+
+def focal(p):
+    return -((1 - p) ** FOCUS) * np.log(p)
+
+
+def focal_back(g, p):
+    """Its second term has the wrong sign; `(p - 1) ** (FOCUS - 1)` is right at 2 alone."""
+    dlog = (1 - p) ** FOCUS / p
+    dmod = FOCUS * (1 - p) ** (FOCUS - 1) * np.log(p)
+    return -g * (dlog + dmod)
+
+
+def unit(x):
+    return x / np.sqrt(np.sum(x**2, axis=1, keepdims=True))
+
+
+def unit_back(g, x):
+    """Another variable at the end: `y = x / norm**2` comes to the same, and is no unit vector."""
+    norm = np.sqrt(np.sum(x**2, axis=1, keepdims=True))
+    y = x / norm
+    dot = np.sum(g * y, axis=1, keepdims=True)
+    return (g - x * dot) / norm
+
+
 # slip: (forward, backward, arguments, its name, the line as it stands, the line as it is to be)
 ROW = np.array([[0.5, -1.5, 2.0]])
 SLIPS = {
@@ -302,6 +328,10 @@ SLIPS = {
     "the last letters of an einsum": (lambda x: np.einsum("ij->ji", x) ** 2,
                                       lambda g, x: 2 * np.einsum("ij,ji->ij", g, x), (SQUARE[0],),
                                       "transposed", "'ij,ji->ij'", "'ij,ji->ji'"),
+    "a constant of the file": (focal, focal_back, (np.array([0.3, 0.6, 0.8]),), "sign-error",
+                               "dlog + dmod", "dlog - dmod"),
+    "what forward has is right": (unit, unit_back, (X,), "another-name", "(g - x * dot) / norm",
+                                  "(g - y * dot) / norm"),
     "a function that is called": (np.tanh, tanh_back, (X,), "", "return 1 - y",
                                   "return 1 - y ** 2"),
 }  # fmt: skip
@@ -577,6 +607,22 @@ def test_a_factor_of_two_is_no_length_that_happens_to_be_two():
     said = repaired(lambda a, b: np.sum((b @ a) ** 2), halved, *args)
     assert said[0].endswith(": factor-two")
     assert not any("shape" in line or "len(" in line for line in said)
+
+
+def test_a_second_shape_is_asked_where_floats_alone_judge():
+    """`* len(x)` is right for two numbers only."""
+    squared = lambda x: sum(v * v for v in x.tolist())
+    said = repaired(squared, lambda g, x: g * x, RNG.normal(size=2))
+    assert said[0].endswith(": factor-two")
+    assert not any("len(" in line or "size" in line for line in said)
+
+
+def test_what_is_added_is_no_ignored_cotangent():
+    said = repaired(np.sin, lambda g, x: g * np.cos(x) + 0.01 * x, X)
+    assert said[0].endswith(": term-too-many")
+    with pytest.raises(GradientError, match="adds what does not hang on its cotangent"):
+        assert_vjp(np.sin, lambda g, x: g * np.cos(x) + 0.01 * x, X)
+    assert assert_vjp(np.sin, lambda g, x: g * np.cos(x) + 1e-17 * x, X)
 
 
 def test_words_that_are_compared_are_no_mathematics():

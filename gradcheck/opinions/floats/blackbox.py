@@ -104,10 +104,8 @@ def _look_at_each(
     moved = {}  # which entries of the value an entry of an input moves
     for name, index in places:
         value = move_along(case, {name: unit(case.inputs[name], index)})
-        here = np.array(value(0.0))
         length = max(1.0, abs(float(np.asarray(case.inputs[name])[index])))
-        there = [np.asarray(value(far * length)) for far in limits.MOVING]
-        moved[name, index] = np.asarray(np.any([each != here for each in there], axis=0))
+        moved[name, index] = _find_moved(value, [far * length for far in limits.MOVING])
     found = {place: _look_at(case, *place, moved[place]) for place in places}
     loud = np.max([seen.noise * moved[place] for place, seen in found.items()], axis=0)
     gradients = {name: np.empty(np.shape(case.inputs[name]), dtype=object) for name in case.wrt}
@@ -120,6 +118,20 @@ def _look_at_each(
             slopes[name, index] = slope
     noise = float(np.max(loud, initial=0.0))
     return {name: opinion.estimate(balls) for name, balls in gradients.items()}, slopes, noise
+
+
+def _find_moved(value: Callable[[float], Numbers], steps: Sequence[float]) -> Array:
+    """Which entries of a value any of some steps moves; at one of them there may be no value."""
+    here = np.array(value(0.0))
+    moved = np.zeros(here.shape, dtype=bool)
+    for step in steps:
+        try:
+            moved = moved | (np.asarray(value(step)) != here)
+        except np.linalg.LinAlgError:  # which triangle it reads is no question for differences
+            raise
+        except (ArithmeticError, ValueError):
+            continue
+    return moved
 
 
 def _look_at(case: Case, name: str, index: tuple[int, ...], moved: Array) -> Scanned:

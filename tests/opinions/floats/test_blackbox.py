@@ -13,6 +13,7 @@ from mpmath import mpf
 from gradcheck.opinions.floats.blackbox import draw_directions, glance, look_along
 from gradcheck.opinions.limits import SPARED
 from gradcheck.opinions.opinion import estimate, multiply_along
+from gradcheck.testing import check
 from gradcheck.verdict.consult import consult_few, least_seen
 from tests.support import scanned
 from tests.support.cases import case
@@ -130,3 +131,9 @@ def test_one_run_forward_serves_every_cotangent():
         assert verdict.verdict == "agree"
         right = w.T @ (c * (1 - np.tanh(w @ x) ** 2))
         np.testing.assert_allclose(verdict.parts["x"].gradient.value, right, rtol=1e-10, atol=1e-13)
+
+
+def test_an_entry_may_stand_where_a_step_leaves_the_domain():
+    """d/dx log x = 1/x: at 2 - 2 there is no logarithm of Python's, which raises."""
+    found = check(lambda x: sum(math.log(v) for v in x.tolist()), np.array([2.0, 3.5]))
+    np.testing.assert_allclose(found.gradient, [1 / 2, 1 / 3.5], rtol=1e-9)
