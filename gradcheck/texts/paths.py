@@ -8,7 +8,7 @@ import sympy
 from flint import arb
 
 from gradcheck.errors import GradcheckError
-from gradcheck.numbers.closed import spell
+from gradcheck.numbers.closed import compile_closed, leave_hard_open, spell
 from gradcheck.numbers.symbolic import Symbolic, line, number, write_out
 from gradcheck.opinions.limits import READABLE
 from gradcheck.opinions.opinion import Opinion
@@ -23,6 +23,7 @@ Relation = tuple[sympy.Expr, str]
 TURNED = {">": "<", "<": ">"}
 
 
+@leave_hard_open()
 def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
     """The derivative by each number of a scalar program, in the program's names where shorter."""
     if problem.cotangent is not None or problem.has_rows or problem.made:
@@ -57,7 +58,7 @@ def conditions(closed: Opinion) -> str:
             if expr is not None and not expr.has(sympy.floor, sympy.ceiling)
         ]
         return ", ".join(_describe_relations([*relations, *find_domain(nodes)], endless(nodes)))
-    except (GradcheckError, ArithmeticError, ValueError):  # too long to be written out
+    except (GradcheckError, ArithmeticError, ValueError, NotImplementedError):  # no words for it
         return ""
 
 
@@ -114,8 +115,8 @@ def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
         if row is None or row.undefined is None:
             continue
         exponent = argument(node, 1) if row.name == "power" else None
-        whole = exponent is not None and bool(exponent.is_integer)
-        if exponent is not None and whole and exponent.is_nonnegative:
+        whole = exponent is not None and exponent.is_Integer
+        if exponent is not None and whole and exponent >= 0:
             continue  # a polynomial
         for i, bound in edges(row):
             arg = argument(node, i)
@@ -123,12 +124,47 @@ def find_domain(nodes: Iterable[Symbolic]) -> Iterator[Relation]:
                 continue
             at_bound = [arb(bound) if k == i else arb(1) for k in range(len(node.args))]
             inner = arg - number(Fraction(bound))
-            if inner.is_nonzero or (inner.is_nonnegative and not row.undefined(*at_bound)):
+            sign = find_sign(inner)
+            if sign in ("+", "-") or (sign == "0+" and not row.undefined(*at_bound)):
                 continue
             given = node.args[i]
             above = (given.value if type(given) is Symbolic else given) >= bound
             poles = row.name in ("divide", "reciprocal") or whole
             yield inner, "!=" if poles else ">" if above else "<"
+
+
+ODD = ("sinh", "tanh", "asinh", "atan", "erf")  # of the sign of their argument
+
+
+def find_sign(expr: sympy.Expr) -> str:
+    """Say "+", "0+" (not negative), "0-" or "-" where every real number inside gives that, else "".
+
+    From the outermost operations alone, in one walk: SymPy asks of real and imaginary parts, and
+    of `tanh` inside of powers takes minutes.
+    """
+    if expr.is_number:
+        value = compile_closed((), expr)()
+        return "+" if value > 0 else "-" if value < 0 else "0+" * (expr == 0)
+    if expr.is_Add or expr.is_Mul:
+        signs = [find_sign(part) for part in expr.args]
+        if "" in signs:
+            return ""
+        if expr.is_Mul:
+            zero = "0" * any(sign[0] == "0" for sign in signs)
+            return zero + "+-"[sum(sign[-1] == "-" for sign in signs) % 2]
+        if len({sign[-1] for sign in signs}) > 1:
+            return ""
+        return min(signs, key=len)
+    if expr.is_Pow:
+        base = find_sign(expr.base)
+        if expr.exp.is_Integer and expr.exp % 2 == 0:
+            return "+" if base in ("+", "-") else "0+" if expr.exp > 0 else ""
+        return base if base == "+" or (base == "0+" and expr.exp.is_positive) else ""
+    name = str(expr.func)
+    if name in ("exp", "cosh", "Abs"):
+        known = name != "Abs" or find_sign(expr.args[0]) in ("+", "-")
+        return "+" if known else "0+"
+    return find_sign(expr.args[0]) if name in ODD else ""
 
 
 def endless(nodes: Iterable[Symbolic]) -> Iterator[str]:

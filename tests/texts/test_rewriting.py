@@ -46,6 +46,28 @@ ENDLESS = {
 """Formulas on which SymPy's `factor` takes minutes, or gigabytes."""
 
 
+HUGE = sympy.cos(y * (sympy.cosh(a * F) + 1) ** ((n**4 + 1) ** (x * y * 9)))
+INNER = x * y - (x / 7 + 7) ** 7
+BESIDE = (y - x) * (x + sympy.Rational(1, 1000))
+OPENED = (7 * INNER / (BESIDE * (y - x)) - 7 * x / BESIDE) / (x / 7 + 7 * INNER / BESIDE) ** 2
+
+
+def test_values_that_nobody_can_write_down_are_no_proof():
+    """SymPy's digits of a cosine of a tower of powers take all memory there is."""
+    assert not scalars.is_same(HUGE, HUGE)
+    assert scalars.is_same(HUGE + 1, x) is False
+
+
+def test_what_is_multiplied_out_is_gathered_only_where_it_is_short(monkeypatch):
+    """The slowest of 2,000 random formulas: three seconds went into hundreds of terms."""
+    shown = []
+    monkeypatch.setattr(sympy, "powsimp", lambda e: shown.append(e.count_ops()) or e)
+    scalars.WAYS[-1](OPENED)
+    scalars.WAYS[-1]((x + 1) ** 2 - x**2)
+    assert len(shown) == 1
+    assert max(shown) <= 2 * scalars.LARGEST
+
+
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.parametrize("order", [0, 1])
 def test_what_is_rewritten_has_a_bound(name, order):
