@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.equivalence import At, Values
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import assigned_names
+from gradcheck.language.program import find_assignments
 from gradcheck.numbers.ball import Scalar, Scalars, arbs, balls, middle
 from gradcheck.numbers.run import precision
 from gradcheck.opinions.symbolic import gradients_at
@@ -131,7 +131,7 @@ def answerable_names(problem: Problem) -> Iterator[str]:
             if targets[0] is not None and source is not None and _mentions(source, made):
                 inside = (each for target in targets for each in ast.walk(target))
                 made |= {each.id for each in inside if isinstance(each, ast.Name)}
-    for name in assigned_names(problem.program.tree):
+    for name in find_assignments(problem.program.tree):
         function = BY_SPELLING.get(name, name) in VOCABULARY.functions
         declared = name in problem.inputs and name not in problem.made
         if not function and not declared and name not in made:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gradcheck.documents.document import Passage
 from gradcheck.errors import PROGRAM_EXPONENT, TextError
-from gradcheck.language.names import NameWalk, call_at, dotted_name, name_at
+from gradcheck.language.names import NameWalk, call_at, join_name, name_at
 from gradcheck.language.vocabulary import (
     OPERATORS,
     OTHERWISE,
@@ -377,7 +377,7 @@ def _layers(tree: ast.Module, vocabulary: Vocabulary) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=made)):
-                if dotted_name(made).rpartition(".")[2] in vocabulary.layers:
+                if join_name(made).rpartition(".")[2] in vocabulary.layers:
                     yield name
 
 

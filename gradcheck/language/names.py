@@ -93,7 +93,7 @@ def name_at(place: ast.AST, name: str) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Load()), place)
 
 
-def dotted_name(node: ast.AST) -> str:
+def join_name(node: ast.AST) -> str:
     """`np.linalg.norm` for an attribute of an attribute of a name, else nothing."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
@@ -137,7 +137,7 @@ class NameWalk(ast.NodeVisitor):
 
     def prefix(self, node: ast.expr) -> str:
         """`np.linalg` where that stands before a dot and `np` is no variable, else nothing."""
-        path = dotted_name(node)
+        path = join_name(node)
         root = path.split(".")[0]
         return path if root in ROOTS and not self.is_variable(root) else ""
 
@@ -275,7 +275,7 @@ class NameWalk(ast.NodeVisitor):
             found = self.look_up(func, called=True) or found
         else:
             made = self.visit(func) if isinstance(func, ast.Call) else func
-            layer = dotted_name(getattr(made, "func", made)).removeprefix("fn.")
+            layer = join_name(getattr(made, "func", made)).removeprefix("fn.")
             if layer in self.vocabulary.layers:  # `MSELoss()(y, target)`: called as it is made
                 found = NameRole("variable", owner=made)
             else:
@@ -373,7 +373,7 @@ class NameWalk(ast.NodeVisitor):
         if not found or not found.meant(args[1:] if prefix else args, named):
             return ""
         if not found.here:
-            spelled = dotted_name(call.func) or f".{name}"
+            spelled = join_name(call.func) or f".{name}"
             self.say(call.func, f"`{spelled}`, by which PyTorch means another thing", found.cure)
         return found.here
 

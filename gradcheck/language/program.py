@@ -158,7 +158,7 @@ def assignments(tree: ast.Module) -> list[tuple[str, ast.Assign]]:
     return [(target.id, node) for target, node in single if isinstance(target, ast.Name)]
 
 
-def assigned_names(tree: ast.Module) -> dict[str, bool]:
+def find_assignments(tree: ast.Module) -> dict[str, bool]:
     """The names that a program assigns, and whether it does so once, outside of any block."""
     stored = [
         node.value if isinstance(node, ast.Subscript) else node  # as a whole, or entry by entry
@@ -182,7 +182,7 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
                 flags = {each.arg: getattr(each.value, "value", None) for each in call.keywords}
-                made = flags.get(MADE) is True or _called_name(call) in ("Parameter", f"{MADE}_")
+                made = flags.get(MADE) is True or _find_called(call) in ("Parameter", f"{MADE}_")
                 yield from [name] * made
             case ast.Expr(value=ast.Call(func=ast.Attribute(ast.Name(id=name), attr=attr))):
                 yield from [name] * (attr == f"{MADE}_")
@@ -196,19 +196,19 @@ def places(tree: ast.Module) -> frozenset[str]:
     """The names that stand in an index, or as an argument of what picks entries."""
     found: set[str] = set()
     picks = PICKING | {
-        name for name, each in assignments(tree) if _called_name(each.value) in PICKERS
+        name for name, each in assignments(tree) if _find_called(each.value) in PICKERS
     }
     for node in ast.walk(tree):
         match node:
             case ast.Subscript(slice=index):
                 found |= {each.id for each in ast.walk(index) if isinstance(each, ast.Name)}
-            case ast.Call() if _called_name(node) in picks or _called_name(node.func) in PICKERS:
+            case ast.Call() if _find_called(node) in picks or _find_called(node.func) in PICKERS:
                 given = (*node.args, *(keyword.value for keyword in node.keywords))
                 found |= {each.id for each in given if isinstance(each, ast.Name)}
     return frozenset(found)
 
 
-def _called_name(node: ast.AST) -> str:
+def _find_called(node: ast.AST) -> str:
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name

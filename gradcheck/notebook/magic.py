@@ -11,7 +11,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import Key, key, variant_for
 from gradcheck.grading.marking import among, mark
 from gradcheck.problem import Problem, load
-from gradcheck.problem.load import find_set, shipped_problems
+from gradcheck.problem.load import find_set, load_shipped
 from gradcheck.problem.record import Part
 from gradcheck.report.figures import value_text
 from gradcheck.report.judgements import line, place_in_answer, restrict
@@ -92,7 +92,7 @@ class NotebookPractice:
 
     def _known(self, name: str) -> str:
         """The id of the problem that is named, with its part or without; opened, or shipped."""
-        for problems in (self.problems, shipped_problems()):
+        for problems in (self.problems, load_shipped()):
             fitting = [id for id in problems if name == id or name.startswith(f"{id}.")]
             if fitting:
                 id = max(fitting, key=len)

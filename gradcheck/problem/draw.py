@@ -172,7 +172,7 @@ def _all_candidates(
     problem: Problem, fixed: Params, varying: Sequence[Input], count: int
 ) -> Iterator[Point]:
     """The usual scales; every now and then a point close to a number in the program's text."""
-    near = points_near(problem, typed_numbers(problem.program.tree))
+    near = points_near(problem, find_numbers(problem.program.tree))
     scales = list(islice(cycle(SCALES), count))
     for n, point in enumerate(candidates(fixed, varying, problem.seed_of_points + 1, scales)):
         yield point
@@ -180,7 +180,7 @@ def _all_candidates(
             yield from (found for found, _ in zip(near, range(NEARBY), strict=False))
 
 
-def typed_numbers(tree: ast.AST) -> list[Fraction]:
+def find_numbers(tree: ast.AST) -> list[Fraction]:
     """The numbers in a text that no usual scale comes close to by itself, with both signs."""
     found: dict[Fraction, None] = {}
     for node in ast.walk(tree):

@@ -106,7 +106,7 @@ def find_set(name: str) -> Path | None:
 
 
 @cache
-def shipped_problems() -> dict[str, Problem]:
+def load_shipped() -> dict[str, Problem]:
     return {problem.id: problem for path in list_sets() for problem in load(path).problems}
 
 
@@ -135,7 +135,7 @@ def question(expression: str, given: Sequence[str], wrt: Sequence[str] = ()) -> 
     if "d" not in inputs and (derived := DERIVED.match(expression)):
         expression, wrt = expression[derived.end() :], wrt or [derived[1]]
     program = _program(expression, inputs)
-    free = sorted(_needed_names(program.tree) - inputs.keys())
+    free = sorted(_find_needed(program.tree) - inputs.keys())
     inputs |= {name: Input(name, None, (), True) for name in free}
     for name in wrt:
         if name not in inputs:
@@ -174,7 +174,7 @@ def _program(text: str, inputs: Mapping[str, Input]) -> Program:
         tree = ast.parse(text.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _formula(text, inputs)
-    needed = _needed_names(tree)
+    needed = _find_needed(tree)
     if _is_typed(tree, {*inputs, *needed}) or any(_argument(name) != name for name in needed):
         return _formula(text, inputs)
     return _check(text.strip(), {*inputs, *needed})
@@ -220,7 +220,7 @@ def _check(text: str, names: Collection[str]) -> Program:
     return check_program(text, declared=names, vocabulary=VOCABULARY)
 
 
-def _needed_names(tree: ast.Module) -> set[str]:
+def _find_needed(tree: ast.Module) -> set[str]:
     """The names that a program reads, never assigns, and the language does not know."""
     nodes = list(ast.walk(tree))
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}

@@ -384,7 +384,7 @@ def _faults(document: Document, at: PathTo, error: ValidationError) -> Collectio
         if kind == "ours":
             words, cure = fault["ctx"]["words"], fault["ctx"]["cure"]
         elif kind == "extra_forbidden":
-            words, cure = f"`{name}` is not a key here", _meant(str(name))
+            words, cure = f"`{name}` is not a key here", _suggest(str(name))
         elif kind == "missing" and isinstance(last, int):
             words = f"{label}: one entry more was expected"
         elif kind == "missing":
@@ -412,7 +412,7 @@ def _describe(path: PathTo) -> str:
     return f"`{key}` is {FIELDS[key].description}" if key else "see `gradcheck schema`"
 
 
-def _meant(key: str) -> str:
+def _suggest(key: str) -> str:
     """What to do about a key that is not known."""
     if key in MEANT:
         return f"`{MEANT[key]}:` is its name here"

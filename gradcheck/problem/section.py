@@ -13,7 +13,7 @@ from gradcheck.documents.document import Passage
 from gradcheck.errors import Complaint, GradcheckError, TextError
 from gradcheck.language import Program, Vocabulary, check_program
 from gradcheck.language.kinds import VOCABULARY
-from gradcheck.language.program import assigned_names, find_leaves
+from gradcheck.language.program import find_assignments, find_leaves
 from gradcheck.opinions.opinion import pair
 from gradcheck.problem.draw import given_point
 from gradcheck.problem.model import Credit, InputModel, ProblemModel, SetModel
@@ -109,7 +109,7 @@ class Section:
         if not asked and not reads:
             words = "no input is differentiated"
             self.complain(("wrt",), words, "name one, or leave `wrt:` out")
-        stored = assigned_names(program.tree) if program else {}
+        stored = find_assignments(program.tree) if program else {}
         for k, name in enumerate(asked):
             words, cure = "", "give the value that is meant its own name"
             if name in asked[:k]:
@@ -148,7 +148,7 @@ class Section:
         self.check_rows(bool(asks), bool(set(wrt) - inputs.keys()))
         if not asks:
             return tuple(Part(name, share[name]) for name in names)
-        known = (*inputs, *(assigned_names(program.tree) if program else ()), *READABLE)
+        known = (*inputs, *(find_assignments(program.tree) if program else ()), *READABLE)
         asking = _asking(program)
         parts = []
         for name, asked in asks.items():

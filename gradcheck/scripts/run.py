@@ -61,6 +61,7 @@ MODULES: Mapping[str, tuple[str, Params]] = {
     "torch.linalg": ("gradcheck.linalg", {}),
     "torch.special": ("gradcheck.special", {}),
     "torch.func": ("gradcheck.func", {}),
+    "torch.functional": ("gradcheck", {}),
     "torch.utils": ("", {}),
     "torch.utils.data": ("", modules.DATA),
     "torch.cuda": ("", tensors.CUDA),

@@ -83,7 +83,7 @@ def variable(data: Value, requires_grad: bool = False, volatile: bool = False) -
     return made.requires_grad_() if requires_grad else made
 
 
-def _typed_tensor(dtype: np.dtype[Any], *given: Value) -> Tensor:
+def _make_typed(dtype: np.dtype[Any], *given: Value) -> Tensor:
     """`torch.FloatTensor([1, 2])`; of sizes, `torch.FloatTensor(2, 3)`, zeros."""
     given = given[0] if len(given) == 1 and isinstance(given[0], TorchSize) else given
     sizes = bool(given) and all(type(each) is int for each in given)
@@ -94,7 +94,7 @@ class TensorKind(type):
     """What `torch.Tensor` is: the class to ask about, which makes tensors of data or of sizes."""
 
     def __call__(cls, *given: Value) -> Tensor:
-        return _typed_tensor(FLOAT, *given)
+        return _make_typed(FLOAT, *given)
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, Tensor)
@@ -248,8 +248,8 @@ TORCH: dict[str, Value] = {
     ),
     "set_printoptions": lambda **named: None,
     "tensor": tensor,
-    **dict.fromkeys(("DoubleTensor", "FloatTensor"), partial(_typed_tensor, FLOAT)),
-    "LongTensor": partial(_typed_tensor, DTYPES["long"]),
+    **dict.fromkeys(("DoubleTensor", "FloatTensor"), partial(_make_typed, FLOAT)),
+    "LongTensor": partial(_make_typed, DTYPES["long"]),
 }
 CUDA: Params = {
     "is_available": lambda: False,

@@ -73,7 +73,7 @@ def _in_tex(letters: str, low: str) -> str:
     return f"{letters}_{{{low}}}" if low else letters
 
 
-def _subscripted(word: str) -> str:
+def _set_subscript(word: str) -> str:
     head, _, below = word.partition("_")
     if not head or not below:
         return _in_tex(word, "")
@@ -350,7 +350,7 @@ def _cases(tree: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
         yield tree, None
 
 
-PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_subscripted))
+PICTURE = Picture({}, spelling=replace(TEX, plain=_refuse, word=_set_subscript))
 
 
 def latex(text: str) -> str:

@@ -206,7 +206,7 @@ CUTTING = ("relu", "maximum", "minimum")  # of which zero may be made
 
 
 @lru_cache(maxsize=512)
-def closed_form(row: Op, exponent: Value, count: int) -> tuple[Value, tuple[Value, ...]]:
+def derive_closed(row: Op, exponent: Value, count: int) -> tuple[Value, tuple[Value, ...]]:
     """The value by arguments u0, u1, ..., and its slopes, by the value y where that is shorter."""
     if row.symbolic is None or isinstance(row.symbolic, Composed):
         raise NoText(f"no formula for the slope of {row.name}")
@@ -223,9 +223,9 @@ def _shorten(form: Value, slope: Value) -> Value:
     return min((said, slope), key=lambda e: (e.count_ops(), not e.has(Y)))
 
 
-def _closed(row: Op, operands: tuple[Form, ...]) -> tuple[Value, tuple[Value, ...]]:
+def _find_closed(row: Op, operands: tuple[Form, ...]) -> tuple[Value, tuple[Value, ...]]:
     fixed = operands[1].expr if row.name == "power" and operands[1].expr.is_Rational else None
-    return closed_form(row, fixed, len(operands))
+    return derive_closed(row, fixed, len(operands))
 
 
 def _put_in(expr: Value, operands: tuple[Form, ...], y: Form | None = None) -> Value:
@@ -243,7 +243,7 @@ def _put_in(expr: Value, operands: tuple[Form, ...], y: Form | None = None) -> V
 def _slope(at: PullSite, row: Op, operands: tuple[Form, ...]) -> Form:
     if row.name in ONE_SIDED:
         return ONE_SIDED[row.name][at.i](at.y, *operands)
-    return Form(_put_in(_closed(row, operands)[1][at.i], operands, at.y))
+    return Form(_put_in(_find_closed(row, operands)[1][at.i], operands, at.y))
 
 
 def _vanishes(at: PullSite, operands: tuple[Form, ...]) -> bool:
@@ -458,7 +458,7 @@ def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
 def _entrywise(row: Op, operands: tuple[Form, ...]) -> Form:
     """The row's own closed form where that has no functions, else a call by its name."""
     closed = None if isinstance(row.symbolic, Composed) else row.symbolic
-    form = _closed(row, operands)[0] if closed is not None else None
+    form = _find_closed(row, operands)[0] if closed is not None else None
     if form is None or form.has(sympy.Function):
         return call(row.name, *operands)
     shape = broadcast(*(x.shape for x in operands))

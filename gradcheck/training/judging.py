@@ -243,11 +243,11 @@ def _reorder(tree: ast.Module) -> Iterator[tuple[str, ast.stmt, str]]:
         values = {ast.unparse(s.targets[0]): s.value for s in order if isinstance(s, ast.Assign)}
         for here, moved in enumerate(order):
             rest = [*order[:here], *order[here + 1 :]]
-            records, ways, places = "record" in _called(moved), [moved], range(0)
+            records, ways, places = "record" in _find_called(moved), [moved], range(0)
             if records and isinstance(moved, ast.Expr):
                 ways, places = [moved, _compute_anew(moved, values)], range(len(order))
             elif _is_step(moved):
-                behind = (k + 1 for k, each in enumerate(rest) if "backward" in _called(each))
+                behind = (k + 1 for k, each in enumerate(rest) if "backward" in _find_called(each))
                 first = next((k for k in behind if k > here), None)
                 places = range(0) if first is None else range(first, first + 1)
             for said in ways:
@@ -270,11 +270,11 @@ def _compute_anew(record: ast.Expr, values: Mapping[str, ast.expr]) -> ast.stmt:
 def _is_step(node: ast.stmt) -> bool:
     """`optimizer.step()`, or a block in which variables are changed in place."""
     inside = isinstance(node, ast.With) and any(isinstance(n, ast.AugAssign) for n in node.body)
-    called = _called(node)
+    called = _find_called(node)
     return (inside or "step" in called) and "backward" not in called
 
 
-def _called(node: ast.AST) -> set[str]:
+def _find_called(node: ast.AST) -> set[str]:
     calls = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
     return {getattr(func, "attr", "") or getattr(func, "id", "") for func in calls}
 

@@ -175,7 +175,7 @@ def run_and_judge(problem: Problem) -> Reference:
 
     Raises GradcheckError where it cannot be run, or leaves no room to answers that are programs.
     """
-    found = _run_reference(problem, _given_point(problem))
+    found = _run_reference(problem, _find_point(problem))
     if refusal := found.refusal:
         raise GradcheckError(f"{problem.id}: {refusal}")
     events = tuple(judge_pass(call, write=False) for call in found.trace.calls)
@@ -215,7 +215,7 @@ def disturb_runs(problem: Problem, point: Point, units: float) -> Iterator[Mappi
 # -- points ----------------------------------------------------------------------------------------
 
 
-def _given_point(problem: Problem) -> Point:
+def _find_point(problem: Problem) -> Point:
     """The given point; inputs given by shape are drawn until everything asked is finite."""
     drawn = [entry for entry in problem.inputs.values() if entry.value is None]
     fixed = {n: entry.value for n, entry in problem.inputs.items() if entry.value is not None}

@@ -11,7 +11,7 @@ from gradcheck.cli import main
 from gradcheck.errors import TextError
 from gradcheck.opinions.reverse import reverse
 from gradcheck.problem.draw import check_value, given_point
-from gradcheck.problem.load import find_set, list_sets, load_text, shipped_problems
+from gradcheck.problem.load import find_set, list_sets, load_shipped, load_text
 from gradcheck.problem.record import exact_array, formula_value
 from tests.support.grading import self_test
 
@@ -102,7 +102,7 @@ def test_sets_are_found_by_their_bare_names(tmp_path, monkeypatch):
     """In any directory, with the ending or without; a file of the same name is meant first."""
     assert find_set("first-derivatives") == find_set("first-derivatives.yaml") in list_sets()
     assert find_set("first") is None
-    assert shipped_problems()["sine-of-square"].title
+    assert load_shipped()["sine-of-square"].title
     monkeypatch.chdir(tmp_path)
 
     def said(*words):
