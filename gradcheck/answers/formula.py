@@ -14,7 +14,16 @@ import numpy as np
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
-from gradcheck.answers.tokens import Token, closing_at, fault_at, in_plain, tokenize
+from gradcheck.answers.tokens import (
+    CLOSING,
+    STEPS,
+    Token,
+    closing_at,
+    fault_at,
+    in_plain,
+    levels,
+    tokenize,
+)
 from gradcheck.answers.tree import echo, half_unit
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
@@ -180,7 +189,7 @@ def _size(node: ast.AST) -> tuple[float, float] | None:
 # -- other brackets: where one may be missing that its writer had in mind --------------------------
 
 SINGLE, PAIRED, FURTHER = 16, 8, 3  # as many are tried, after one sign: the likeliest come first
-OPENING, CLOSING = ("(", "[", "{", "|("), (")", "]", "}", "|)")
+CLOSED = frozenset(CLOSING.values())
 ENDS = ("number", "word", "transpose")
 DIVISION, SIGNS = ("/", ":"), frozenset(["/", ":", "^", "√", "∛"])
 SEPARATORS = frozenset([",", "=", "<", ">", "<=", ">="])
@@ -232,8 +241,7 @@ def rebracket(formula: Formula) -> Iterator[Other]:
 
 
 def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
-    ends = tokens[first].text in OPENING and tokens[last].text in CLOSING
-    return ends and closing_at(tokens[: last + 1], first) == last
+    return tokens[first].text in CLOSING and closing_at(tokens[: last + 1], first) == last
 
 
 def _places(tree: ast.expr) -> set[tuple[int, int | None]]:
@@ -253,14 +261,14 @@ def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:
         function = token.kind == "word" and is_function(token, words)
         if not function and token.text not in SIGNS:
             continue
-        opened = after[at] in (*OPENING, "^")
+        opened = after[at] in {*CLOSING, "^"}
         if token.text in DIVISION or (not opened and (token.text in SIGNS or function)):
             yield from _after(tokens, at, words)
         if function and not opened:
             yield from _before_power(tokens, at, at)
         if function and after[at] == "^" and at + 3 < len(tokens):
             last = next(_ends(tokens, at + 2), -1)
-            if last >= 0 and after[last] not in ("", *OPENING):
+            if last >= 0 and after[last] not in {"", *CLOSING}:
                 yield from _after(tokens, last, words)  # sec^2 x/a may be sec^2(x/a)
         if token.text in ("/", "^"):
             yield from _sums(tokens, at)
@@ -299,7 +307,7 @@ def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
     """The sum that stands before a sign, from where its level begins, or from a later term."""
     level, starts = 0, [0]
     for at in range(sign - 1, -1, -1):
-        level += (tokens[at].text in CLOSING) - (tokens[at].text in OPENING)
+        level -= STEPS.get(tokens[at].text, 0)
         if level < 0 or (level == 0 and tokens[at].text in SEPARATORS):
             starts[0] = at + 1
             break
@@ -325,14 +333,14 @@ def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[P
 
 def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
     """Where a factor ends, up to the end of the bracket or a sign that parts."""
-    level = 0
-    for at, token in enumerate(tokens[first:], first):
-        level += (token.text in OPENING) - (token.text in CLOSING)
+    after = [*[token.text for token in tokens[first + 1 :]], ""]
+    for at, level in enumerate(levels(tokens[first:])):
+        token = tokens[first + at]
         if level < 0 or (level == 0 and token.text in SEPARATORS):
             return
-        suffixed = at + 1 < len(tokens) and tokens[at + 1].text in (".", "[", "_")
-        if level == 0 and (token.kind in ENDS or token.text in CLOSING) and not suffixed:
-            yield at
+        ends = token.kind in ENDS or token.text in CLOSED
+        if level == 0 and ends and after[at] not in (".", "[", "_"):
+            yield first + at
 
 
 def is_function(token: Token, words: Words) -> bool:

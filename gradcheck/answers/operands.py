@@ -40,7 +40,7 @@ from gradcheck.errors import TextError
 DEPTH = 64
 LOAD = ast.Load()
 LISTED = frozenset([ast.Tuple, ast.List])
-CLOSING = {**tokens.CLOSING, "|(": "|)", "‖": "‖"}
+CLOSING = {**tokens.CLOSING, "‖": "‖"}
 SHOWN = {"|(": "|", "|)": "|", "⟦": "\\begin", "⟧": "\\end", "⦃": "\\begin"}
 RADICALS = {"√": "sqrt", "∛": "cbrt"}
 NEVER = {

@@ -315,7 +315,7 @@ def _check_number(typed: str, start: int, digits: str) -> None:
         raise fault_at(typed, start, message, "write it as a formula", len(digits))
 
 
-CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "⦃": "⟧", "|(": "|)"}
 STEPS = dict.fromkeys(CLOSING, 1) | dict.fromkeys(CLOSING.values(), -1)
 LINKS = frozenset(["=", "=>", "≈"])
 UNEQUAL = frozenset(["<", ">", "<=", ">=", "!="])
