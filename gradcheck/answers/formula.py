@@ -333,14 +333,13 @@ def _before_power(tokens: Sequence[Token], start: int, first: int) -> Iterator[P
 
 def _ends(tokens: Sequence[Token], first: int) -> Iterator[int]:
     """Where a factor ends, up to the end of the bracket or a sign that parts."""
-    after = [*[token.text for token in tokens[first + 1 :]], ""]
-    for at, level in enumerate(levels(tokens[first:])):
-        token = tokens[first + at]
+    for at, level in enumerate(levels(tokens[first:]), first):
+        token = tokens[at]
         if level < 0 or (level == 0 and token.text in SEPARATORS):
             return
-        ends = token.kind in ENDS or token.text in CLOSED
-        if level == 0 and ends and after[at] not in (".", "[", "_"):
-            yield first + at
+        suffixed = at + 1 < len(tokens) and tokens[at + 1].text in (".", "[", "_")
+        if level == 0 and (token.kind in ENDS or token.text in CLOSED) and not suffixed:
+            yield at
 
 
 def is_function(token: Token, words: Words) -> bool:

@@ -35,11 +35,10 @@ from gradcheck.language import check_expression
 from gradcheck.language.kinds import FORMULAS, KINDS
 from gradcheck.language.program import RunOutcome, copy_tree, run
 from gradcheck.mistakes.row import VAGUE
-from gradcheck.numbers import symbolic as line
 from gradcheck.numbers.ball import arbs, balls
 from gradcheck.numbers.run import precision
-from gradcheck.numbers.symbolic import Symbolic
-from gradcheck.opinions.symbolic import gradients_from
+from gradcheck.opinions.opinion import Case
+from gradcheck.opinions.symbolic import gradients_at, gradients_from
 from gradcheck.problem.model import mistake_ids
 from gradcheck.problem.record import Input, Part, Problem
 from gradcheck.values import Array, Params, Value
@@ -230,13 +229,13 @@ def _differentiate(key: Key, body: ast.expr, variable: str) -> Inner:
     if variable not in inputs or inputs[variable].shape:
         raise GradcheckError(f"`{variable}` is no single number of the problem")
 
+    def function(kind: str, given: Params) -> Value:
+        return run(program, given, KINDS[kind], budget(key.problem)).value
+
     def at(spot: Spot, bits: int) -> arb:
-        leaves = line.inputs({name: spot.given[name] for name in names}, {variable})
-        value = run(program, leaves, KINDS["symbolic"], budget(key.problem)).value
-        end = np.asarray(value, dtype=object).item()
-        if not isinstance(end, Symbolic) or variable not in leaves:
-            return arb(0)
-        return line.gradient({end: arb(1)}).get(leaves[variable].item(), arb(0))
+        known = {name: spot.given[name] for name in (*names, variable)}
+        found: arb = gradients_at(Case(function, known, (variable,)), bits)[variable].item()
+        return found
 
     return at
 
