@@ -167,13 +167,8 @@ ADVICE = {
 
 def fault_at(text: str, at: int, message: str, cure: str = "", width: int = 1) -> TextError:
     """The error to raise for a fault at character `at` (from 0) of the text."""
-    return TextError(
-        [Complaint(message, cure, line=1, column=at + 1, source=to_one_line(text), width=width)]
-    )
-
-
-def to_one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+    shown = "".join(char if char.isprintable() else " " for char in text)
+    return TextError([Complaint(message, cure, line=1, column=at + 1, source=shown, width=width)])
 
 
 def clip(text: str, size: int = 40) -> str:
