@@ -14,16 +14,7 @@ import numpy as np
 from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import Reading
 from gradcheck.answers.outline import Outline, WorkingStep
-from gradcheck.answers.tokens import (
-    CLOSING,
-    STEPS,
-    Token,
-    closing_at,
-    fault_at,
-    in_plain,
-    levels,
-    tokenize,
-)
+from gradcheck.answers.tokens import CLOSING, Token, closing_at, fault_at, levels, tokenize
 from gradcheck.answers.tree import echo, half_unit
 from gradcheck.answers.words import Words, vocabulary
 from gradcheck.errors import ANSWER_EXPONENT, TextError
@@ -117,9 +108,9 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
     if len(text) > LENGTH:
         cure = "simplify it first, or give numbers"
         raise fault_at(text[:40], 0, f"{len(text)} characters: at most {LENGTH} are read", cure)
-    plain = in_plain(text)
-    reading = Reading(text, words, single, by, turned, notes=plain.notes)
-    outline = Outline(reading, tokenize(text, plain))
+    tokens, notes = tokenize(text)
+    reading = Reading(text, words, single, by, turned, notes=notes)
+    outline = Outline(reading, tokens)
     try:
         body = outline.formula()
     except RecursionError:
@@ -128,9 +119,9 @@ def _read(text: str, words: Words, single: bool, by: str, turned: frozenset[int]
         body = body.elts[0]
         reading.notes.append("square brackets are read as round ones")
     check_limits(body, reading, len(outline.read))
-    tree, notes = ast.Expression(body), tuple(dict.fromkeys(reading.notes))
-    doubts, tokens = tuple(dict.fromkeys(reading.doubts)), tuple(outline.read)
-    return Formula(text, tree, notes, tuple(outline.steps), doubts, tokens, words, single, by)
+    said, doubts = tuple(dict.fromkeys(reading.notes)), tuple(dict.fromkeys(reading.doubts))
+    tree, steps, read = ast.Expression(body), tuple(outline.steps), tuple(outline.read)
+    return Formula(text, tree, said, steps, doubts, read, words, single, by)
 
 
 def check_limits(body: ast.expr, reading: Reading, tokens: int) -> None:
@@ -305,15 +296,12 @@ def _is_set_apart(sign: str, inside: Sequence[Token]) -> bool:
 
 def _sums(tokens: Sequence[Token], sign: int) -> Iterator[Pair]:
     """The sum that stands before a sign, from where its level begins, or from a later term."""
-    level, starts = 0, [0]
-    for at in range(sign - 1, -1, -1):
-        level -= STEPS.get(tokens[at].text, 0)
-        if level < 0 or (level == 0 and tokens[at].text in SEPARATORS):
-            starts[0] = at + 1
-            break
-        if level == 0 and tokens[at].text in ("+", "-") and at:
-            starts.insert(1, at + 1)
-    for first in starts:
+    level = [0, *levels(tokens[:sign])]  # before each token
+    here = [at for at in range(sign) if level[at + 1] == level[-1]]
+    parted = [at + 1 for at in here if level[at] < level[-1] or tokens[at].text in SEPARATORS]
+    start = max(parted, default=0)
+    later = [at + 1 for at in here if at >= max(start, 1) and tokens[at].text in ("+", "-")]
+    for first in (start, *later):
         inside = tokens[first:sign]
         named = any(token.kind == "word" for token in inside)
         summed = any(token.text in ("+", "-") for token in inside[1:])

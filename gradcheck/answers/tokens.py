@@ -234,12 +234,17 @@ class Token(NamedTuple):
     spaced: bool = False
 
 
-def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) -> list[Token]:
-    """The tokens of a text or of a stretch; what cannot be one is refused where it stands."""
+def tokenize(typed: str) -> tuple[list[Token], list[str]]:
+    """The tokens of a text, and notes on its characters; what cannot be one is refused there."""
+    plain = in_plain(typed)
+    return _scan(typed, plain, 0, len(plain.text)), plain.notes
+
+
+def _scan(typed: str, plain: Typed, first: int, stop: int) -> list[Token]:
     tokens: list[Token] = []
     spaced = False
     places, make = plain.places, tuple.__new__  # Token(...) takes four times as long
-    for m in TOKEN.finditer(plain.text, first, len(plain.text) if stop is None else stop):
+    for m in TOKEN.finditer(plain.text, first, stop):
         kind, shown = m.lastgroup or "", m[0]
         if kind in UNSEEN:
             spaced |= kind != "frame"
@@ -252,7 +257,7 @@ def tokenize(typed: str, plain: Typed, first: int = 0, stop: int | None = None) 
             if len(shown) > DIGITS or not shown.isdigit():
                 _check_number(typed, start, shown)
         elif kind == "said":
-            said = tokenize(typed, plain, *m.span("said"))
+            said = _scan(typed, plain, *m.span("said"))
             tokens += [token._replace(spaced=True) for token in said]
             spaced = True
             continue

@@ -8,7 +8,7 @@ from itertools import pairwise
 import click
 from rich.text import Text
 
-from gradcheck.answers.tokens import in_plain, levels, tokenize
+from gradcheck.answers.tokens import levels, tokenize
 from gradcheck.cli.group import command
 from gradcheck.cli.screen import screen, show_judged
 from gradcheck.errors import GradcheckError
@@ -69,7 +69,7 @@ def split_answers(answer: str) -> list[str]:
     """The answers in `[2xy, x^2]`, `(2xy, x^2)` or `∇f = 2xy, x^2`."""
     found = LIST.fullmatch(answer)
     inner = found["inner"] if found else answer
-    tokens = tokenize(inner, in_plain(inner))
+    tokens, _ = tokenize(inner)
     outside = [t for t, level in zip(tokens, levels(tokens), strict=True) if level == 0]
     commas = [token.end for token in outside if COMMA.match(inner, token.start)]
     return [inner[a : b - 1].strip() for a, b in pairwise([0, *commas, len(inner) + 1])]
