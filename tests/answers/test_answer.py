@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple
 
 import pytest
 
@@ -23,7 +22,7 @@ from gradcheck.grading.marking import mark
 from gradcheck.problem.load import question
 from tests.support.trees import FUNCTIONS as MEANT
 from tests.support.trees import value
-from tests.support.typed import NAMES, fresh_answers, read, typed_answers
+from tests.support.typed import NAMES, Sized, fresh_answers, read, typed_answers
 
 
 class Exact(float):
@@ -194,12 +193,8 @@ def test_a_list_inside_itself_is_refused():
 POINTS = (0.37, 0.71, 0.83, 0.59)
 
 
-class Scalar(NamedTuple):
-    shape: tuple[int, ...] = ()
-
-
 def inputs(names):
-    return dict.fromkeys(names, Scalar())
+    return dict.fromkeys(names, Sized(()))
 
 
 def meant(meaning, names, shift):
