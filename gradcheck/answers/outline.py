@@ -17,7 +17,6 @@ from gradcheck.answers.grammar import Parser
 from gradcheck.answers.operands import NEVER, Reading
 from gradcheck.answers.tokens import (
     DERIVATIVE,
-    END,
     LINKS,
     UNEQUAL,
     Token,
@@ -242,9 +241,10 @@ class Outline:
         tokens = strip(tokens)
         if len(tokens) > 2 and tokens[-1].kind == "number" and tokens[-1].text.endswith("."):
             tokens[-1] = tokens[-1]._replace(text=tokens[-1].text[:-1], end=tokens[-1].end - 1)
-        first, after = (token.text for token in [*tokens, END, END][:2])
-        marked = first == "(" or after == ")" or first.endswith(".")  # `(b)`, `a)`, `1.`
-        found = MARKER.match(spell(tokens)) if marked else None
+        first, after = (tokens[0].text, tokens[1].text) if len(tokens) > 1 else ("", "")
+        if first != "(" and after != ")" and first[-1:] != ".":  # `(b)`, `a)`, `1.`
+            return tokens
+        found = MARKER.match(spell(tokens))
         marker = found[0].count(" ") if found else 0
         if not found or marker >= len(tokens):
             return tokens
