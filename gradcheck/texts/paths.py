@@ -23,7 +23,6 @@ Relation = tuple[sympy.Expr, str]
 TURNED = {">": "<", "<": ">"}
 
 
-@leave_hard_open()
 def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, PathForm]:
     """The derivative by each number of a scalar program, in the program's names where shorter."""
     if problem.cotangent is not None or problem.has_rows or problem.made:
@@ -47,6 +46,7 @@ def path_forms(problem: Problem, point: Point, verdict: Verdict) -> dict[str, Pa
     return {name: PathForm(write(name, form), where) for name, form in single.items()}
 
 
+@leave_hard_open()
 def conditions(closed: Opinion) -> str:
     """The comparisons of the path, and the ends of the domains of its ops."""
     nodes = [] if closed.end is None else line([closed.end])

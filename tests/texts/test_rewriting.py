@@ -3,6 +3,7 @@
 import pytest
 import sympy
 
+from gradcheck.numbers.run import RUN
 from gradcheck.texts import rewriting as scalars
 from gradcheck.texts.rewriting import shortest
 
@@ -56,6 +57,14 @@ def test_values_that_nobody_can_write_down_are_no_proof():
     """SymPy's digits of a cosine of a tower of powers take all memory there is."""
     assert not scalars.is_same(HUGE, HUGE)
     assert scalars.is_same(HUGE + 1, x) is False
+
+
+def test_a_tanh_of_much_is_left_open(monkeypatch):
+    """SymPy's `powsimp` asks whether a base is positive: of a nested tanh that takes seconds."""
+    monkeypatch.setattr(scalars, "WAYS", (lambda e: open_there.append(RUN.open) or e,))
+    open_there = []
+    shortest(sympy.tanh(x * y) ** a + x)
+    assert (open_there, RUN.open) == ([True], False)
 
 
 def test_what_is_multiplied_out_is_gathered_only_where_it_is_short(monkeypatch):
