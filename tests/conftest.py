@@ -34,23 +34,18 @@ def file(tmp_path):
     return write
 
 
-@pytest.fixture(scope="session")
-def spawn():
+@pytest.fixture(scope="session", autouse=True)
+def warm():
+    """Nurseries are forked from one that has imported everything; `cold` ones import again."""
     from gradcheck.batch import pool  # noqa: PLC0415
 
-    return pool._spawn
-
-
-@pytest.fixture(scope="session", autouse=True)
-def warm(spawn):
-    """Nurseries are forked from one that has imported everything; `cold` ones import again."""
-    from gradcheck.batch.pool import FORKS, Nursery  # noqa: PLC0415
+    spawn = pool._spawn
 
     @cache
     def first():
         with pytest.MonkeyPatch.context() as as_it_was:
-            as_it_was.setattr("gradcheck.batch.pool._spawn", spawn)
-            found = ends.enter_context(closing(Nursery()))
+            as_it_was.setattr(pool, "_spawn", spawn)
+            found = ends.enter_context(closing(pool.Nursery()))
             found.submit(os.getpid).result()
         return found
 
@@ -58,15 +53,15 @@ def warm(spawn):
         return spawn(theirs, limits) if limits else first().fork(theirs, limits)
 
     with ExitStack() as ends, pytest.MonkeyPatch.context() as patched:
-        if FORKS:
-            patched.setattr("gradcheck.batch.pool._spawn", start)
-        yield
+        if pool.FORKS:
+            patched.setattr(pool, "_spawn", start)
+        yield spawn
 
 
 @pytest.fixture(scope="module")
-def cold(spawn):
+def cold(warm):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("gradcheck.batch.pool._spawn", spawn)
+        patched.setattr("gradcheck.batch.pool._spawn", warm)
         yield
 
 

@@ -23,18 +23,11 @@ CATALOGUES = (
     "`gradcheck ops` lists the functions with a derivative, `gradcheck mistakes` all mistakes that "
     "can be\nnamed, with the words for the student. Some of them:\n\n"
 )
-SOME = frozenset(
-    {
-        "sign-error",
-        "missing-inner-derivative",
-        "power-not-reduced",
-        "quotient-swapped",
-        "broadcast-not-summed",
-        "overwritten-not-accumulated",
-        "elementwise-for-matmul",
-        "missing-zero-grad",
-    }
-)
+SOME = frozenset([
+    "sign-error", "missing-inner-derivative", "power-not-reduced", "quotient-swapped",
+    "broadcast-not-summed", "overwritten-not-accumulated", "elementwise-for-matmul",
+    "missing-zero-grad",
+])  # fmt: skip
 
 
 def rendered(text: str) -> str:
