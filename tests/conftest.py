@@ -50,7 +50,10 @@ def warm():
         return found
 
     def start(theirs, limits):
-        return spawn(theirs, limits) if limits else first().fork(theirs, limits)
+        if limits:
+            return spawn(theirs, limits)
+        first().submit(os.chdir, os.getcwd()).result()  # where this process is by now
+        return first().fork(theirs, limits)
 
     with ExitStack() as ends, pytest.MonkeyPatch.context() as patched:
         if pool.FORKS:
