@@ -71,8 +71,13 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple["Step | None", int], ...]:
-        """The nodes that backward visits next, one pair an operand; (None, 0) for a constant."""
-        return tuple([(None, 0) if e is None else find_outer(e) for e in self.edges])
+        """The nodes that backward visits next, one pair an operand; (None, 0) for a constant.
+
+        Of a sum or a product with a plain number PyTorch has the tensor first: `2 * x` is `x * 2`.
+        """
+        found = [(None, 0) if e is None else find_outer(e) for e in self.edges]
+        turned = self.op.name in ("add", "multiply") and self.forms[0] is None
+        return tuple(found[::-1] if turned else found)
 
     def release(self) -> None:
         """Forget the saved values (not the edges): they were wanted once."""

@@ -113,7 +113,8 @@ def graph_of(heading: str, case: Case, program: Program, most: int = MOST) -> Gr
 def _edges(node: Node, keys: Mapping[Step, str], given: Given | None) -> Iterator[GraphEdge]:
     """One edge an operand that is tracked, if it is drawn."""
     plain = given is not None and not np.shape(given.value)
-    for i, (operand, _) in enumerate(node.next_functions):
+    for i, edge in enumerate(node.edges):
+        operand = edge if edge is None else find_outer(edge)[0]
         if operand is not None and operand in keys:
             yield GraphEdge(keys[operand], keys[node], _factor(node, i) if plain else None)
 
