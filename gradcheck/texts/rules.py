@@ -450,7 +450,7 @@ def value(node: Node, shape: Shape, operands: tuple[Form, ...]) -> Form:
         return _pick(operands[0], params["index"], shape)
     if node.op.elementwise and not params:
         return _entrywise(node.op, operands)
-    said = {k: v for k, v in params.items() if v is not None and v is not False and k != "sides"}
+    said = {k: v for k, v in params.items() if v is not None and v is not False}
     words = [f"{k}={v!r}" for k, v in said.items()]
     return leaf(f"{name}({', '.join([*map(text_of, operands), *words])})", shape)
 
