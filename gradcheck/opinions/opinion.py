@@ -313,7 +313,7 @@ def by_rows(
     """An opinion that answers for all entries of a value where a case has `rows`."""
 
     @wraps(ask)
-    def asked(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Opinion:
+    def ask_each(case: Case, /, *args: P.args, **kwargs: P.kwargs) -> Opinion:
         if case.rows is None:
             return ask(case, *args, **kwargs)
         found: list[Opinion] = []
@@ -323,7 +323,7 @@ def by_rows(
                 return found[-1]
         return _join(case, case.rows, found)
 
-    return asked
+    return ask_each
 
 
 def stack_rows(case: Case, found: Sequence[Params]) -> dict[str, Array]:

@@ -247,17 +247,17 @@ def assert_jvp(f: Routine, jvp: Routine, x: Value, v: Value, **options: Value) -
     if tangent.shape != shape:
         raise TypeError(f"the tangent has the shape {tangent.shape}, the value {shape}")
 
-    def moved(t: Value) -> Value:
+    def move(t: Value) -> Value:
         pairs = zip(points, along, strict=True)
         return f(*(np.asarray(p) + t * np.asarray(u) for p, u in pairs))
 
     def entries(t: Value) -> Value:  # each by a variable of its own
-        return sum(moved(t[index])[index] for index in np.ndindex(shape))
+        return sum(move(t[index])[index] for index in np.ndindex(shape))
 
-    for each in (moved, entries):
+    for each in (move, entries):
         setattr(each, LABELS, {0: ALONG})
     try:
-        return assert_vjp(moved, lambda c, t: np.sum(c * tangent), 0.0, **options)
+        return assert_vjp(move, lambda c, t: np.sum(c * tangent), 0.0, **options)
     except GradientError:
         if shape and tangent.size <= ENTRIES:
             assert_gradient(entries, np.zeros(shape), gradient=tangent, **options)
@@ -310,13 +310,13 @@ def assert_hessian(
         (found,) = grad(f(leaf), [leaf], create_graph=own)
         return found if own else np.asarray(bare(found))
 
-    def pulled(c: Value, x: Value) -> Value:
+    def pull(c: Value, x: Value) -> Value:
         h = np.asarray(hessian(x), dtype=np.float64)
         if h.shape != due:
             raise TypeError(f"the Hessian has the shape {h.shape}; of this argument it is {due}")
         return np.tensordot(c, h, np.ndim(x))[()]
 
-    return assert_vjp(slopes, pulled, x, **options)
+    return assert_vjp(slopes, pull, x, **options)
 
 
 def check_table(rows: Sequence[tuple[Value, ...]], **options: Value) -> list[Result]:

@@ -130,7 +130,7 @@ class Call:
                     raise
                 first = error
         try:
-            value = self._on(self.program.copied(Copies(kind)), kind, inputs)
+            value = self._on(self.program.copy(Copies(kind)), kind, inputs)
         except (TypeError, ValueError, AttributeError) as error:
             raise first or error from None
         self.filling.add(kind)
@@ -144,9 +144,9 @@ class Call:
 
     def by_name(self, came: Value) -> dict[str, Value]:
         """Claimed gradients by the names of the differentiated arguments: copies."""
-        return self.named(self.program.gradients(came, self.wrt))
+        return self.copy_named(self.program.gradients(came, self.wrt))
 
-    def named(self, found: Params) -> dict[str, Value]:
+    def copy_named(self, found: Params) -> dict[str, Value]:
         given = {name: found.get(name) for name in self.placed}
         return {
             name: None if g is None else np.array(numeric(g, f"the gradient given for {name}"))

@@ -208,7 +208,7 @@ class Copies:
             return MethodType(self.of(thing.__func__), self.of(thing.__self__))
         if isinstance(thing, partial):
             return partial(
-                self.of(thing.func), *map(self.of, thing.args), **self._named(thing.keywords)
+                self.of(thing.func), *map(self.of, thing.args), **self._copy_values(thing.keywords)
             )
         if type(thing) is tuple and len(thing) <= MOST:
             parts = tuple(map(self.of, thing))
@@ -217,7 +217,7 @@ class Copies:
             made = type(thing)()
             self._made[id(thing)] = thing, made
             if isinstance(thing, dict):
-                made.update(self._named(thing))
+                made.update(self._copy_values(thing))
             else:
                 made.extend(map(self.of, thing))
             return made
@@ -225,7 +225,7 @@ class Copies:
             return _Renamed(lambda n: self.of(getattr(thing, n))) if is_theirs(thing) else thing
         return self._class(thing) if isinstance(thing, type) else self._object(thing)
 
-    def _named(self, things: Mapping[Value, Value]) -> dict[Value, Value]:
+    def _copy_values(self, things: Mapping[Value, Value]) -> dict[Value, Value]:
         return {name: self.of(value) for name, value in things.items()}
 
     def _function(self, function: FunctionType) -> FunctionType:
@@ -278,7 +278,7 @@ class Copies:
         except TypeError:  # a subclass of something compiled
             return thing
         self._made[id(thing)] = thing, made
-        made.__dict__.update(self._named(vars(thing)))
+        made.__dict__.update(self._copy_values(vars(thing)))
         return made
 
 

@@ -95,7 +95,7 @@ class Check:
         """The point by every array for which a gradient came, and copies of these."""
         found = point.program.gradients(came, point.wrt)
         there = point if fixed else as_it_came(found, point)
-        return there, point.named(found) if there is point else there.by_name(came)
+        return there, point.copy_named(found) if there is point else there.by_name(came)
 
     def _ask_pulls(self, point: Call) -> Call:
         shape, asked = point.shape(), []

@@ -10,7 +10,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcheck.testing.copies import kind_of, root_of
 from gradcheck.testing.program import LABELS, WEIGHTS, is_tree, leaves_of, names_of, put
-from gradcheck.values import Routine, Value
+from gradcheck.values import Params, Routine, Value
 
 PLAIN = "takes plain numbers here"  # why the opinions abstain that need other numbers
 NOTE = "{what} checked in float64: its own gradient, by {name}, against differences of its values"
@@ -44,60 +44,88 @@ class Adapted:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class TensorLibrary:
+    """What runs in tensors of its own: how arrays become these, in what block, how it pulls."""
+
+    name: str
+    change: Routine
+    around: Callable[[], contextlib.AbstractContextManager[object]]
+    pull: Callable[[Value, Routine, Value, Value], Value]
+
+    def run(self, function: Routine, given: Sequence[Value], kwargs: Params) -> Value:
+        """What its function gives for arrays, as arrays."""
+        with self.around():
+            came = function(*(_each(self.change, g) for g in given), **kwargs)
+            return _each(_to_array, came)
+
+
 def adapt(forward: Value, claim: Value, args: Sequence[Value]) -> Adapted:
     """What was handed over in terms of arrays; as it is where nothing is another library's.
 
     Without a claim it is the gradient that the library gives; of a pair both run in float64.
     """
-    torch: Value = sys.modules.get("torch")
-    function: Value = forward
-    if torch and isinstance(function, type) and issubclass(function, torch.autograd.Function):
-        function = getattr(function, "apply")  # noqa: B009 - of a class that mypy does not know
-    if torch and claim is not None and names_of(function)[:1] == ("ctx",):
-        owner = getattr(function, "__qualname__", "").rpartition(".")[0]
-        raise TypeError(CONTEXT.format(name=owner or "F"))
-    given = leaves_of(tuple(args)).values()
-    module = bool(torch) and isinstance(function, torch.nn.Module)
-    owner = getattr(function, "__self__", None)
-    applied = torch and isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
-    of_torch = module or applied or any(map(_is_tensor, given))
-    if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, given))):
+    function, module, of_torch = _look_into(forward, claim, args)
+    if not (of_torch or ("jax" in sys.modules and _is_of_jax(function, args))):
         return Adapted(forward, claim, tuple(args))
-    run, held = _of_module(function) if module else (function, ())
-    name, change, around, pull = (
-        ("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
+    library = (
+        TensorLibrary("PyTorch", _to_torch, contextlib.nullcontext, _pull_torch)
         if of_torch
-        else ("JAX", _to_jax, _in_doubles, _pull_jax)
+        else TensorLibrary("JAX", _to_jax, _in_doubles, _pull_jax)
     )
+    run, held = _of_module(function) if module else (function, ())
     fixed = held if claim is not None else ()  # of a pair the parameters are no arguments
 
     def outer(*given: Value, **kwargs: Value) -> Value:
         if any(map(_is_ours, leaves_of(given).values())):
-            raise TypeError(f"a function of {name} {PLAIN}")
-        with around():
-            return _each(_to_array, run(*(_each(change, g) for g in (*given, *fixed)), **kwargs))
-
-    def theirs(*given: Value, **kwargs: Value) -> Value:
-        with around():
-            return _each(_to_array, claim(*(_each(change, g) for g in given), **kwargs))
-
-    def own(cotangent: Value, *given: Value) -> Value:
-        with around():
-            return pull(function, run, cotangent, given)
+            raise TypeError(f"a function of {library.name} {PLAIN}")
+        return library.run(run, (*given, *fixed), kwargs)
 
     _name_as(outer, function)
     arrays = tuple(_each(lambda v: _to_array(v if of_torch else _to_jax(v)), a) for a in args)
     if claim is not None:
-        told = functools.update_wrapper(theirs, claim, updated=()) if callable(claim) else claim
-        whole = callable(claim) or claim is True
-        return Adapted(outer, told if whole else _each(_to_array, claim), arrays)
+        return Adapted(outer, _adapt_claim(claim, library), arrays)
     setattr(outer, LABELS, {len(arrays): WEIGHTS} if held else {})
     constant = tuple(getattr(function, "nondiff_argnums", ()))
     floating = [any(map(_is_floating, _leaves(a))) for a in arrays]
     wrt = tuple(i for i, floats in enumerate(floating) if floats and i not in constant)
+
+    def own(cotangent: Value, *given: Value) -> Value:
+        with library.around():
+            return library.pull(function, run, cotangent, given)
+
+    owner = getattr(function, "__self__", None)
     named = owner if isinstance(owner, type) else function
-    note = NOTE.format(what=getattr(named, "__name__", type(named).__name__), name=name)
+    what = getattr(named, "__name__", type(named).__name__)
+    note = NOTE.format(what=what, name=library.name)
     return Adapted(outer, own, (*arrays, *held), wrt, note)
+
+
+def _look_into(forward: Value, claim: Value, args: Sequence[Value]) -> tuple[Value, bool, bool]:
+    """What is called (of an `autograd.Function` its `apply`), if a module, if PyTorch's at all."""
+    torch: Value = sys.modules.get("torch")
+    if torch is None:
+        return forward, False, False
+    function: Value = forward
+    if isinstance(function, type) and issubclass(function, torch.autograd.Function):
+        function = getattr(function, "apply")  # noqa: B009 - of a class that mypy does not know
+    if claim is not None and names_of(function)[:1] == ("ctx",):
+        owner = getattr(function, "__qualname__", "").rpartition(".")[0]
+        raise TypeError(CONTEXT.format(name=owner or "F"))
+    module, owner = isinstance(function, torch.nn.Module), getattr(function, "__self__", None)
+    applied = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+    return function, module, module or applied or any(map(_is_tensor, _leaves(tuple(args))))
+
+
+def _adapt_claim(claim: Value, library: TensorLibrary) -> Value:
+    """A pass back or a gradient of the user's; True says that forward gives it."""
+    if not callable(claim):
+        return claim if claim is True else _each(_to_array, claim)
+
+    def theirs(*given: Value, **kwargs: Value) -> Value:
+        return library.run(claim, given, kwargs)
+
+    return functools.update_wrapper(theirs, claim, updated=())
 
 
 def _name_as(adapted: Routine, function: Value) -> None:
@@ -208,9 +236,9 @@ def _to_jax(value: Value) -> Value:
     return np.float64(value) if isinstance(value, float) else value
 
 
-def _is_of_jax(function: Value, given: Iterable[Value]) -> bool:
+def _is_of_jax(function: Value, args: Sequence[Value]) -> bool:
     """A function that JAX has made, or one that names or is given JAX or what JAX has made."""
-    if any(_home(a) in JAX for a in given):
+    if any(_home(a) in JAX for a in _leaves(tuple(args))):
         return True
     if not callable(function):
         return False

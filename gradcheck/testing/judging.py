@@ -71,7 +71,7 @@ class Claim:
         with precision(bits):
             for i in call.wrt:
                 args[i] = balls(np.asarray(args[i], dtype=np.float64))
-            programs = (call.program, call.program.copied(Copies("ball")))
+            programs = (call.program, call.program.copy(Copies("ball")))
             for keyed, program in product((False, True), programs):  # keys are seldom needed
                 try:
                     with settings(keyed=keyed):

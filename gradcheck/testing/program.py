@@ -352,7 +352,7 @@ class UserProgram:
         elif behind == "cache":
             given.append(value[-1])
         try:
-            came = self.backward(*given, **_taken(self.backward, self.kwargs))
+            came = self.backward(*given, **_select_keywords(self.backward, self.kwargs))
         except Exception as error:
             if not getattr(error, "__notes__", None):
                 name = getattr(self.backward, "__name__", "backward")
@@ -379,7 +379,7 @@ class UserProgram:
         arranged: tuple[Value, ...] = put(self.args, dict(zip(self.paths, leaves, strict=True)))
         return arranged
 
-    def copied(self, copies: Copies) -> "UserProgram":
+    def copy(self, copies: Copies) -> "UserProgram":
         self.kept.put_back()
         weights = self.weights
         if weights is not None:
@@ -438,7 +438,7 @@ class UserProgram:
         )
 
 
-def _taken(function: Routine, keywords: Params) -> Params:
+def _select_keywords(function: Routine, keywords: Params) -> Params:
     if not keywords:
         return keywords
     known = signature_of(function).parameters
@@ -468,6 +468,39 @@ def program_of(
 
     With `scalar` backward is a gradient of the arguments alone; True says that forward gives it.
     """
+    made = _bind(forward, backward, args, kwargs, weights)
+
+    def run() -> Value:
+        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
+        return copy.copy(made.run(copies))  # it may give the same memory every time
+
+    copies: list[Value] = []
+    first = run()
+    outputs, cached = outputs_of(first, scalar=scalar)
+    keeps = made.kept.has_changed() or weights is not None
+    if keeps:
+        drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
+        made.keeps, made.drifts = keeps, drifts
+        made.kept.put_back()
+    if not scalar and made.backward is not None:
+        cached = cached if cache is None else cache and isinstance(first, tuple)
+        count = len(outputs.shapes) or 1
+        names = made.names[: made.own]
+        made.way = way_of(made.backward, names, count, cached=cached, keeps=keeps)
+        if made.way.behind == "cache" and not outputs.cached:
+            outputs = _lay_out(first[:-1], cached=True)
+    made.outputs = outputs
+    made.first = None if keeps else (copy.copy(outputs.flat(first)), copies)
+    return made
+
+
+def _bind(
+    forward: Routine,
+    backward: Value,
+    args: Sequence[Value],
+    kwargs: Params,
+    weights: tuple[Value, Value] | None,
+) -> UserProgram:
     taken = dict(enumerate(names_of(forward))) | getattr(forward, LABELS, {})
     names = tuple(taken.get(i, f"argument {i}") for i in range(len(args)))
     held = None
@@ -477,32 +510,10 @@ def program_of(
     paths = tuple(leaves_of(tuple(args)))
     labels = tuple(_label(names[path[0]], path[1:]) for path in paths)
     given = forward if backward is True else backward if callable(backward) else None
-    made = UserProgram(
+    return UserProgram(
         forward, given, tuple(args), kwargs, names, paths, labels, Kept(forward, given), held,
         backward is True,
     )  # fmt: skip
-
-    def run() -> Value:
-        copies[:] = (np.array(a) if isinstance(a, np.ndarray) else a for a in made.leaves(()))
-        return copy.copy(made.run(copies))  # it may give the same memory every time
-
-    copies: list[Value] = []
-    first = run()
-    outputs, cached = outputs_of(first, scalar=scalar)
-    keeps = made.kept.has_changed() or held is not None
-    if keeps:
-        drifts = not np.array_equal(outputs.flat(first), outputs.flat(run()))
-        made.keeps, made.drifts = keeps, drifts
-        made.kept.put_back()
-    if not (scalar or given is None):
-        cached = cached if cache is None else cache and isinstance(first, tuple)
-        count = len(outputs.shapes) or 1
-        made.way = way_of(given, names[: made.own], count, cached=cached, keeps=keeps)
-        if made.way.behind == "cache" and not outputs.cached:
-            outputs = _lay_out(first[:-1], cached=True)
-    made.outputs = outputs
-    made.first = None if keeps else (copy.copy(outputs.flat(first)), copies)
-    return made
 
 
 def _label(name: str, steps: Path) -> str:

@@ -94,7 +94,7 @@ class Source:
                 self.places |= {id(held): (holder, key) for key, held in each}
 
     @contextmanager
-    def _edited(self, new: ast.AST | None, old: ast.AST) -> Iterator[None]:
+    def _edit(self, new: ast.AST | None, old: ast.AST) -> Iterator[None]:
         """The tree with one edit made; what is taken away does nothing."""
         new = new or ast.Pass()
         new = new if hasattr(new, "lineno") else ast.copy_location(new, old)
@@ -138,7 +138,7 @@ class Source:
         """The code of the function with one edit made; None where it does not compile."""
         was = self.function.__code__
         try:
-            with self._edited(new, old):
+            with self._edit(new, old):
                 made: CodeType = compile(self.whole, was.co_filename, "exec")
         except (SyntaxError, ValueError, TypeError, RecursionError):
             return None
@@ -172,7 +172,7 @@ class Source:
                 new = f"{target.id} = {ast.unparse(named)}"
                 line = statement.end_lineno or line
                 return SourceRepair(edit.name, file, line, _cut(whole), new, True)
-        with self._edited(edit.new, edit.old):
+        with self._edit(edit.new, edit.old):
             new = self._write(edit.new if statement is edit.old else statement)
         return SourceRepair(edit.name, file, line, *_windows(whole, new))
 
@@ -472,7 +472,7 @@ class RepairSearch:
 
     @cached_property
     def trial(self) -> UserProgram:
-        return self.program.copied(self.copies)
+        return self.program.copy(self.copies)
 
     @property
     def claim(self) -> Claim:
@@ -520,7 +520,7 @@ class RepairSearch:
         `(1 - p) ** (GAMMA - 1)` is no `(p - 1) ** (GAMMA - 1)`, though at 2 all but the sign is.
         """
         copies = Copies()
-        call = replace(self.every[0].call, program=self.program.copied(copies), beside=True)
+        call = replace(self.every[0].call, program=self.program.copy(copies), beside=True)
         with copies.moving_constants(self.constants) as some:
             return list(self._ask(call, np.random.default_rng(3))) if some else []
 

@@ -106,13 +106,13 @@ def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
     arrived: dict[Step, Numbers] = {}
     pieces: dict[Step, dict[int, tuple[Numbers, Numbers]]] = {}
 
-    def noted_pull(
+    def note_pull(
         node: Node, i: int, g: Numbers, y: Numbers, operands: tuple[Numbers, ...]
     ) -> Numbers:
         arrived[node] = g
         return pull(node, i, g, y, operands)
 
-    def noted_fit(node: Node, i: int, g: Numbers) -> Numbers:
+    def note_fit(node: Node, i: int, g: Numbers) -> Numbers:
         fitted = RIGHT.fit(node, i, g)
         pieces.setdefault(node, {})[i] = g, fitted
         return fitted
@@ -121,7 +121,7 @@ def _run_passes(case: Case) -> tuple[list[Applied], tuple[Suspect, ...]]:
         tape = record(case)
         if tape is None:
             return [], ()
-        landed = tape.back(replace(RIGHT, pull=noted_pull, fit=noted_fit))
+        landed = tape.back(replace(RIGHT, pull=note_pull, fit=note_fit))
     except Exception:  # noqa: BLE001 - a wrong op may break the pass itself
         return [], ()
     applied = [
