@@ -205,7 +205,8 @@ def rebracket(formula: Formula) -> Iterator[Other]:
     pieces = [pair for pair in missing if not _is_one_bracket(tokens, *pair)]
     if words is None or not pieces:
         return
-    known = _places(formula.tree.body)
+    nodes = [node for node in ast.walk(formula.tree.body) if isinstance(node, ast.expr)]
+    known = {(node.col_offset, node.end_col_offset) for node in nodes}
     singles = [
         (first, last)
         for first, last in pieces
@@ -233,17 +234,6 @@ def rebracket(formula: Formula) -> Iterator[Other]:
 
 def _is_one_bracket(tokens: Sequence[Token], first: int, last: int) -> bool:
     return tokens[first].text in CLOSING and closing_at(tokens[: last + 1], first) == last
-
-
-def _places(tree: ast.expr) -> set[tuple[int, int | None]]:
-    nodes: list[ast.AST] = [tree]
-    for node in nodes:
-        for inner in vars(node).values():
-            if isinstance(inner, ast.AST):
-                nodes.append(inner)
-            elif isinstance(inner, list):
-                nodes += inner
-    return {(node.col_offset, node.end_col_offset) for node in nodes if isinstance(node, ast.expr)}
 
 
 def pairs_missing(tokens: Sequence[Token], words: Words) -> Iterator[Pair]:

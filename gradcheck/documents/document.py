@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import yaml
@@ -40,10 +41,7 @@ class Passage:
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """The character offset at which each line starts."""
-        starts = [0]
-        for line in self.lines:
-            starts.append(starts[-1] + len(line) + 1)
-        return tuple(starts)
+        return (0, *accumulate(len(line) + 1 for line in self.lines))
 
     def character(self, line: int, byte: int) -> int:
         """The character column (from 0) of a byte column of a line."""

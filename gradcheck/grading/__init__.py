@@ -1,1 +1,1 @@
-"""Submissions in, answers judged, a ledger of results."""
+"""Answers judged, marked as a teacher does, and explained; what a problem is judged by."""

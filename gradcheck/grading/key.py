@@ -131,19 +131,15 @@ class Key:
         What was read already stays as it is.
         """
         inputs = self.problem.inputs
-        asked = self.run is None and part.name in inputs
-        read = (
-            answer
-            if isinstance(answer, Answer)
-            else answers.read_answer(
+        if not isinstance(answer, Answer):
+            answer = answers.read_answer(
                 answer,
                 names=self.scope.inputs,
                 functions=FORMULAS.functions,
-                single=asked and not inputs[part.name].shape,
+                single=self.run is None and part.name in inputs and not inputs[part.name].shape,
                 by=part.name if part.name in self.problem.wrt else "",
             )
-        )
-        return readings(self.scope, read)
+        return readings(self.scope, answer)
 
     @property
     def single(self) -> bool:
