@@ -91,7 +91,7 @@ class ProblemItem(pytest.Item):
         """Raise ProblemFailed with everything that is wrong with the problem."""
         from gradcheck.grading.key import NoKey, key  # noqa: PLC0415
         from gradcheck.grading.marking import faults  # noqa: PLC0415
-        from gradcheck.report.findings import fault_words  # noqa: PLC0415
+        from gradcheck.report.judgements import fault_words  # noqa: PLC0415
 
         try:
             found = faults(key(self.problem))

@@ -361,7 +361,7 @@ def _write_group(path: Path, folder: Path, first: str, last: str) -> Sequence[An
 def prepare_pages(about: Mapping[str, Mapping[str, Any]], feedback: str) -> None:
     """What each process that writes pages would do: compile templates, solve the problems."""
     from gradcheck.report.pages import environment  # noqa: PLC0415
-    from gradcheck.report.solutions import solve_again  # noqa: PLC0415
+    from gradcheck.report.steps import solve_again  # noqa: PLC0415
 
     for name in ("section.html", "student.html"):
         environment().get_template(name)
@@ -392,7 +392,7 @@ def _write_students(ledger: Ledger, folder: Path, between: tuple[str, str] | Non
 def _page_facts(ledger: Ledger) -> tuple[Mapping[str, float], str, Callable[[Answered], Markup]]:
     """Points by problem, the title, and what makes a section of a page of a student's answers."""
     from gradcheck.report.pages import problem_section  # noqa: PLC0415
-    from gradcheck.report.solutions import solve_again  # noqa: PLC0415
+    from gradcheck.report.steps import solve_again  # noqa: PLC0415
 
     about, feedback = ledger.problems(), ledger.feedback()
 

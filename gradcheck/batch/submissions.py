@@ -21,7 +21,7 @@ from gradcheck.documents import STDIN, WrittenFloat, read_yaml
 from gradcheck.documents.document import BYTES
 from gradcheck.documents.table import COLUMNS, TABLE, WINDOWS, decode, read_table
 from gradcheck.errors import Complaint, GradcheckError, TextError
-from gradcheck.report.findings import visible
+from gradcheck.report.figures import visible
 
 NOTEBOOK_BYTES = 20_000_000  # the pictures of the other cells count
 MOST = 1_000  # answers in one file

@@ -14,7 +14,7 @@ from gradcheck.cli.files import named, problems, sets
 from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, explain, to_directory
 from gradcheck.cli.screen import screen
 from gradcheck.diagnosis.lint import Finding
-from gradcheck.errors import GradcheckError
+from gradcheck.errors import GradcheckError, underline
 from gradcheck.grading.key import (
     SAMPLE,
     Hidden,
@@ -33,10 +33,9 @@ from gradcheck.problem import Problem
 from gradcheck.problem.draw import possible, sample_draws, with_draw
 from gradcheck.problem.model import suggest_id
 from gradcheck.report.figures import pluralize
-from gradcheck.report.findings import fault_words, underline
 from gradcheck.report.gradebooks import cells
-from gradcheck.report.pages import page_name
-from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
+from gradcheck.report.judgements import fault_words
+from gradcheck.report.pages import Sheet, page_name, sheet_markdown, sheets_page
 from gradcheck.training.preparing import programs
 
 COPIED = "a program of nothing but the right numbers would pass: give an input by its shape"

@@ -16,8 +16,7 @@ from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem.draw import check_value, given_point
 from gradcheck.problem.load import question
-from gradcheck.report.findings import STYLES
-from gradcheck.report.judgements import line, restrict
+from gradcheck.report.judgements import STYLES, line, restrict
 
 CODES = {"right": 0, "wrong": 1, "invalid": 2, "missing": 2, "needs-review": 3}
 LIST = re.compile(r"(?:[^=\[(]*=)?\s*[\[(⟨<](?P<inner>.*)[\])⟩>]\s*(?:\^?T|ᵀ)?", re.DOTALL)

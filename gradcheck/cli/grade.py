@@ -55,9 +55,9 @@ from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.draw import plain
 from gradcheck.report import gradebooks
-from gradcheck.report.findings import STYLES, VERDICTS, visible
-from gradcheck.report.judgements import restrict
-from gradcheck.report.rows import TextTable
+from gradcheck.report.figures import visible
+from gradcheck.report.judgements import STYLES, VERDICTS, restrict
+from gradcheck.report.tables import TextTable
 
 GAP = 3  # blanks between columns of numbers
 SHOWN = ("right", "wrong", "invalid", "needs-review")

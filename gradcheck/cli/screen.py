@@ -8,8 +8,9 @@ from typing import IO, Any
 from rich.console import Console
 from rich.text import Text
 
-from gradcheck.report.findings import findings, visible
-from gradcheck.report.rows import ENDLESS, indent
+from gradcheck.report.figures import visible
+from gradcheck.report.judgements import findings
+from gradcheck.report.tables import ENDLESS, indent
 
 CODE = "    "  # how a line of a program begins among findings
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from gradcheck.report.figures import bar, nest_text
-from gradcheck.report.prose import mathml
+from gradcheck.report.figures import bar, mathml, nest_text
 
 FORM = 300  # characters of a closed form
 TABLE = Markup('<table class="gradcheck" style="text-align: left">{}</table>')

@@ -13,7 +13,7 @@ from gradcheck.mistakes.whole_answer import TYPING
 from gradcheck.ops import COMPOUNDS, TABLE
 from gradcheck.ops.row import Interval, Op
 from gradcheck.problem.record import USUAL
-from gradcheck.report.rows import TextTable
+from gradcheck.report.tables import TextTable
 
 
 def ops_table() -> TextTable:

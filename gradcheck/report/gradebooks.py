@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from gradcheck.documents.table import ARCHIVE, cell_text, open_workbook, read_table, workbook
 from gradcheck.errors import GradcheckError
-from gradcheck.report.findings import Line, findings
+from gradcheck.report.judgements import Line, findings
 
 # A cell that begins so is a formula to a spreadsheet (CWE-1236); an apostrophe makes it a text.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")

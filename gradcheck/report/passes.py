@@ -11,11 +11,11 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradcheck.errors import underline
 from gradcheck.problem import Problem
 from gradcheck.problem.record import ERROR
 from gradcheck.report.figures import SHOWN_ENTRIES, nest, plain
-from gradcheck.report.findings import underline
-from gradcheck.report.rows import TextTable, indent
+from gradcheck.report.tables import TextTable, indent
 from gradcheck.report.verdicts import MEANINGS, STYLES, gradients, json_part, problem_head, where
 from gradcheck.scripts import Ended, ScriptJudgement
 from gradcheck.training import Reference, to_json

@@ -1,23 +1,36 @@
-"""The chain rule written out, as `gradcheck solve --steps` shows it."""
+"""The chain rule written out: as `gradcheck solve --steps` shows it, and for a student's page.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+A ledger keeps what is told of a problem; its function is differentiated anew from that.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from gradcheck.report.figures import SHOWN_ENTRIES, plain
-from gradcheck.report.gradients import in_signs, legend, list_entries
-from gradcheck.report.rows import indent
+from gradcheck.errors import GradcheckError
+from gradcheck.numbers.closed import spell
+from gradcheck.problem import Problem
+from gradcheck.problem.draw import given_point
+from gradcheck.problem.load import question
+from gradcheck.report.figures import SHOWN_ENTRIES, plain, value_text
+from gradcheck.report.tables import in_signs, indent, legend, list_entries
+from gradcheck.texts.forms import formulas
 from gradcheck.texts.notation import PREFIX, Notation
-from gradcheck.texts.steps import ChainStep, Steps
+from gradcheck.texts.rewriting import shortest
+from gradcheck.texts.steps import ChainStep, Steps, derive
+from gradcheck.verdict.consult import consult
 
 
 def steps_shown(steps: Steps) -> RenderableType:
     """Formulas with their values, or arrays: forward node by node, back value by value."""
     if not steps.of_arrays:
-        return _of_numbers(steps)
+        return _show_numbers(steps)
     if steps.backward:
         return Group(_forward(steps), ChainRule(steps))
     return _by_nodes(steps) if steps.cotangents else _forward(steps)
@@ -66,7 +79,7 @@ class ChainRule:
             yield Text(f"      {line}", style="dim")
 
 
-def _of_numbers(steps: Steps) -> Text:
+def _show_numbers(steps: Steps) -> Text:
     text = Text("the values, from the inputs up\n", style="dim")
     if steps.left_out:
         text.append(f"  ... {steps.left_out} steps before\n", style="dim")
@@ -107,3 +120,65 @@ def _array(step: ChainStep) -> str:
 def _equation(name: str, formula: str, value: float) -> str:
     shown = plain(value)
     return f"{name} = {formula}" if formula == shown else f"{name} = {formula} = {shown}"
+
+
+# -- on a student's page ---------------------------------------------------------------------------
+
+
+KEPT = 1_000
+FAULTS = (GradcheckError, ArithmeticError, LookupError, TypeError, ValueError, RuntimeError)
+Line = tuple[str, str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Formulas by part; the chain rule from the inputs up, and from the value down."""
+
+    forms: Sequence[tuple[str, str]]
+    forward: Sequence[Line] = ()
+    backward: Sequence[Line] = ()
+
+
+def solve_again(about: Mapping[str, Any], variant: Mapping[str, Any]) -> Solution | None:
+    """The solution with a student's own numbers; None where a formula does not say it."""
+    if not about.get("plain"):
+        return None
+    given = [f"{name}={json.dumps(value)}" for name, value in variant.items()]
+    own = [each for each in about["given"] if each.partition("=")[0] not in variant]
+    parts = tuple(part["name"] for part in about["parts"])
+    return _solution(about["program"], (*own, *given), parts)
+
+
+@lru_cache(maxsize=KEPT)
+def _solution(program: str, given: Sequence[str], parts: Sequence[str]) -> Solution | None:
+    try:
+        asked = question(program, given, parts)
+        if any(entry.shape for entry in asked.inputs.values()):
+            return _solve_arrays(asked)
+        whole = question(program, given)  # what is differentiated stands as a letter
+        return _solve_numbers(whole, parts) or _solve_numbers(asked, parts)
+    except FAULTS:
+        return None
+
+
+def _solve_arrays(problem: Problem) -> Solution | None:
+    point = given_point(problem)
+    verdict = consult(problem.case(point), write=False)
+    if verdict.verdict != "agree":
+        return None
+    texts = formulas(problem, point, verdict.opinions["reverse"].gradients).texts
+    return Solution([(name, texts[name]) for name in problem.wrt if name in texts])
+
+
+def _solve_numbers(problem: Problem, parts: Sequence[str]) -> Solution | None:
+    point = given_point(problem)
+    verdict = consult(problem.case(point))
+    closed = verdict.opinions["symbolic"].closed
+    if verdict.verdict != "agree" or any(closed.get(part) is None for part in parts):
+        return None
+    steps = derive(replace(problem, wrt=tuple(parts)), point)
+    return Solution(
+        [(part, spell(shortest(np.asarray(closed[part]).item()))) for part in parts],
+        [(step.name, step.text, value_text(step.value)) for step in steps.forward],
+        [(step.name, step.text, value_text(step.value)) for step in steps.backward],
+    )

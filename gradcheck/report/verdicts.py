@@ -9,14 +9,12 @@ import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from gradcheck.errors import underline
 from gradcheck.opinions.opinion import Opinion
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Point
-from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain
-from gradcheck.report.findings import underline
-from gradcheck.report.gradients import FormulaLine, Gradients, derivative
-from gradcheck.report.prose import to_mathml
-from gradcheck.report.rows import TextTable, indent
+from gradcheck.report.figures import SHOWN_ENTRIES, bar, nest, nest_text, numbers, plain, to_mathml
+from gradcheck.report.tables import FormulaLine, Gradients, TextTable, derivative, indent
 from gradcheck.texts import Formulas, PathForm
 from gradcheck.texts.notation import write_path
 from gradcheck.verdict.consult import Entry, Verdict

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradcheck.errors import underline
 from gradcheck.opinions.limits import EPSILON, WIDE
 from gradcheck.opinions.opinion import Case
 from gradcheck.opinions.symbolic import symbolic
 from gradcheck.report.figures import bar, nest_text, plain
-from gradcheck.report.findings import underline
 from gradcheck.testing.foreign import PLAIN
 from gradcheck.testing.judging import Judged, Off, level
 from gradcheck.testing.repair import SourceRepair

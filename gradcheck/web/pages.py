@@ -15,8 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from gradcheck.batch.roster import NoName
 from gradcheck.problem import Problem
 from gradcheck.problem.record import Part
-from gradcheck.report.findings import mistake_name
-from gradcheck.report.judgements import restrict
+from gradcheck.report.judgements import mistake_name, restrict
 from gradcheck.report.pages import templates
 from gradcheck.web import work
 from gradcheck.web.plot import plot

@@ -17,9 +17,9 @@ from gradcheck.practice import next_problem
 from gradcheck.problem import Problem
 from gradcheck.problem.draw import Draw, given_point
 from gradcheck.problem.load import question
+from gradcheck.report.figures import mathml
 from gradcheck.report.judgements import line, place_in_answer, restrict
-from gradcheck.report.prose import mathml
-from gradcheck.report.solutions import solve_again
+from gradcheck.report.steps import solve_again
 from gradcheck.web.drawing import draw_problem, name_rule, trace_answer
 
 Said = dict[str, Any]

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from gradcheck.problem import load_text
 from gradcheck.problem.draw import given_point
-from gradcheck.report.gradients import FormulaLine
-from gradcheck.report.prose import to_mathml
+from gradcheck.report.figures import to_mathml
+from gradcheck.report.tables import FormulaLine
 from gradcheck.texts import PathForm
 from gradcheck.texts.notation import write_path
 from gradcheck.texts.paths import find_sign, path_forms

@@ -9,7 +9,7 @@ from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark
 from gradcheck.problem import load_text
 from gradcheck.report.pages import problem_section
-from gradcheck.report.solutions import solve_again
+from gradcheck.report.steps import solve_again
 
 HEAD = "id: t\ninputs: "
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gradcheck.problem import load_text
-from gradcheck.report.sheets import Sheet, sheet_markdown, sheets_page
+from gradcheck.report.pages import Sheet, sheet_markdown, sheets_page
 
 SET = Path(__file__).with_name("sheet.yaml")
 
