@@ -54,7 +54,7 @@ class Collector:
     doubts: Mapping[str, str]
     roster: Roster
     rules: Rules
-    seen: dict[str, Submission] = field(default_factory=dict)  # each student's last one
+    seen: dict[str, tuple[str, str]] = field(default_factory=dict)  # file and table of the last
     attempts: Counter[str] = field(default_factory=Counter)
     strangers: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (table, name)
     untold: int = 0
@@ -117,21 +117,23 @@ class Collector:
         if not self._is_wanted(student):
             return
         read, answers = replace(read, student=student), self._place(read)
-        before = self.seen.get(student)
-        if before is None and roster.called and student not in roster.called:
+        before, table = self.seen.get(student, ("", ""))
+        if student not in self.seen and roster.called and student not in roster.called:
             self.ledger.notice(f"{read.file}: {student} is not on the roster")
-        if before is not None and before.table and before.table == read.table:
+        if table and table == read.table:
             asked = dict.fromkeys(self.targets[n][0] for n in read.asked if n in self.targets)
             answers = {id: answers.get(id, {}) for id in asked}
         kept = self._find_shares(read, answers)
-        again = [id for id in kept if before and self.ledger.has_answered(student, id)]
-        if before and again and self.rules.attempt == "first":
+        again = [
+            id for id in kept if student in self.seen and self.ledger.has_answered(student, id)
+        ]
+        if again and self.rules.attempt == "first":
             self.ledger.notice(f"{read.file}: {student} comes again, and the first time counts")
             kept = {id: share for id, share in kept.items() if id not in again}
-        elif before and again:
+        elif again:
             which = "the better one" if self.rules.attempt == "best" else "which"
             words = f"{student} comes again in {read.file}, {which} counts"
-            self.ledger.notice(f"{before.file}: {words}")
+            self.ledger.notice(f"{before}: {words}")
         called = roster.called.get(student) or read.called
         self._put(student, called, read, {id: (answers[id], share) for id, share in kept.items()})
 
@@ -203,7 +205,7 @@ class Collector:
         else:
             missing = []
         if read is not None:
-            self.seen[student] = read
+            self.seen[student] = read.file, read.table
         for id, (given, share) in answers.items():
             problem, tried = self.problems[id], None if id in missing else attempt
             parts = {part.name: among(problem, part.name, given) for part in problem.parts}

@@ -7,10 +7,9 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.batch.cluster import Cluster
 from gradcheck.batch.collect import Collector, Rules
 from gradcheck.batch.ledger import JudgedAnswer, Ledger, PendingAnswer, fingerprint
-from gradcheck.batch.pool import Pool, WorkerLost
+from gradcheck.batch.pool import Cluster, Pool, WorkerLost
 from gradcheck.batch.roster import Roster
 from gradcheck.batch.submissions import Read
 from gradcheck.batch.work import (

@@ -10,9 +10,8 @@ from rich.text import Text
 
 from gradcheck.batch.graded import update_file
 from gradcheck.batch.roster import read_roster
-from gradcheck.cli.files import named, problems, sets
 from gradcheck.cli.group import EXISTING, FINE, FOUND, MALFORMED, command, explain, to_directory
-from gradcheck.cli.screen import screen
+from gradcheck.cli.terminal import named, problems, screen, sets
 from gradcheck.diagnosis.lint import Finding
 from gradcheck.errors import GradcheckError, underline
 from gradcheck.grading.key import (

@@ -62,7 +62,7 @@ def _show_page(text: str) -> None:
     """A page: well set on a terminal, as it is in a pipe."""
     from rich.markdown import Markdown  # noqa: PLC0415
 
-    from gradcheck.cli.screen import screen  # noqa: PLC0415
+    from gradcheck.cli.terminal import screen  # noqa: PLC0415
 
     if screen().is_terminal:
         _print(Markdown(text, code_theme="ansi_dark"))
@@ -71,7 +71,7 @@ def _show_page(text: str) -> None:
 
 
 def _print(shown: "RenderableType") -> None:
-    from gradcheck.cli.screen import screen  # noqa: PLC0415
+    from gradcheck.cli.terminal import screen  # noqa: PLC0415
 
     screen().print(shown)
 

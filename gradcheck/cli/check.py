@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gradcheck.answers.tokens import levels, tokenize
 from gradcheck.cli.group import command
-from gradcheck.cli.screen import screen, show_judged
+from gradcheck.cli.terminal import screen, show_judged
 from gradcheck.errors import GradcheckError
 from gradcheck.grading.key import key
 from gradcheck.grading.marking import mark

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from gradcheck.batch.cluster import OPEN, Cluster
 from gradcheck.batch.collect import Rules
 from gradcheck.batch.graded import (
     GROUP,
@@ -33,11 +32,10 @@ from gradcheck.batch.graded import (
     write_results,
 )
 from gradcheck.batch.ledger import NAME, Ledger, Unusable, only_writer, trouble
-from gradcheck.batch.pool import Limits, Nursery, Pool
+from gradcheck.batch.pool import OPEN, Cluster, Limits, Nursery, Pool
 from gradcheck.batch.roster import Roster, read_names, read_roster
 from gradcheck.batch.run import Batch, Progress, count_jobs
 from gradcheck.batch.submissions import AS_THEY_ARE, Read, read_mapping, submissions
-from gradcheck.cli.files import PATH, check_id, sets
 from gradcheck.cli.group import (
     EXISTING,
     FINE,
@@ -49,7 +47,7 @@ from gradcheck.cli.group import (
     to_directory,
     with_feedback,
 )
-from gradcheck.cli.screen import screen, show_judged
+from gradcheck.cli.terminal import PATH, check_id, screen, sets, show_judged
 from gradcheck.documents import STDIN
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from gradcheck.cli.group import FINE, FOUND, IN_DOUBT, MALFORMED
-from gradcheck.cli.screen import screen
+from gradcheck.cli.terminal import screen
 from gradcheck.errors import GradcheckError
 from gradcheck.report.passes import script_line, script_report
 from gradcheck.scripts import judge, run_file

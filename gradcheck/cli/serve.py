@@ -12,8 +12,8 @@ import click
 
 from gradcheck.batch.ledger import only_writer
 from gradcheck.batch.roster import Roster, read_roster
-from gradcheck.cli.files import PATH, sets
 from gradcheck.cli.group import command, to_directory, with_feedback
+from gradcheck.cli.terminal import PATH, sets
 from gradcheck.errors import GradcheckError
 from gradcheck.problem.load import list_sets
 from gradcheck.report.figures import pluralize
@@ -69,7 +69,7 @@ def serve(  # noqa: PLR0917 - click gives them by name
         raise click.UsageError("--course needs -o DIR: the codes are kept there, with the attempts")
     from gradcheck.web.book import Course  # noqa: PLC0415
     from gradcheck.web.practice import Practice, Settings  # noqa: PLC0415
-    from gradcheck.web.queue import Queue  # noqa: PLC0415
+    from gradcheck.web.work import Queue  # noqa: PLC0415
 
     asked = Course.of(read)
     for id in asked.twice:
@@ -98,7 +98,7 @@ def _check_machine() -> None:
 
 def _hand_out(course: Path, directory: Path) -> Roster:
     """The roster with its codes, which stand in a file of the directory."""
-    from gradcheck.web.requests import CODES, hand_out  # noqa: PLC0415
+    from gradcheck.web.guard import CODES, hand_out  # noqa: PLC0415
 
     roster = hand_out(read_roster(course), directory)
     count = pluralize(len(roster.codes), "student")

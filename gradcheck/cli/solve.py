@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import RenderableType
 
-from gradcheck.cli.files import PATH, is_script, problems
 from gradcheck.cli.group import FINE, IN_DOUBT, as_json_lines, command, explain, to_directory
-from gradcheck.cli.screen import screen
+from gradcheck.cli.terminal import PATH, is_script, problems, screen
 from gradcheck.errors import OutOfBudget, TextError
 from gradcheck.opinions.opinion import Case, NotScalar
 from gradcheck.opinions.reverse import reverse

@@ -86,6 +86,7 @@ def visible(text: str) -> str:
 
 
 LONGEST = 2_000
+KEPT = 2_000  # formulas that are remembered: a class gives the same answers
 STYLE = re.compile(r' style="[^"]*"')  # the pages' own sheets say how a table is set
 NAMED = re.compile("&(?:ApplyFunction|InvisibleTimes);")  # XML does not know these names
 
@@ -97,7 +98,7 @@ def _converter() -> "LatexToMathML":
     return LatexToMathML(fancy_error=False)
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEPT)
 def to_mathml(source: str, *, block: bool = False) -> str:
     """LaTeX as a `math` element; empty where it cannot be written."""
     from math_core import LatexError  # noqa: PLC0415
@@ -116,7 +117,7 @@ def mathml(text: str) -> str:
     return to_mathml(latex(text))
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=KEPT)
 def formula(understood: str) -> Markup:
     """What was understood as mathematics, or as text where it is no formula."""
     return Markup(mathml(understood)) or Markup("<code>{}</code>").format(understood[:LONGEST])

@@ -74,12 +74,12 @@ def _macros(template: str = "section.html") -> Any:
     return environment().get_template(template).module
 
 
-@lru_cache(maxsize=10_000)  # what students share is written once
+@lru_cache(maxsize=2_000)  # what students share is written once
 def _head(*told: Any) -> Markup:
     return Markup(_macros().head(*told))
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=2_000)
 def _write_mistakes(named: Sequence[tuple[str, str | None]]) -> Markup:
     return Markup(_macros("parts.html").mistakes(named))
 

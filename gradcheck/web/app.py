@@ -21,10 +21,9 @@ from gradcheck.batch.ledger import trouble
 from gradcheck.documents import WrittenFloat
 from gradcheck.report.judgements import restrict
 from gradcheck.web import pages, work
-from gradcheck.web.guard import Guard
+from gradcheck.web.guard import COOKIE, TERM, Guard, practice_of, secret, sender_of, student_of
 from gradcheck.web.practice import Practice, find_part
-from gradcheck.web.queue import Busy, RanAway, WorkerFault
-from gradcheck.web.requests import COOKIE, TERM, practice_of, secret, sender_of, student_of
+from gradcheck.web.work import Busy, RanAway, WorkerFault
 
 LOG = logging.getLogger("gradcheck.web")
 DEEP = 12  # lists and objects in one another

@@ -18,9 +18,8 @@ from gradcheck.problem.record import Part
 from gradcheck.report.judgements import mistake_name, restrict
 from gradcheck.report.pages import templates
 from gradcheck.web import work
-from gradcheck.web.plot import plot
-from gradcheck.web.practice import LEVELS, find_made, find_part, like, next_for
-from gradcheck.web.requests import (
+from gradcheck.web.drawing import plot
+from gradcheck.web.guard import (
     admit,
     answer_of,
     cell,
@@ -29,6 +28,7 @@ from gradcheck.web.requests import (
     sender_of,
     student_of,
 )
+from gradcheck.web.practice import LEVELS, find_made, find_part, like, next_for
 
 GUESS = 1.0  # seconds that a wrong code takes: none is to be guessed
 FULL = LEVELS.index("full")

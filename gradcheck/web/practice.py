@@ -19,7 +19,7 @@ from gradcheck.problem.draw import Draw, draw_of, plain, with_draw
 from gradcheck.problem.record import Part
 from gradcheck.web import work
 from gradcheck.web.book import Attempt, Book, Course
-from gradcheck.web.queue import Queue, RanAway, Sender, WorkerFault
+from gradcheck.web.work import Queue, RanAway, Sender, WorkerFault
 
 NEXT = re.compile(r"next\.([a-z-]{1,60})\.(\d{1,4})")
 SHOWN = frozenset(m for rule in RULES for kind in rule.kinds for m in (*kind.mistakes, *kind.also))

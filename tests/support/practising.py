@@ -12,7 +12,7 @@ from gradcheck.problem import load_text
 from gradcheck.web.app import application
 from gradcheck.web.book import Course
 from gradcheck.web.practice import Practice, Settings
-from gradcheck.web.queue import Queue, QueueLimits
+from gradcheck.web.work import Queue, QueueLimits
 
 COURSE = r"""
 title: Practice

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from gradcheck.web.plot import BOTTOM, LEFT, RIGHT, TOP, plot
+from gradcheck.web.drawing import BOTTOM, LEFT, RIGHT, TOP, plot
 
 
 def test_what_is_larger_stands_higher_and_what_is_later_to_the_right():

@@ -13,7 +13,7 @@ import pytest
 from gradcheck.batch.ledger import pack_answer
 from gradcheck.batch.pool import item
 from gradcheck.web import work
-from gradcheck.web.queue import Busy, Places, Queue, QueueLimits, RanAway, Sender
+from gradcheck.web.work import Busy, Places, Queue, QueueLimits, RanAway, Sender
 from tests.support.practising import RIGHT, WRONG, course
 
 CUBIC = "id: cubic\ninputs: {x: 2.0}\nprogram: x**3 + 2*sin(x)\n"
