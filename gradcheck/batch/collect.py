@@ -95,7 +95,7 @@ class Collector:
                 ledger.wrote(len(self.problems), AT_ONCE)
         absent = [s for s in roster.called if s not in self.seen and self._is_wanted(s)]
         for student in absent:
-            self._put(student, roster.called[student], None, {})
+            self._keep(student, roster.called[student], None, {})
         for words, grave in self._describe_strangers():
             ledger.notice(words, grave=grave)
         if absent:
@@ -135,7 +135,7 @@ class Collector:
             words = f"{student} comes again in {read.file}, {which} counts"
             self.ledger.notice(f"{before}: {words}")
         called = roster.called.get(student) or read.called
-        self._put(student, called, read, {id: (answers[id], share) for id, share in kept.items()})
+        self._keep(student, called, read, {id: (answers[id], share) for id, share in kept.items()})
 
     def _place(self, read: Submission) -> dict[str, dict[str, Any]]:
         """Answers by problem and part; the names of what was never asked are remembered."""
@@ -187,7 +187,7 @@ class Collector:
         self.ledger.notice(words + (f": {', '.join(refused)} refused" if refused else ""))
         return {id: 1.0 - float(share) for id, share in lost.items() if share != "refused"}
 
-    def _put(
+    def _keep(
         self,
         student: str,
         called: str,

@@ -248,9 +248,15 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
             asked.verdicts.update(line["verdict"] for line in each.lines)
             asked.here.append(each.score)
             asked.elsewhere.append(round(total - each.score, 9))
+    _gather_answers(found, ledger)
+    return found
+
+
+def _gather_answers(found: ClassFacts, ledger: Ledger) -> None:
+    """Count the mistakes; choose the answers to be looked at, and students who are alike."""
     shared: defaultdict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
     for line, number, students in distinct(ledger):
-        if (here := problems.get(line["problem"])) is None:
+        if (here := found.problems.get(line["problem"])) is None:
             continue
         if not found.anonymous:
             line["students"] = [*students[:NAMED], *(["..."] if len(students) > NAMED else [])]
@@ -271,7 +277,6 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
                 del kept[most:]
     pairs = ((*pair, answers) for pair, answers in shared.items() if len(answers) >= ODD)
     found.alike = sorted(pairs, key=lambda each: (-len(each[2]), each[:2]))[:UNNAMED]
-    return found
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -339,9 +339,9 @@ class Pool:
         self, task: Task, *given: Any, turn: Hashable = None, lesson: Hashable = None
     ) -> "Future[Any]":
         """Do it when it has its turn, by a process that knows a lesson of the nursery."""
-        return self._put(_Waiting(task, given, lesson), turn)
+        return self._line_up(_Waiting(task, given, lesson), turn)
 
-    def _put(self, asked: _Waiting, turn: Hashable = None) -> "Future[Any]":
+    def _line_up(self, asked: _Waiting, turn: Hashable = None) -> "Future[Any]":
         with self.news:
             if self.closed:
                 raise RuntimeError("a closed pool is asked")
@@ -459,7 +459,7 @@ class Nursery(Pool):
 
     def fork(self, theirs: Connection, limits: Limits | None) -> "_Forked":
         """A process that works for the other end of a pipe."""
-        asked = self._put(_Waiting(_fork, (limits,), handle=theirs.fileno()))
+        asked = self._line_up(_Waiting(_fork, (limits,), handle=theirs.fileno()))
         return _Forked(asked.result(), self)
 
     def _start(self, k: int, lesson: Hashable = None) -> _Process:

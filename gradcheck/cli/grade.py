@@ -3,11 +3,13 @@
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -51,6 +53,7 @@ from gradcheck.cli.terminal import PATH, check_id, screen, sets, show_judged
 from gradcheck.documents import STDIN
 from gradcheck.documents.table import workbook
 from gradcheck.errors import GradcheckError
+from gradcheck.problem import ProblemSet
 from gradcheck.problem.draw import plain
 from gradcheck.report import gradebooks
 from gradcheck.report.figures import visible
@@ -94,26 +97,7 @@ TLS = "With --scheduler: the authority, the certificate and the key (PEM)."
 @click.option("--diff", is_flag=True, help="Say who gains or loses what, against the last time.")
 @click.option("--only", "students", multiple=True, metavar="STUDENT", help="Only this student.")
 @click.option("--problem", "ids", multiple=True, metavar="ID", help="Only this problem.")
-def grade(  # noqa: PLR0917 - click gives them by name
-    problems: Path,
-    answers: tuple[Path, ...],
-    as_json: bool,
-    feedback: str,
-    fail_under: float | None,
-    directory: Path | None,
-    jobs: int | None,
-    scheduler: str,
-    tls: tuple[Path, Path, Path] | None,
-    roster: Path | None,
-    attempt: str,
-    due: datetime | None,
-    mapping: Path | None,
-    names: str,
-    anonymous: bool,
-    diff: bool,
-    students: tuple[str, ...],
-    ids: tuple[str, ...],
-) -> None:
+def grade(problems: Path, answers: tuple[Path, ...], **said: Any) -> None:
     """Judge and diagnose answers: right, or wrong with a witness and the name of the mistake.
 
     ANSWERS are YAML or JSON files, one a student, directories or zip archives of them, notebooks,
@@ -121,44 +105,79 @@ def grade(  # noqa: PLR0917 - click gives them by name
     1: a student is under the threshold, 2: malformed problems, 3: some answers need review.
     """
     nursery = click.get_current_context().with_resource(closing(Nursery()))
-    jobs = count_jobs(jobs, kept=directory is not None)
-    read, err = sets((problems,)), screen(stderr=True)
-    for id in ids:
+    asked, read = GradeOptions(**said), sets((problems,))
+    for id in asked.ids:
         check_id(id, [problem.id for each in read for problem in each.problems])
-    with _ending(directory), _open_ledger(directory) as ledger:
-        pattern = read_names(names) if names else None
-        meant = read_mapping(mapping) if mapping else AS_THEY_ARE
-        expected = read_roster(roster) if roster else Roster()
-        if scheduler and not tls:
-            _notice(err, OPEN.format(scheduler))
-        pool = None if scheduler else Pool(jobs, Limits(), nursery, sticky=True)
-        with closing(pool or Cluster(scheduler, tls)) as executor:
-            batch = Batch(ledger, executor)
-            with nullcontext() if as_json else err.status(CONSULTED):
-                batch.prepare(read, ids)
-            if not batch.problems:
-                raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
-            ledger.know("feedback", feedback)
-            ledger.know("anonymous", "yes" if anonymous else "no")
-            ledger.know("title", next((s.title for s in read if s.title), ""))
-            read_all: Callable[[], Iterable[Read]]
-            read_all = partial(submissions, answers, pattern, meant, expected, batch.problems)
-            if STDIN in answers:  # which is read once
-                read_all = list(read_all()).copy
-            batch.collect(read_all, expected, Rules(students, ids, attempt, due))
-            for words, _ in ledger.notices():
-                _notice(err, words)
-            if directory and len(ledger.order()) > GROUP:
-                nursery.learn("pages", prepare_pages, ledger.problems(), feedback)
-            follow(batch.judge(), err, silent=as_json)
-            facts = _write(ledger, directory, jobs, nursery)
-        if as_json:
-            for student in read_students(ledger, as_read=directory is None):
-                for line in json_lines(student, feedback):
+    with _ending(asked.directory), _open_ledger(asked.directory) as ledger:
+        facts = _grade_class(read, answers, asked, ledger, nursery)
+        if asked.as_json:
+            for student in read_students(ledger, as_read=asked.directory is None):
+                for line in json_lines(student, asked.feedback):
                     print(line)
         else:
-            _show(ledger, facts, directory, feedback, diff=diff)
-        sys.exit(_find_code(ledger, facts, fail_under))
+            _show(ledger, facts, asked.directory, asked.feedback, diff=asked.diff)
+        sys.exit(_find_code(ledger, facts, asked.fail_under))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradeOptions:
+    """The options of `grade`, as click gives them."""
+
+    as_json: bool
+    feedback: str
+    fail_under: float | None
+    directory: Path | None
+    jobs: int | None
+    scheduler: str
+    tls: tuple[Path, Path, Path] | None
+    roster: Path | None
+    attempt: str
+    due: datetime | None
+    mapping: Path | None
+    names: str
+    anonymous: bool
+    diff: bool
+    students: tuple[str, ...]
+    ids: tuple[str, ...]
+
+
+def _grade_class(
+    read: Sequence[ProblemSet],
+    answers: tuple[Path, ...],
+    asked: GradeOptions,
+    ledger: Ledger,
+    nursery: Nursery,
+) -> ClassFacts:
+    """Prepare, collect, judge and write; what is told of the class."""
+    err, jobs = screen(stderr=True), count_jobs(asked.jobs, kept=asked.directory is not None)
+    pattern = read_names(asked.names) if asked.names else None
+    meant = read_mapping(asked.mapping) if asked.mapping else AS_THEY_ARE
+    expected = read_roster(asked.roster) if asked.roster else Roster()
+    if asked.scheduler and not asked.tls:
+        _notice(err, OPEN.format(asked.scheduler))
+    pool = None if asked.scheduler else Pool(jobs, Limits(), nursery, sticky=True)
+    with closing(pool or Cluster(asked.scheduler, asked.tls)) as executor:
+        batch = Batch(ledger, executor)
+        with nullcontext() if asked.as_json else err.status(CONSULTED):
+            batch.prepare(read, asked.ids)
+        if not batch.problems:
+            raise GradcheckError("\n".join(f"not graded: {w}" for w in batch.doubts.values()))
+        ledger.know("feedback", asked.feedback)
+        ledger.know("anonymous", "yes" if asked.anonymous else "no")
+        ledger.know("title", next((s.title for s in read if s.title), ""))
+        read_all: Callable[[], Iterable[Read]]
+        read_all = partial(submissions, answers, pattern, meant, expected, batch.problems)
+        if STDIN in answers:  # which is read once
+            read_all = list(read_all()).copy
+        batch.collect(
+            read_all, expected, Rules(asked.students, asked.ids, asked.attempt, asked.due)
+        )
+        for words, _ in ledger.notices():
+            _notice(err, words)
+        if asked.directory and len(ledger.order()) > GROUP:
+            nursery.learn("pages", prepare_pages, ledger.problems(), asked.feedback)
+        follow(batch.judge(), err, silent=asked.as_json)
+        return _write(ledger, asked.directory, jobs, nursery)
 
 
 def _write(ledger: Ledger, directory: Path | None, jobs: int, nursery: Nursery) -> ClassFacts:

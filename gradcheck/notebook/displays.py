@@ -32,7 +32,7 @@ def verdict_html(verdict: Any) -> str:
             error = float(np.max(part.gradient.error, initial=0.0))
             shown = np.array2string(np.asarray(part.gradient.value), precision=6, threshold=20)
             rows.append((f"d/d{name}", CODE.format(f"{shown}  {bar(error)}")))
-        form = _closed_form(verdict, name)
+        form = _write_form(verdict, name)
         if form:
             rows.append((f"d/d{name}", formula(form)))
     rows += [("note", CODE.format(note)) for note in verdict.notes]
@@ -64,7 +64,7 @@ def formula(text: str) -> Markup:
     return Markup(found) if found else CODE.format(text)
 
 
-def _closed_form(verdict: Any, name: str) -> str:
+def _write_form(verdict: Any, name: str) -> str:
     """The closed form of a number's gradient; empty where it was not written out."""
     form = nest_text(verdict.opinions["symbolic"].closed.get(name))
     return form if isinstance(form, str) and len(form) <= FORM else ""

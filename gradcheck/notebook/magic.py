@@ -48,7 +48,7 @@ class NotebookPractice:
         """`%gradcheck FILE... [--student NAME]` opens sets; `%gradcheck PROBLEM` asks one."""
         files, student = _read(given)
         try:
-            if len(files) == 1 and not Path(files[0]).exists() and (id := self._known(files[0])):
+            if len(files) == 1 and not Path(files[0]).exists() and (id := self._find_id(files[0])):
                 return self._question(self._key(id))
             if not files:
                 raise GradcheckError(f"no file was named - {OPENS}")
@@ -79,7 +79,7 @@ class NotebookPractice:
         return Shown(str(html), ": ".join([words[0], ", ".join(words[1:])]).rstrip(": "))
 
     def _find_asked(self, name: str) -> tuple[Key, Part]:
-        id = self._known(name)
+        id = self._find_id(name)
         if not id:
             known = ", ".join(self.problems)
             raise GradcheckError(f"no problem is called `{name}` - " + (known or OPENS))
@@ -90,7 +90,7 @@ class NotebookPractice:
             raise GradcheckError(f"which part of `{id}` is answered? - one of {names}")
         return self._key(id), part
 
-    def _known(self, name: str) -> str:
+    def _find_id(self, name: str) -> str:
         """The id of the problem that is named, with its part or without; opened, or shipped."""
         for problems in (self.problems, load_shipped()):
             fitting = [id for id in problems if name == id or name.startswith(f"{id}.")]

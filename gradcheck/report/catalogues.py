@@ -62,7 +62,7 @@ def mistakes_page() -> RenderableType:
         lines.append(Text.assemble((row.id, "bold"), (credit, "dim")))
         program = row.example.program.rstrip()
         gap = "\n" if "\n" in program else "  "
-        lines.append(Padding(Text(f"{program}{gap}answered  {typed_answer(row)}"), (0, 0, 0, 4)))
+        lines.append(Padding(Text(f"{program}{gap}answered  {write_answer(row)}"), (0, 0, 0, 4)))
         lines.append(
             Padding(
                 Text(words(Hypothesis(row, None, texts=_texts(row))), style="dim"), (0, 0, 1, 4)
@@ -81,6 +81,6 @@ def sort_rows() -> list[Mistake]:
     return sorted(CATALOGUE, key=lambda row: (row.family, row.id))
 
 
-def typed_answer(row: Mistake) -> str:
+def write_answer(row: Mistake) -> str:
     """The example's answer, as it would be typed."""
     return "; ".join(f"{name}: {text}" for name, text in row.example.answer.items())

@@ -198,7 +198,7 @@ SPEAKING = frozenset({"narrower", "failed", "stopped", "one-point"})
 def findings(line: Line, source: str) -> list[str]:
     """What is found of an answer that is not simply right: the witness, then the mistakes."""
     witness = witness_words(line["witness"])
-    return [*([witness] if witness else []), *_named_mistakes(line, source)]
+    return [*([witness] if witness else []), *_name_mistakes(line, source)]
 
 
 def witness_words(witness: Line | None) -> str:
@@ -224,7 +224,7 @@ def mistake_name(mistake: Mapping[str, Any]) -> str:
     return " and ".join([mistake["id"], *mistake.get("with", ())])
 
 
-def _named_mistakes(line: Line, source: str) -> list[str]:
+def _name_mistakes(line: Line, source: str) -> list[str]:
     """The mistakes that give just this answer, each with its place."""
     mistakes = line["mistakes"] or []
     lines = [SEVERAL] if len(mistakes) > 1 else []

@@ -48,7 +48,7 @@ def _reasons(label: str, judged: JudgedPass) -> Iterator[str]:
     yield from (f"{label}: {note}" for note in judged.verdict.notes)
 
 
-def _disagreed(judged: Sequence[JudgedPass]) -> list[JudgedPass]:
+def _list_odd(judged: Sequence[JudgedPass]) -> list[JudgedPass]:
     return [each for each in judged if each.verdict.verdict != "agree"]
 
 
@@ -83,7 +83,7 @@ def script_report(
         return Text("the script never goes back: there is nothing to judge", style="dim")
     said = verdict_of(found, error)
     lines = [next(same) for _, same in groupby(found.judged, lambda each: each.call.place)]
-    tables = [_given(judged) for judged in lines[:WRITTEN_LINES]]
+    tables = [_show_gradients(judged) for judged in lines[:WRITTEN_LINES]]
     blocks = [indent(table, 2) for table in (_lines(source, found), *tables) if table.rows]
     words = MEANINGS[said] if said != "dissent" else THEIRS
     words = f"every pass back that was judged: {words}" if said == "agree" else words
@@ -106,7 +106,7 @@ def _lines(source: Sequence[str], found: ScriptJudgement) -> TextTable:
     return table
 
 
-def _given(judged: JudgedPass) -> TextTable:
+def _show_gradients(judged: JudgedPass) -> TextTable:
     """What one pass gives to its leaves, and the closed forms of numbers."""
     opinions = judged.verdict.opinions
     table = TextTable((f"line {judged.call.place}", "gradient", "closed form"))
@@ -124,7 +124,7 @@ def _given(judged: JudgedPass) -> TextTable:
 
 def _open(found: ScriptJudgement) -> Iterator[str]:
     """Why passes are not agreed; how many were not looked at."""
-    odd = _disagreed(found.judged)
+    odd = _list_odd(found.judged)
     told = dict.fromkeys(w for each in odd for w in _reasons(f"line {each.call.place}", each))
     yield from list(told)[:MOST_REASONS]
     if left := sum(found.calls.values()) - len(found.judged):
@@ -180,7 +180,7 @@ def _events(reference: Reference) -> RenderableType:
     """A row an event: what it starts from, and the verdict; of very many the suspicious ones."""
     table = TextTable(("event", "value", "by the leaves", "verdict"))
     several = len(reference.events) > MOST_EVENTS
-    listed = _disagreed(reference.events) if several else reference.events
+    listed = _list_odd(reference.events) if several else reference.events
     for event in listed[:MOST_EVENTS]:
         said = event.verdict.verdict
         value = _short(reference.trace.calls[event.call.number].value, 10)
@@ -221,7 +221,7 @@ def _ledger(reference: Reference) -> TextTable:
 
 def _remarks(problem: Problem, reference: Reference) -> Iterator[str]:
     """Why an event is not agreed, its suspect, and PyTorch's warnings."""
-    for event in _disagreed(reference.events)[:MOST_EVENTS]:
+    for event in _list_odd(reference.events)[:MOST_EVENTS]:
         yield from _reasons(event.label, event)
         for suspect in event.verdict.suspects[:1]:
             yield f"first op whose own rule is off: {suspect.op}, cell {suspect.cell}"

@@ -71,7 +71,7 @@ def problem_report(
     entry of theirs.
     """
     blocks = [problem_head(problem)]
-    blocks += [indent(line, 2) for line in _drawn_inputs(problem, point)]
+    blocks += [indent(line, 2) for line in _list_drawn(problem, point)]
     value = _value(problem, point, verdict)
     if value is not None and np.ndim(value) == 0:
         blocks.append(Text(f"  value  {plain(float(value))}"))
@@ -119,7 +119,7 @@ def gradients(
     for name, found in forms.paths.items():
         yield indent(FormulaLine(derivative(name), found), 2)
     known = {**forms.texts, **dict.fromkeys(forms.paths, "")}
-    yield from (indent(line, 2) for line in closed_forms(verdict, known, written))
+    yield from (indent(line, 2) for line in write_closed_forms(verdict, known, written))
 
 
 def problem_head(problem: Problem) -> RenderableType:
@@ -130,7 +130,7 @@ def problem_head(problem: Problem) -> RenderableType:
     return Group(head, indent(Text(problem.program.source.rstrip()), 4))
 
 
-def _drawn_inputs(problem: Problem, point: Point) -> Iterator[Text]:
+def _list_drawn(problem: Problem, point: Point) -> Iterator[Text]:
     """The inputs that were drawn, where they are short; a student's own numbers."""
     own = ", ".join(f"{name} = {value}" for name, value in problem.variant.items())
     if own:
@@ -188,7 +188,7 @@ def _between(interval: tuple[float, float]) -> str:
     return f"[{', '.join(map(plain, interval))}]"
 
 
-def closed_forms(
+def write_closed_forms(
     verdict: Verdict, forms: Mapping[str, str] = NO_TEXTS, most: int = SHOWN_ENTRIES
 ) -> list[RenderableType]:
     """The closed forms of up to `most` entries, but of `forms`; with the conditions of the path."""

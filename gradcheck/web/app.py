@@ -121,7 +121,7 @@ def application(practice: Practice) -> Starlette:
     app = Starlette(
         routes=ROUTES,
         middleware=[
-            Middleware(Guard, broken=_broken, hosts=settings.hosts),
+            Middleware(Guard, broken=_explain_fault, hosts=settings.hosts),
             Middleware(
                 SessionMiddleware,
                 # names that somebody only said are nobody's once there are codes
@@ -163,7 +163,7 @@ def _is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
-def _broken(request: Request, error: Exception) -> Response:
+def _explain_fault(request: Request, error: Exception) -> Response:
     """A fault of ours: to the page without its insides, to whoever runs the server with them."""
     what = error if isinstance(error, WorkerFault) else type(error).__name__
     status, words = 500, f"a fault of gradcheck itself: {what}"

@@ -137,7 +137,7 @@ class Guard:
     def _refuse(self, scope: Scope) -> Response | None:
         """What is said to who asks for another host, or from another site."""
         headers = Headers(scope=scope)
-        if not self._known(headers.get("host", "")):
+        if not self._is_ours(headers.get("host", "")):
             words = "this server has another name - start it with --allow-host NAME"
             return PlainTextResponse(words, 421)
         if scope["method"] not in ("GET", "HEAD") and not _own(headers):
@@ -155,7 +155,7 @@ class Guard:
                 return self.broken(Request(scope), error)
         return PlainTextResponse("the server was stopped", 503)
 
-    def _known(self, written: str) -> bool:
+    def _is_ours(self, written: str) -> bool:
         """Whether a request's Host is ours: a name that others point at this machine is not.
 
         An address always is: no page of another site has one.

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from gradcheck.cli import main
 from gradcheck.mistakes.training import TRAINING
 from gradcheck.mistakes.whole_answer import TYPING
-from gradcheck.report.catalogues import sort_rows, typed_answer
+from gradcheck.report.catalogues import sort_rows, write_answer
 
 README = Path(__file__).parents[2] / "README.md"
 HELP = README.parent / "gradcheck" / "help"
@@ -48,7 +48,7 @@ def _table(ids: Collection[str]) -> str:
     for row in (*sort_rows(), *TRAINING, *TYPING):
         if row.id in ids and row.id not in seen:
             seen.add(row.id)
-            example = f"{_on_a_line(row.example.program)} → {typed_answer(row)}".replace("|", "\\|")
+            example = f"{_on_a_line(row.example.program)} → {write_answer(row)}".replace("|", "\\|")
             lines.append(f"| `{row.id}` | {row.family} | `{example}` |")
     return "\n".join(lines)
 
