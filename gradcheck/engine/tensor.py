@@ -191,15 +191,17 @@ def _record(  # noqa: PLR0917 - by position: it is called for every op
         return wrap(Tensor, y, False, None)  # type: ignore[no-any-return]
     keep_u, keep_v, keep_y = keeps[0 if other is None else 1 if start is None else 2]
     alone = len(keeps) == 1
+    forms: tuple[Form, ...]
+    kept: tuple[Value, ...]
     edges = (start,) if alone else (start, other)
-    forms: tuple[Form, ...] = A_NUMBER
-    kept: tuple[Value, ...] = (u,)
-    if alone and type(u) is not float64:
+    if alone and type(u) is float64:
+        forms, kept = A_NUMBER, (u,)
+    elif alone:
         form, blank = stand_in(u)
         forms, kept = (form,), (u if keep_u else blank,)
-    elif not alone and type(u) is float64 and (type(v) is float64 or type(v) is float):
+    elif type(u) is float64 and (type(v) is float64 or type(v) is float):
         forms, kept = TWO_NUMBERS if type(v) is float64 else NUMBER_FIRST, (u, v)
-    elif not alone:
+    else:
         (form, blank), (form_v, blank_v) = stand_in(u), stand_in(v)
         forms, kept = (form, form_v), (u if keep_u else blank, v if keep_v else blank_v)
     watch: tuple[Value, ...] = ()

@@ -50,7 +50,6 @@ class Interval(NamedTuple):
 
 REAL_LINE = Interval(-inf, inf)
 POSITIVE = Interval(0, inf)
-PLAIN = (int, float, str, type(None))  # kinds of parameters that are asked for again and again
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ class Op:
         """The row with its parameters filled in: a function of its operands alone."""
         if not params:
             return self
-        plain = all(isinstance(value, PLAIN) for value in params.values())
+        plain = all(isinstance(value, int | float | str | None) for value in params.values())
         bind = bind_known if plain else bind_known.__wrapped__  # an exact number is of one run
         return bind(self, tuple(sorted(params.items())))
 
