@@ -125,6 +125,10 @@ class Words:
             return None
         return Meaning("entry", ",".join([name, *(str(int(k) - 1) for k in places)]))
 
+    def __reduce__(self) -> tuple[type["Words"], tuple[object, ...]]:
+        """What is remembered of words is not sent along."""
+        return Words, (self.names, self.functions, self.constants, self.sized, self.letter)
+
     def inside_sum(self, letter: str) -> "Words":
         return replace(self, letter=letter)
 

@@ -1,6 +1,7 @@
 """Typed formulas and what is understood: written by hand, one row a spelling."""
 
 import ast
+import pickle
 
 import pytest
 
@@ -53,6 +54,11 @@ def test_a_declared_function_name_before_a_bracket_is_a_factor():
     formula = read("gamma(x)", names=("gamma", "x"))
     assert formula.understood == "gamma*x"
     assert "gamma(...) is read as a product" in formula.notes[0]
+
+
+def test_a_formula_is_sent_to_another_process():
+    formula = read("x sin 2x")
+    assert pickle.loads(pickle.dumps(formula)).understood == formula.understood == "x*sin(2*x)"
 
 
 def test_every_node_knows_its_place():
