@@ -405,3 +405,11 @@ def test_kindness_heals_no_known_mistake():
     assert {"power-not-reduced", "brackets-missing"} <= set(names)
     assert mark(kind, part, "1/2x^1/2").verdict != "right"
     assert mark(kind, part, "1/(2x^(1/2))").verdict == "right"
+
+
+@pytest.mark.parametrize(("form", "answer"), [({}, "13"), ({"form": "formula"}, "3x")])
+def test_a_formula_is_due_where_it_is_asked_for_and_a_number_came(form, answer):
+    ready = keyed(json.dumps({"id": "t", "inputs": {"x": 2.0}, "program": "x**3", **form}))
+    found = mark(ready, ready.problem.parts[0], answer)
+    assert found.verdict == "wrong"
+    assert not any("a formula is due" in remark for remark in found.remarks)
