@@ -16,6 +16,7 @@ from types import FunctionType
 import numpy as np
 
 from gradcheck.engine.advice import TorchSize
+from gradcheck.engine.recording import MODE
 from gradcheck.engine.tensor import bare
 from gradcheck.language.budget import (
     MULTIPLIERS,
@@ -26,6 +27,7 @@ from gradcheck.language.budget import (
     shape_of,
 )
 from gradcheck.language.vocabulary import WORDS
+from gradcheck.ops import TABLE
 from gradcheck.ops.arithmetic import COMPARISONS
 from gradcheck.ops.arithmetic import OPERATIONS as NAMED
 from gradcheck.ops.pytorch import OF_METHODS
@@ -69,7 +71,8 @@ class Guards:
 
         def guarded(a: Value, b: Value) -> Value:
             if type(a) in FLOATS and type(b) in FLOATS:
-                return plain(a, b)
+                made = plain(a, b)
+                return made if MODE.disturb is None else _disturb(name, made)
             return self.operate(name, a, b)
 
         return partial(self.operate, name) if name == "power" else guarded
@@ -101,6 +104,8 @@ class Guards:
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
+        if MODE.disturb is not None:
+            made = _disturb(name, made)
         self.meter.charge(made)
         if name == "matmul":
             self.meter.spend("products", multiplications((a, b), made))
@@ -323,6 +328,11 @@ class Guards:
 
     def real(self, value: Value = 0) -> Value:
         return self.literal(Fraction(value)) if isinstance(value, int) else float(value)
+
+
+def _disturb(name: str, made: Value) -> Value:
+    """A number off the tape is rounded too: `1.0001**9000` is far off."""
+    return MODE.disturb(TABLE[name], made) if type(made) in FLOATS else made
 
 
 def _is_plain(value: Value) -> bool:

@@ -103,7 +103,11 @@ class NumberKind:
     constant: Callable[[str], Value]
 
     def literal(self, value: Fraction) -> Value:
-        return self.lift(value)
+        """A decimal number as this kind has it: where rounding is sampled, one that is rounded."""
+        made = self.lift(value)
+        if self.name != "tensor" or MODE.disturb is None or Fraction(float(made)) == value:
+            return made
+        return MODE.disturb(TABLE["multiply"], made)
 
     def function(self, name: str) -> Routine:
         if name in ("array", "tensor", "asarray"):

@@ -5,7 +5,7 @@ takes the branch really taken. SymPy differentiates one small expression a row, 
 multiplies along the line. Nothing is substituted back until somebody wants to read it.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -101,6 +101,11 @@ def _as_fraction(value: Value) -> int | Fraction:
     if not np.isfinite(value):
         raise ValueError("a constant that is not finite")
     return Fraction(float(value))
+
+
+MOST_BITS = 3_000  # of a number that is written out: 900 digits
+MOST_TERMS = 1_000  # of the sums and products that SymPy makes of gamma's kin at a number
+OF_GAMMA = frozenset({"gamma", "loggamma", "digamma", "polygamma"})
 
 
 def number(value: int | Fraction) -> "sympy.Rational":
@@ -226,7 +231,8 @@ def write_out(
 ) -> "sympy.Expr | None":
     """The number as one SymPy expression of the leaves, or None where it would be too long.
 
-    Numbers of the line that are `named` stand in it by what they are called.
+    Numbers of the line that are `named` stand in it by what they are called. What SymPy would work
+    out to more digits than anybody reads is looked for before it is made: `1.0001**9000`.
     """
     nodes = line([root])
     if len(nodes) > most:
@@ -237,7 +243,22 @@ def write_out(
             text[id(node)] = named.get(node, node.atom)
             continue
         args = [text[id(a)] if type(a) is Symbolic else number(a) for a in node.args]
-        text[id(node)] = form_of(node.row)(*args)
-        if text[id(node)].count_ops() > most:
+        if _is_laborious(node.row, args):
+            return None
+        text[id(node)] = made = form_of(node.row)(*args)
+        long = (bits_of(each) > MOST_BITS for each in made.atoms(sympy.Rational))
+        if made.count_ops() > most or any(long):
             return None
     return text[id(root)]
+
+
+def bits_of(ratio: "sympy.Rational") -> int:
+    return max(abs(int(ratio.p)), int(ratio.q)).bit_length()
+
+
+def _is_laborious(row: Op | None, args: "Sequence[sympy.Expr]") -> bool:
+    """Whether SymPy would raise a number beyond MOST_BITS, or add up a sum for gamma's kin."""
+    name, last = row.name if row is not None else "", args[-1]
+    if name == "power" and last.is_Rational:
+        return bool(bits_of(args[0].as_coeff_Mul()[0]) * abs(last) > MOST_BITS)
+    return name in OF_GAMMA and last.is_Rational and bool(abs(last) > MOST_TERMS)

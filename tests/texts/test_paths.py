@@ -71,6 +71,26 @@ def test_a_sign_is_what_the_outermost_operations_give(sign):
             assert sign != "0+" or min(at) >= 0
 
 
+ENDLESS = (
+    "x*1.0001**9000",
+    "x*(1 + 0.05/365)**7300",
+    "x*(1.0000001**9000)**9000",
+    "x*loggamma(10000000)",
+    "x*loggamma(100000.5)",
+    "x*digamma(10000000)",
+)
+
+
+@pytest.mark.parametrize("program", ENDLESS)
+def test_numbers_that_nobody_reads_are_not_worked_out(program):
+    """Of thousands of digits, or sums of a million fractions; rounding is told all the same."""
+    problem = load_text(f"id: t\ninputs: {{x: 0.05}}\nprogram: {program}\n").problems[0]
+    point = given_point(problem)
+    verdict = consult(problem.case(point))
+    assert verdict.verdict == "agree"
+    assert path_forms(problem, point, verdict) == {}
+
+
 def test_an_input_called_e_is_not_the_constant():
     """The constant is then exp(1)."""
     assert shown(found("x*exp(1) + e*x", x=0.5, e=3.0)["x"]) == "e + exp(1)"
