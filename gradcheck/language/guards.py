@@ -104,8 +104,7 @@ class Guards:
         made = OPERATIONS[name][place](a, b)
         if isinstance(made, complex):
             raise ValueError("a negative number to a fractional power is not real")
-        if MODE.disturb is not None:
-            made = _disturb(name, made)
+        made = _disturb(name, made)
         self.meter.charge(made)
         if name == "matmul":
             self.meter.spend("products", multiplications((a, b), made))
@@ -332,7 +331,8 @@ class Guards:
 
 def _disturb(name: str, made: Value) -> Value:
     """A number off the tape is rounded too: `1.0001**9000` is far off."""
-    return MODE.disturb(TABLE[name], made) if type(made) in FLOATS else made
+    disturb = MODE.disturb
+    return made if disturb is None or type(made) not in FLOATS else disturb(TABLE[name], made)
 
 
 def _is_plain(value: Value) -> bool:

@@ -255,9 +255,7 @@ def is_training(problem: Problem) -> bool:
     if any(part.ask is not None for part in problem.parts):
         return True
     calls = [n.func for n in ast.walk(problem.program.tree) if isinstance(n, ast.Call)]
-    if any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls):
-        return True
-    return any(isinstance(func, ast.Name) and func.id == "print" for func in calls)
+    return any(isinstance(func, ast.Attribute) and func.attr in METHODS for func in calls)
 
 
 @dataclass(frozen=True)
