@@ -241,7 +241,7 @@ def numeric(value: Value, what: str) -> Array:
 
 def _as_numbers(kind: str, value: Value) -> Value:
     """A list or tuple of results as one array of their kind; a copy of plain numbers."""
-    if kind == "float" and type(value) is np.ndarray:
+    if kind == "float" and type(value) in (np.ndarray, np.float64):
         return value.copy()
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         value = value.tolist()  # `np.array([f(v) for v in x])`

@@ -319,7 +319,7 @@ class UserProgram:
     outputs: Outputs = field(default_factory=Outputs)
     way: Way = field(default_factory=Way)
 
-    @property
+    @cached_property
     def own(self) -> int:
         """How many arguments are the functions' own."""
         return len(self.args) - (self.weights is not None)
