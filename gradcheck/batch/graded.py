@@ -2,6 +2,7 @@
 
 import json
 import os
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -179,8 +180,8 @@ class ProblemFacts:
     verdicts: Counter[str] = field(default_factory=Counter)
     mistakes: Counter[str] = field(default_factory=Counter)
     wrong: Counted = field(default_factory=list)
-    here: list[float] = field(default_factory=list)
-    elsewhere: list[float] = field(default_factory=list)
+    here: "array[float]" = field(default_factory=lambda: array("d"))
+    elsewhere: "array[float]" = field(default_factory=lambda: array("d"))
 
     @property
     def mean(self) -> float:
@@ -201,7 +202,7 @@ class ClassFacts:
     problems: dict[str, ProblemFacts]
     anonymous: bool = False
     totals: list[tuple[str, str, float, int]] = field(default_factory=list)  # name, called, ...
-    points: list[tuple[float, ...]] = field(default_factory=list)  # of each of them, by problem
+    points: list["array[float]"] = field(default_factory=list)  # of each of them, by problem
     unnamed: Counted = field(default_factory=list)
     review: Counted = field(default_factory=list)
     alike: list[tuple[str, str, list[tuple[str, Any]]]] = field(default_factory=list)
@@ -241,7 +242,7 @@ def class_facts(ledger: Ledger, tell: Callable[[Student], None] | None = None) -
             tell(student)
         own = student.points
         total = sum(own.values())
-        found.points.append(tuple(own.get(id, 0.0) for id in problems))
+        found.points.append(array("d", [own.get(id, 0.0) for id in problems]))
         found.totals.append((student.name, student.called, total, student.review))
         for each in student.answered:
             asked = problems[each.problem]
