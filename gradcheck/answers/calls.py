@@ -173,7 +173,7 @@ class Calls(Operands):
         self.instead(*pieces)
         return self.word()
 
-    def wrapped_list(self, _: Token) -> ast.expr:
+    def read_wrapped_list(self, _: Token) -> ast.expr:
         """`tensor([1, 2], dtype=torch.float64)`: the list alone."""
         self.at += 1
         stop, opening = closing_at(self.tokens, self.at), self.step()
@@ -435,7 +435,7 @@ class Calls(Operands):
 
 
 UNDECLARED: list[tuple[re.Pattern[str], Callable[[Calls, Token], ast.expr | None]]] = [
-    (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.wrapped_list),
+    (re.compile(rf"(?:{'|'.join(WRAPPERS)}) \( \["), Calls.read_wrapped_list),
     (re.compile(r"Σ(?:_| |. )"), Calls.capital_sigma),
     (re.compile(rf"(?:{'|'.join(MODULES)}) \. \w"), Calls.module),
     (re.compile(r"(?:arc|ar|arg) \w"), Calls.inverse),

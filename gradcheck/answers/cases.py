@@ -37,8 +37,7 @@ def by_cases(
     def parts(k: int, _: Tokens) -> bool:
         return bool(_sort(tokens[k], words, tokens[k + 1 : k + 2])) and not parts_digits(tokens, k)
 
-    parted = split(tokens, parts)
-    runs = [(_sort(sign, words) if sign else "", run) for sign, run in parted]
+    runs = [(_sort(sign, words) if sign else "", run) for sign, run in split(tokens, parts)]
     runs = [(sort, run) for sort, run in runs if run or sort in ("if", "else")]
     several = sum(t.text in UNEQUAL for t in tokens) > 1 or [s for s, _ in runs] == ["", "part"]
     bare = COMPARED if environment else UNEQUAL if several else frozenset[str]()
@@ -61,10 +60,9 @@ def by_cases(
             return None
         nowhere = "".join(t.text.lower() for t in held) in UNDEFINED
         found = _divide_zero(held[-1].end) if nowhere else value(held)
-        place = held[0].start, held[-1].end
         for test in reversed(alternatives):
-            where = _place(ast.Name("where", ast.Load()), *place)
-            otherwise = _place(ast.Call(where, [condition(test), found, otherwise], []), *place)
+            call = ast.Call(ast.Name("where", ast.Load()), [condition(test), found, otherwise], [])
+            otherwise = _place(call, held[0].start, held[-1].end)
     return otherwise
 
 
@@ -129,6 +127,8 @@ def _divide_zero(at: int) -> ast.expr:
 
 
 def _place(node: ast.expr, start: int, end: int) -> ast.expr:
+    if isinstance(node, ast.Call):
+        _place(node.func, start, end)
     node.lineno = node.end_lineno = 1
     node.col_offset, node.end_col_offset = start, end
     return node

@@ -182,7 +182,7 @@ class Parser(Calls):
             del self.tokens[self.at + 1]
             shape = None
         if (raised := self.transpose_comes(shape)) is not None:
-            return self.raised_transpose(base, sign, raised, start)
+            return self.transpose_as_raised(base, sign, raised, start)
         exponent = self.factor(UNARY)
         base = self.operand(base)
         if is_square(shape) and self.typed[sign.start : sign.end] != "**":
@@ -226,7 +226,7 @@ class Parser(Calls):
         self.at += 1
         return "T"
 
-    def raised_transpose(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
+    def transpose_as_raised(self, base: ast.expr, sign: Token, raised: str, start: int) -> ast.expr:
         if number(base) is not None:
             return self.row_of_ones(base, sign, start)
         base, said = as_list(base), ""

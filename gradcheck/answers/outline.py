@@ -141,7 +141,7 @@ class Outline:
             return self.parse(listed)
         said = {*spell(self.tokens).lower().split(" ")}
         if not said.isdisjoint(SIGNS):
-            self.tokens = list(self.spoken_signs())
+            self.tokens = list(self.replace_spoken_signs())
         if said.isdisjoint(OUTLINED):
             tokens = self.trim_words(self.tokens)
             tree = self.parse(tokens)
@@ -279,7 +279,7 @@ class Outline:
 
     # -- words
 
-    def spoken_signs(self) -> Iterator[Token]:
+    def replace_spoken_signs(self) -> Iterator[Token]:
         """`6 x plus 5`, and `1 over x squared` where nothing else is said of another formula."""
         spoken = SPOKEN | JOINED
         said = "".join("~" if t.text in spoken else self.letter(t) for t in self.tokens)
