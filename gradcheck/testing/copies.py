@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcheck.language.kinds import KINDS
 from gradcheck.opinions.limits import EPSILON
-from gradcheck.values import Routine, Value
+from gradcheck.values import Params, Routine, Value
 
 DEEP = 5  # objects inside objects that are looked into for what they keep
 MOST = 1000  # parts of a container that is copied
@@ -295,6 +295,32 @@ def used_names(code: CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from used_names(inner)
+
+
+def list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
+    """What somebody's functions run, in the order in which they are called first.
+
+    With the floats that names hold where they end.
+    """
+    found: dict[CodeType, Params] = {}
+
+    def look(frame: Value, event: str, _: Value) -> None:
+        if event == "call":
+            found.setdefault(frame.f_code, {})
+        elif event == "return":
+            found[frame.f_code] = {
+                name: v
+                for name, v in frame.f_locals.items()
+                if isinstance(v, float) or kind_of(v) == "f"
+            }
+
+    if sys.getprofile() is None:  # somebody's profiler could not be put back
+        sys.setprofile(look)
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+    return found
 
 
 # -- where single precision enters a program whose arguments are doubles ---------------------------

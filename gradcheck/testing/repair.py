@@ -7,10 +7,9 @@ the mistake, undone. Edits are tried in copies of the functions: nobody else see
 import ast
 import linecache
 import re
-import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,9 +24,9 @@ from gradcheck.opinions.limits import EPSILON, MENDED
 from gradcheck.opinions.tape import record
 from gradcheck.testing.budget import TimeBudget
 from gradcheck.testing.call import Call, draw_signed, file_of, grow, nudge, text_of
-from gradcheck.testing.copies import LONGEST, Copies, is_theirs, root_of, used_names
+from gradcheck.testing.copies import LONGEST, Copies, is_theirs, list_called, root_of, used_names
 from gradcheck.testing.judging import AskedPoint, Claim, compare, is_known
-from gradcheck.testing.program import UserProgram, is_float
+from gradcheck.testing.program import UserProgram
 from gradcheck.values import Array, Params, Value
 from gradcheck.verdict.consult import consult_few
 
@@ -490,8 +489,8 @@ class RepairSearch:
         what it is. A lambda that calls what somebody wrote is the words of a test.
         """
         asked = self.every[0]
-        right = _list_called(lambda: self.trial.value(*asked.call.fresh()))
-        codes = _list_called(lambda: self._pull(asked))
+        right = list_called(lambda: self.trial.value(*asked.call.fresh()))
+        codes = list_called(lambda: self._pull(asked))
         self.floats = codes
         names = [{name for code in each for name in used_names(code)} for each in (right, codes)]
         self.constants = names[0] & names[1]
@@ -593,25 +592,3 @@ class RepairSearch:
         ]
         size = lambda n: (n.end_lineno - n.lineno, n.end_col_offset - n.col_offset)
         return min(held, key=size, default=None)
-
-
-def _list_called(run: Callable[[], object]) -> dict[CodeType, Params]:
-    """What somebody's functions run, in the order in which they are called first.
-
-    With the floats that names hold where they end.
-    """
-    found: dict[CodeType, Params] = {}
-
-    def look(frame: Value, event: str, _: Value) -> None:
-        if event == "call":
-            found.setdefault(frame.f_code, {})
-        elif event == "return":
-            found[frame.f_code] = {name: v for name, v in frame.f_locals.items() if is_float(v)}
-
-    if sys.getprofile() is None:  # somebody's profiler could not be put back
-        sys.setprofile(look)
-        try:
-            run()
-        finally:
-            sys.setprofile(None)
-    return found
