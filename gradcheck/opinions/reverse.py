@@ -9,6 +9,7 @@ first cotangent is disturbed too. A scalar's cotangent is exactly 1.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from random import Random
 
@@ -164,7 +165,7 @@ def _run_disturbed(cases: Sequence[Case], forward: Forward, rng: Random) -> list
     def noisy_seed(root: Step, g: Numbers) -> Numbers:
         return g if alone else g * rounding(np.shape(g))
 
-    verbs = Verbs(seed=noisy_seed, pull=noisy_pull)
+    verbs = replace(RIGHT, seed=noisy_seed, pull=noisy_pull)
     with watching(disturb=disturb):
         inputs = {name: np.asarray(v, dtype=np.float64) for name, v in case.inputs.items()}
         moved = {name: v * rounding(v.shape) for name, v in inputs.items()}
